@@ -56,7 +56,7 @@ avahi_answers() {
         org.freedesktop.DBus.NameHasOwner string:org.freedesktop.Avahi 2>/dev/null | grep -q 'boolean true'
 }
 
-# A bus that ended without tidying up leaves a file that keeps the next one from starting.
+# After a crash, a bus leaves a file that keeps the next one from starting.
 start_bus() {
     as_root mkdir -p /run/dbus
     bus=$(cat /run/dbus/pid 2>/dev/null) || bus=
@@ -64,8 +64,7 @@ start_bus() {
     as_root dbus-daemon --system --fork
 }
 
-# Sees to it that the daemon which discovery needs is running. Inkling runs without it too, and says so itself:
-# nothing here is a reason to stop.
+# Starts the daemons that discovery needs. Inkling runs without them too, and says so, so this function never fails.
 start_discovery() {
     ! avahi_answers || return 0
     if ! can_be_root; then
@@ -87,16 +86,15 @@ start_discovery() {
     as_root avahi-daemon -D --no-rlimits || say "it did not start: going on without discovery"
 }
 
-# run_in_namespaces ARGUMENT...: runs `$0 --inside ARGUMENT...` in namespaces of its own, for the network, the mounts, the
-# host name and the processes, and exits with its status. Needs root. Whatever it has started ends with this script,
-# however that ends.
+# run_in_namespaces ARGUMENT...: runs `$0 --inside ARGUMENT...` in its own namespaces for the network, the mounts, the
+# host name and the processes, and exits with its status. Needs root. All processes inside end with this script.
 run_in_namespaces() {
     inner=
     trap end_namespaces EXIT
     trap 'exit 129' HUP
     trap 'exit 130' INT
     trap 'exit 143' TERM
-    # Should this script be killed, the kernel kills what it has started.
+    # If this script is killed, the kernel kills its processes.
     INKLING_NAMESPACE=yes setpriv --pdeathsig KILL \
         unshare --net --mount --uts --pid --fork --kill-child --mount-proc "$0" --inside "$@" &
     inner=$!
@@ -112,11 +110,11 @@ end_namespaces() {
     [ -z "$inner" ] || kill -KILL "$inner" 2>/dev/null || :
 }
 
-# What a script that was called with --inside does first: it is the first process of the process namespace, and when it
-# ends, the kernel ends all others.
+# Begins a script that was called with --inside. The script is the first process of the process namespace: when it ends,
+# the kernel ends all others.
 begin_inside() {
     [ "${INKLING_NAMESPACE-}" = yes ] || die "--inside is for this script alone"
-    # The first process hears no signal that it has no handler for.
+    # The first process gets only signals that it has a handler for.
     trap 'exit 1' HUP INT TERM
     ip link set lo up
 }

@@ -1,4 +1,4 @@
-"""What goes over loopback, with the kernel's time of each datagram."""
+"""The datagrams on loopback, with the kernel's time of each."""
 
 import socket
 import struct
@@ -8,7 +8,7 @@ SO_TIMESTAMPNS = 35
 
 
 class Capture:
-    """The UDP datagrams of IPv4 on loopback, from the time it is made."""
+    """A capture of the UDP datagrams of IPv4 on loopback."""
 
     def __init__(self):
         self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_IP))

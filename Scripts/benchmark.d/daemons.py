@@ -51,7 +51,7 @@ class FrontEnd(Lines):
 
 
 class Daemon:
-    """A daemon with a state directory of its own."""
+    """A daemon with its own state directory."""
 
     def __init__(self, build, name, port, state, *options):
         self.build = build
@@ -71,7 +71,7 @@ class Daemon:
                 time.sleep(0.02)
 
     def front_end(self):
-        """A connection to it."""
+        """Connects to the daemon."""
         front_end = FrontEnd(self)
         front_end.wait_for(lambda line: line["on"] == "ready", "`ready`")
         return front_end
@@ -82,7 +82,7 @@ class Daemon:
                        "--state-dir", self.state)
 
     def command(self, *arguments):
-        """Runs a command to its end; how long it took, in microseconds."""
+        """Runs a command to its end, and returns its time in microseconds."""
         arguments = [self.build.folder / "inkling", *arguments, "--no-config", "--state-dir", self.state]
         began = time.perf_counter_ns()
         done = subprocess.run([str(argument) for argument in arguments], capture_output=True, text=True)
@@ -92,7 +92,7 @@ class Daemon:
         return took / 1000
 
     def kill(self):
-        """Kills it; returns the time just before, in nanoseconds since 1970."""
+        """Kills the daemon; returns the time just before, in nanoseconds since 1970."""
         began = time.time_ns()
         self.process.kill()
         return began
@@ -129,14 +129,14 @@ class Daemons(Nodes):
 
 
 def at_socket(daemon):
-    """A front end that speaks to the daemon itself."""
+    """A front end with its own connection to the daemon."""
     front_end = daemon.front_end()
     front_end.say(b'{"do":"join","chat":"kitchen"}')
     return front_end
 
 
 def measure(benchmark, build, table):
-    """All that is measured of a build's daemons."""
+    """All measurements of a build's daemons."""
     state = benchmark.work / f"daemon-{build.name}"
     alice_port, bob_port = benchmark.ports(1), benchmark.ports(1)
     bob = Program(*chat(build, "Bob", bob_port, state, "--no-discovery"))

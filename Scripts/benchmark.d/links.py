@@ -1,4 +1,4 @@
-"""Links between two nodes: how fast they come, how they end and return, and what goes over the wire."""
+"""Links between two nodes: the time to open, their end and return, and the traffic."""
 
 import os
 import random
@@ -57,7 +57,7 @@ def is_offline(name):
 
 
 def times_of(program, conditions, timeout):
-    """When the node had the first event that meets each condition, in nanoseconds since 1970; None for none."""
+    """The time of the node's first event that meets each condition, in nanoseconds since 1970; None for none."""
     found = [None] * len(conditions)
     deadline = time.monotonic() + timeout
     while None in found:

@@ -51,7 +51,7 @@ def say(text):
 
 
 class Build:
-    """A folder with Inkling's programs, and what the table calls it."""
+    """A folder with Inkling's programs, and its name in the table."""
 
     def __init__(self, name, folder):
         self.name = name
@@ -79,7 +79,7 @@ class Benchmark:
         return part in self.parts
 
     def leave_out(self, part, why):
-        """Notes that a part that was asked for is not measured."""
+        """Records that a requested part is not measured."""
         say(f"{part} is left out: {why}")
         self.table.notes.append(f"Left out: {part}, as {why}.")
         self.parts = [other for other in self.parts if other != part]
@@ -171,7 +171,7 @@ class Benchmark:
             self.table.times(group, name, [spans.to_event for spans in found[system]], True)
 
     def attached(self):
-        """Of the present build alone: older ones have no daemons."""
+        """Measures the present build only: older ones have no daemons."""
         build = self.builds[0]
         ways = {"two front ends at standard streams": daemons.Daemon.attached, "two front ends at sockets": daemons.at_socket}
         return [
@@ -195,7 +195,7 @@ class Benchmark:
             gc.disable()
             for number in range(1, events + 1):
                 for system in systems:
-                    # Whatever held up the event before, the next ones don't catch up: too early a start of typing waits.
+                    # After a delay, the next events don't catch up: a start of typing that comes too early waits.
                     time.sleep(slot + jitter.uniform(0, JITTER))
                     spans = system.sample(number)
                     if spans is None:
@@ -216,7 +216,7 @@ class Benchmark:
         capture = Capture()
 
         def note(nodes, _):
-            """When the datagram that brought the event went out, and how long it took from there."""
+            """The sending time of the event's datagram, and the time from there."""
             on_wire = [time for source, destination, time, _ in capture.datagrams()
                        if (source, destination) == nodes.ports and nodes.began <= time <= nodes.at]
             return ((on_wire[-1] - nodes.began) / 1000, (nodes.at - on_wire[-1]) / 1000) if on_wire else None
@@ -352,7 +352,7 @@ class Benchmark:
         group = "instructions of the core"
         for build in self.builds:
             say(f"instructions of {build.name}")
-            # What valgrind can't read of how a program was compiled would end it.
+            # valgrind fails on debug information that it can't read.
             stripped = self.work / "inkling-sim"
             subprocess.run(["strip", "--strip-debug", "-o", stripped, build.folder / "inkling-sim"], check=True)
             for path, (function, label, datagrams) in paths.items():

@@ -1,4 +1,4 @@
-"""What /proc tells of a process."""
+"""Data about a process from /proc."""
 
 import os
 import re
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def status(process, name):
-    """The number of that name in /proc/PROCESS/status; sizes are in KiB."""
+    """Returns the number of that name in /proc/PROCESS/status; sizes are in KiB."""
     return int(re.search(rf"^{name}:\s*(\d+)", Path(f"/proc/{process}/status").read_text(), re.M)[1])
 
 

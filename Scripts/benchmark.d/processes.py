@@ -1,4 +1,4 @@
-"""The processes that are measured: programs that write one object of JSON a line, and the pairs that they make."""
+"""The measured processes: programs that write one object of JSON a line, and pairs of them."""
 
 import fcntl
 import json
@@ -15,14 +15,14 @@ TIMEOUT = 15  # seconds, for whatever has to happen at all
 
 
 class Failure(Exception):
-    """Something that has to happen did not."""
+    """The failure of a measurement."""
 
 
 class Lines:
-    """Whoever says one object of JSON a line: next() has the next one, and `name` is who it is."""
+    """A source of JSON, one object a line: next() returns the next object, and `name` is the source's name."""
 
     def wait_for(self, condition, what, timeout=TIMEOUT):
-        """The first object that meets the condition, and when it was read."""
+        """Returns the first object that meets the condition, and the time of reading it."""
         deadline = time.monotonic() + timeout
         while True:
             found, read = self.next(max(0, deadline - time.monotonic()))
@@ -32,13 +32,13 @@ class Lines:
                 return found, read
 
     def skip(self):
-        """Reads whatever waits."""
+        """Reads all waiting output."""
         while self.next(0)[0] is not None:
             pass
 
 
 class Program(Lines):
-    """A running program, spoken to by lines."""
+    """A running program that takes lines on standard input."""
 
     def __init__(self, *arguments):
         self.arguments = [str(argument) for argument in arguments]
@@ -72,7 +72,7 @@ class Program(Lines):
         return json.loads(line), self.read
 
     def kill(self):
-        """Kills it; returns the time just before, in nanoseconds since 1970."""
+        """Kills the program; returns the time just before, in nanoseconds since 1970."""
         began = time.time_ns()
         self.process.kill()
         return began
@@ -86,7 +86,7 @@ class Program(Lines):
 
 
 class Terminal:
-    """A program on a terminal of its own, of 80 columns and 24 rows."""
+    """A program on its own terminal of 80 columns and 24 rows."""
 
     def __init__(self, *arguments):
         self.began = time.time_ns()
@@ -104,7 +104,7 @@ class Terminal:
         return began
 
     def wait_for(self, text):
-        """Waits until the program has written that text; returns when, in nanoseconds since 1970."""
+        """Waits until the program has written that text; returns the time in nanoseconds since 1970."""
         deadline = time.monotonic() + TIMEOUT
         while text not in self.screen:
             ready, _, _ = select.select([self.descriptor], [], [], max(0, deadline - time.monotonic()))
@@ -117,7 +117,7 @@ class Terminal:
         return time.time_ns()
 
     def skip(self):
-        """Reads whatever waits."""
+        """Reads all waiting output."""
         while select.select([self.descriptor], [], [], 0)[0]:
             os.read(self.descriptor, 65536)
 

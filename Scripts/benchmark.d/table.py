@@ -1,4 +1,4 @@
-"""What was measured, as one table in Markdown and one chart."""
+"""The results as one table in Markdown and one chart."""
 
 from math import ceil
 
@@ -6,7 +6,7 @@ import chart
 
 
 def most(values):
-    """What 99 of 100 do not exceed."""
+    """Returns the value that 99 of 100 do not exceed."""
     return sorted(values)[ceil(len(values) * 0.99) - 1]
 
 
@@ -28,7 +28,7 @@ class Row:
 
 
 class Table:
-    """What was measured, group by group."""
+    """The results, group by group."""
 
     def __init__(self):
         self.rows = []

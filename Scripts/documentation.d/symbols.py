@@ -15,7 +15,7 @@ def location(symbol):
 
 
 def complaint(symbol):
-    """What is missing from a symbol's documentation, if anything is."""
+    """Returns the fault of a symbol's documentation, or None."""
     lines = [line["text"].strip() for line in symbol.get("docComment", {}).get("lines", [])]
     if not any(lines):
         return "is not documented"

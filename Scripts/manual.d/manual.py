@@ -38,7 +38,7 @@ def listed(words):
 
 
 def negated(sentence):
-    """What the form of a flag with --no- does, from what the flag does."""
+    """Describes the form of a flag with --no-, from the description of the flag."""
     return "Do not " + sentence[:1].lower() + sentence[1:]
 
 
@@ -73,7 +73,7 @@ class Command:
 
 
 def commands(info):
-    """The commands of the program that do something, and those above them that are explained."""
+    """Returns the commands that do something, and their parents that have an explanation."""
     for inner in info.get("subcommands", []):
         if is_shown(inner) and inner["commandName"] != "help":
             yield Command(inner), [c for c in inner.get("subcommands", []) if c["commandName"] != "help"]
@@ -90,7 +90,7 @@ def discussion(text):
 
 
 def described(argument, abstract, names):
-    """What an option or an argument is for, its values and its default."""
+    """Describes an option or an argument, its values and its default."""
     match = DEFAULT.search(abstract)
     default = match and match[1]
     sentences = [escaped(abstract[: match.start()] + "." if match else abstract)]
@@ -217,7 +217,7 @@ def wrapped(lines):
 
 
 def with_opposites(script, pairs):
-    """Completions in which flags with --no- are described as what they are."""
+    """Completions with correct descriptions of flags with --no-."""
 
     def fixed(match):
         return match[1] + negated(match[2])

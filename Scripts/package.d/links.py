@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-# A picture or a link to a file: what it shows, the file, and the place in it.
+# A picture or a link to a file: its text, the file, and the place in it.
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^()#\s:]+)(?:#[^()\s]*)?\)")
 
 

@@ -24,7 +24,7 @@ STYLE = """
 
 
 def width(text):
-    """How many cells a text takes."""
+    """Returns the number of cells of a text."""
     cells = 0
     for character in text:
         if not unicodedata.combining(character):

@@ -86,7 +86,7 @@ def make_latency(programs, folder):
 
 
 def check(programs, output):
-    """Whether a new recording ends as the one that is there."""
+    """Whether a new recording ends like the committed one."""
     with tempfile.TemporaryDirectory(dir="/run") as folder, open(f"{output}/recording.svg") as file:
         new, old = (sorted(animation.last(svg)) for svg in (make_recording(programs, folder), file.read()))
     for row in new:

@@ -12,7 +12,7 @@ COLUMNS, ROWS = 56, 10
 INTERVAL = 0.1  # seconds between two looks at the terminals
 KEY = 0.09  # seconds between two keys
 
-# What they do: (who, what, value). A pause is in seconds.
+# The steps of the recording: (person, action, value). A pause is in seconds.
 SCENE = [
     (None, "pause", 0.5),
     ("bob", "type", "inkling chat"),

@@ -1,4 +1,4 @@
-"""What a node takes with 1 to 50 peers, while nobody types and while its user does: datagrams, bytes, processor."""
+"""The cost of a node with 1 to 50 peers, while nobody types and while its user does: datagrams, bytes, processor."""
 
 import json
 import os
@@ -35,7 +35,7 @@ class Node:
         raise SystemExit("a node has ended")
 
     def processor(self):
-        """The seconds that all its threads have run."""
+        """The processor time of all threads, in seconds."""
         folder = f"/proc/{self.process.pid}/task"
         total = 0
         for thread in os.listdir(folder):

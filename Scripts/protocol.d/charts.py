@@ -1,4 +1,4 @@
-"""State charts, from figures/charts.json: what there is of states and transitions, and where it is drawn."""
+"""State charts, from figures/charts.json: states and transitions, with their places."""
 
 import json
 import math

@@ -89,7 +89,7 @@ class Document:
         return name
 
     def target(self, name, href):
-        """Where a link of a text leads within the page; None if it is no part of the page."""
+        """The target of a link within the page, or None if the target is not in the page."""
         if re.match(r"[a-z]+:", href):
             return href
         path, _, fragment = href.partition("#")

@@ -42,7 +42,7 @@ STYLE = f"""
 
 
 def width(text):
-    """How wide a line of text may become, in pixels."""
+    """The greatest width of a line of text, in pixels."""
     return len(text) * SIZE * WIDTH
 
 

@@ -1,4 +1,4 @@
-"""What the figures take from the texts of the specification."""
+"""The values that the figures take from the texts of the specification."""
 
 import pathlib
 import re

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The look whether a program gets ready")
 struct StartCheckTests {
-    /// What a program does once it is started.
+    /// The behaviour of a program after its start.
     enum Behaviour {
         case getsReady, saysNothing, printsNonsense, ends, cannotStart
     }
@@ -49,7 +49,7 @@ struct StartCheckTests {
         func browse() throws(StageError) { throw StageError("no discovery here") }
     }
 
-    /// What is found of a program whose starts go like that, how often it was started, and how long all took.
+    /// Checks a program whose starts behave like `starts`; returns the finding, the number of starts and their time.
     private func check(_ starts: Behaviour...) -> (finding: Finding?, tries: Int, time: Duration) {
         var tries = 0
         var time = Duration.zero

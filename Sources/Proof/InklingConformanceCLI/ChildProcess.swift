@@ -67,7 +67,7 @@ final class ChildProcess {
         return (ends[0], ends[1])
     }
 
-    // MARK: What it is told
+    // MARK: Input
 
     func write(_ bytes: [UInt8]) {
         guard input >= 0 else { return }
@@ -116,7 +116,7 @@ final class ChildProcess {
         for descriptor in [output, diagnostics] where descriptor >= 0 { close(descriptor) }
     }
 
-    // MARK: What it says
+    // MARK: Output
 
     var descriptors: [pollfd] {
         var entries: [pollfd] = []
@@ -138,7 +138,7 @@ final class ChildProcess {
         for line in read(&diagnostics, &diagnosticLine) {
             events.append(.diagnostic(String(decoding: line, as: UTF8.self), program: id, at: at))
         }
-        // Its end is told after all that it wrote.
+        // The exit comes after all output of the process.
         guard !hasExited, output < 0 else { return events }
         var status: Int32 = 0
         guard waitpid(process, &status, WNOHANG) == process else { return events }

@@ -4,7 +4,7 @@ import InklingConformance
 
 /// A stage of real programs and real sockets on loopback.
 ///
-/// It has one thread, that of its case: `next(until:)` waits for all sockets and programs at once.
+/// A stage has one thread, that of its case: `next(until:)` waits for all sockets and programs at once.
 final class ProcessStage: Stage {
     private let command: [String]
     private let usesDiscovery: Bool
@@ -13,7 +13,7 @@ final class ProcessStage: Stage {
     private var sockets: [UDPAddress: UDPSocket] = [:]
     private var children: [ChildProcess] = []
     private var services: ServiceBench?
-    /// What came and was not asked for yet.
+    /// Events that `next(until:)` has not returned yet.
     private var waiting: [StageEvent] = []
 
     init(command: [String], usesDiscovery: Bool) {
@@ -102,7 +102,7 @@ final class ProcessStage: Stage {
         return bench
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     func next(until end: Duration) -> StageEvent? {
         while true {

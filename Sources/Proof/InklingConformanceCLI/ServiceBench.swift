@@ -2,19 +2,19 @@ import CDNSSD
 import Glibc
 import InklingConformance
 
-/// The DNS-SD daemon, for the cases on discovery: what the peers of a case advertise, and what it browses for.
+/// The client of the DNS-SD daemon for the cases on discovery: advertises the peers of a case, and browses.
 final class ServiceBench {
     private struct Registration {
         let service: AdvertisedService
         var operation: ServiceOperation?
         var isConfirmed = false
-        /// When it is made again, if it is not confirmed by then.
+        /// The time of the next registration, unless the daemon confirms this one first.
         var due: Duration
     }
 
     private struct Browser {
         let operation: ServiceOperation
-        /// How often each instance is listed: once for each interface and address family.
+        /// The number of listings of each instance: one for each interface and address family.
         var listed: [String: Int] = [:]
     }
 
@@ -46,9 +46,9 @@ final class ServiceBench {
         (registrations, browsers, resolves) = ([], [], [])
     }
 
-    // MARK: What it is told
+    // MARK: Requests
 
-    /// Advertises an instance, in the place of one of the same name.
+    /// Advertises an instance, and replaces one of the same name.
     func advertise(_ service: AdvertisedService, at now: Duration) throws(StageError) {
         withdraw(instance: service.instance)
         var registration = Registration(service: service, due: now)
@@ -81,7 +81,7 @@ final class ServiceBench {
         }
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     var descriptors: [pollfd] { operations.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) } }
 
@@ -90,7 +90,7 @@ final class ServiceBench {
             .filter { !$0.isFreed }
     }
 
-    /// Takes what the library has to say; the instances that were resolved.
+    /// Processes the library's answers, and returns the instances that were resolved.
     func collect(at now: Duration) -> [StageEvent] {
         for operation in operations { operation.processIfReadable() }
         collectRegistrations(at: now)

@@ -2,7 +2,7 @@ import CDNSSD
 import Glibc
 import InklingConformance
 
-/// What the DNS-SD library said in a callback.
+/// An answer of the DNS-SD library in a callback.
 enum ServiceAnswer {
     case registered
     case listed(name: String, interface: UInt32, isAdded: Bool)
@@ -23,8 +23,8 @@ struct ServiceError: Error {
 
 /// A registration, a browser or a resolve of the library.
 ///
-/// It calls back from within `processIfReadable()` alone. What it says is kept until `takeAnswers()`, so that nothing is
-/// freed from within a callback.
+/// The library calls back from within `processIfReadable()` only. The operation keeps the answers until
+/// `takeAnswers()`, so that no callback frees anything.
 final class ServiceOperation {
     private final class Inbox {
         var answers: [ServiceAnswer] = []
@@ -140,12 +140,12 @@ final class ServiceOperation {
     }
 }
 
-/// What the library needs before its first call.
+/// The preparation of the library before its first call.
 enum ServiceLibrary {
     static func prepare() { _ = prepared }
 
-    /// Without the variable the library prints a warning. Without zeroed memory it calls what the memory held before
-    /// when the daemon goes away, for it sets the one callback that a reference is for and asks which is not null.
+    /// Without the variable the library prints a warning. The library sets only one callback of a reference, and calls
+    /// those that are not null when the daemon ends. With zeroed memory the others are null.
     private static let prepared: Bool = {
         setenv("AVAHI_COMPAT_NOWARN", "1", 1)
         // The library keeps the pointer.

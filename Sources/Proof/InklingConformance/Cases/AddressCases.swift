@@ -1,6 +1,6 @@
 import InklingWire
 
-/// Where a link is, and when it follows its peer to another address: L-24, L-28 and L-51.
+/// The address of a link, and the rules by which the link follows its peer to another: L-24, L-28 and L-51.
 extension Catalogue {
     /// A program and a peer with a link, and another address of that peer.
     private static func linked(_ trial: Trial) throws -> (program: Program, session: PeerSession, other: UDPAddress) {
@@ -9,7 +9,7 @@ extension Catalogue {
         return (program, session, try peer.addAddress())
     }
 
-    /// Fails unless what the program sends next on the link goes to that address.
+    /// Fails unless the program's next datagram on the link goes to that address.
     private static func expectLink(_ trial: Trial, _ program: Program, of peer: Peer, at address: UDPAddress) throws {
         let start = trial.now
         program.compose("here")
@@ -21,7 +21,7 @@ extension Catalogue {
         trial.run(for: .milliseconds(500))
     }
 
-    /// Sends a heartbeat from an address, and gives the token of the ping that comes there.
+    /// Sends a heartbeat from an address, and returns the token of the ping that arrives there.
     private static func check(_ peer: Peer, _ session: PeerSession, at address: UDPAddress) throws -> UInt16 {
         let start = peer.trial.now
         session.source = address

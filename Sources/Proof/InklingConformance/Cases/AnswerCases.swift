@@ -1,12 +1,12 @@
 import InklingWire
 
 extension Catalogue {
-    /// An `id` of each type at its bounds: those that are valid.
+    /// Valid values of `id`, of each type and at its bounds.
     private static let goodIDs: [JSONValue] = [
         0, 7, .number(9_007_199_254_740_991), "7", "x", " ", "\u{0}\"\\\n",
         .string(String(repeating: "\u{E9}", count: 32)),
     ]
-    /// What is no `id`, as JSON.
+    /// Values that are not an `id`, as JSON.
     private static let badIDs = [
         "-1", "1.5", "7.0", "1e3", "9007199254740992", "123456789012345678901234567890", "\"\"", "null", "true", "[1]",
         "{}", "\"\\ud800\"", "\"" + String(repeating: "x", count: 65) + "\"",

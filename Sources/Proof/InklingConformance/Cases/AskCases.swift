@@ -185,7 +185,7 @@ extension Catalogue {
         },
     ]
 
-    /// Lets a case answer the program's third ask badly; fails if the program opens, or does not after a good answer.
+    /// Answers the program's third ask badly, and fails if the program opens then, or doesn't after a good answer.
     private static func expectNoOpening(
         _ trial: Trial, _ answer: (Peer, (at: Duration, value: Ask, bytes: [UInt8], source: UDPAddress)) throws -> Void
     ) throws {

@@ -151,7 +151,7 @@ extension Catalogue {
         .milliseconds(300), .milliseconds(300), .milliseconds(600), .milliseconds(1_200),
     ]
 
-    /// So many attempts to a peer that tells its key and answers no initiation; the last one has only begun.
+    /// Returns `count` attempts to a peer that tells its key and answers no initiation; the last one has only begun.
     private static func attempts(_ count: Int, of trial: Trial) throws -> [[Peer.ReceivedInitiation]] {
         let (_, peer) = try trial.startByHand(habits: .none)
         try peer.tellKey()
@@ -162,7 +162,7 @@ extension Catalogue {
         zip(attempt, attempt.dropFirst()).map { $1.at - $0.at }
     }
 
-    /// Sends responses that have the form of one, and open nowhere.
+    /// Sends well-formed responses that do not decrypt.
     private static func forgeResponses(
         _ count: Int, to initiation: Peer.ReceivedInitiation, of peer: Peer, from source: UDPAddress
     ) {
@@ -172,7 +172,7 @@ extension Catalogue {
         }
     }
 
-    /// Sends the response again that an initiation was given, from where that went.
+    /// Repeats the response to an initiation, from the initiation's destination.
     private static func repeatResponse(to initiation: Peer.ReceivedInitiation, of peer: Peer) {
         guard let response = peer.answered[Array(initiation.bytes.prefix(121))] else { return }
         peer.sendBytes(response, to: initiation.source, from: initiation.destination)

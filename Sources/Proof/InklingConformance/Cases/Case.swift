@@ -1,31 +1,31 @@
 import InklingWire
 
-/// One thing that a program under test is tried for.
+/// A test of the program under test.
 package struct Case: Sendable {
-    /// What a case is about; `run --group` chooses by its word.
+    /// The subject of a case; `run --group` selects cases by this word.
     package enum Group: String, CaseIterable, Sendable {
         case vectors, handshake, sealed, typing, presence, messages, limits, malformed, extensions, links, driver
         case discovery
     }
 
-    /// What a case needs of the machine while it runs.
+    /// The load of a case on the machine while the case runs.
     package enum Load: Sendable {
-        /// It runs beside others.
+        /// Runs beside other cases.
         case light
-        /// The same, for half a minute or more: it begins first.
+        /// Runs beside other cases for half a minute or more, and so begins first.
         case long
-        /// It sends or measures so much that it runs alone.
+        /// Sends or measures so much that the case runs alone.
         case heavy
     }
 
-    /// The clause that it proves first, and a number, such as `W-14.1`; never used for another case.
+    /// The first clause of the case, and a number, such as `W-14.1`; never reused for another case.
     package let id: String
-    /// The clauses that it proves; the first gives the level.
+    /// The clauses that the case proves; the first gives the level.
     package let clauses: [String]
-    /// What the list of cases is about that it stands in.
+    /// The group of the list that contains the case.
     package var group = Group.links
     package let load: Load
-    /// What the program does that passes, as a sentence.
+    /// The behaviour that passes, as a sentence.
     package let title: String
     package let body: @Sendable (Trial) throws -> Void
 
@@ -48,13 +48,13 @@ package struct Case: Sendable {
         self.body = body
     }
 
-    /// The clause that it proves first.
+    /// The first clause of the case.
     package var clause: Clause {
         guard let clause = Clause.all[clauses[0]] else { preconditionFailure("\(clauses[0]) is not a clause") }
         return clause
     }
 
-    /// Tries a program, on a stage of its own.
+    /// Tests a program on a stage.
     package func run(on stage: some Stage, seed: UInt64) -> CaseResult {
         let trial = Trial(stage: stage, seed: seed)
         let start = stage.now
@@ -76,7 +76,7 @@ package struct Case: Sendable {
         } catch {
             return .skipped("\(error)")
         }
-        // A program that ends on its own account has not passed, whatever else it did.
+        // A program that crashed fails, also if the case passed.
         for program in trial.programs {
             if let exit = program.exit, case .signalled(let signal) = exit.status, signal != 9, signal != 15,
                 signal != 2
@@ -88,12 +88,12 @@ package struct Case: Sendable {
     }
 }
 
-/// What became of a case.
+/// The result of a case.
 package struct CaseResult: Sendable {
     package enum Outcome: Sendable, Equatable {
         case passed
         case failed(Finding)
-        /// It was not run, as the program does not get ready; what `StartCheck` found.
+        /// The case did not run, because the program did not get ready; the finding of `StartCheck`.
         case notRun(Finding)
         case unsupported(Feature)
         case skipped(String)
@@ -104,7 +104,7 @@ package struct CaseResult: Sendable {
     package let test: Case
     package let outcome: Outcome
     package let duration: Duration
-    /// The last datagrams of both sides as text, of a case that failed.
+    /// The last datagrams of both sides as text; empty unless the case failed.
     package let trace: [String]
 
     package init(test: Case, outcome: Outcome, duration: Duration, trace: [String]) {

@@ -1,8 +1,8 @@
 import InklingWire
 
-/// The program acknowledges, orders and delivers the messages of a peer (M-2, M-15, M-16).
+/// The acknowledgement, order and delivery of a peer's messages (M-2, M-15, M-16).
 extension Catalogue {
-    /// Waits for an ack of the peer's stream after an instant, and fails unless it says this.
+    /// Waits for an ack of the peer's stream after an instant, and fails unless the ack has this `next` and bitmap.
     private static func expectAck(
         next: UInt32, bitmap: UInt16, _ trial: Trial, _ peer: Peer, since start: Duration, _ why: String
     ) throws {
@@ -14,7 +14,7 @@ extension Catalogue {
         try trial.judge("the ack", at: frames.at, after: start, is: .zero)
     }
 
-    /// Sends a record, and fails unless the ack that answers it says this.
+    /// Sends a record, and fails unless its ack has this `next` and bitmap.
     private static func expectAck(
         next: UInt32, bitmap: UInt16 = 0, _ trial: Trial, _ peer: Peer, to number: UInt32, text: String = "text",
         first: Bool = true, last: Bool = true, _ why: String
@@ -25,7 +25,7 @@ extension Catalogue {
         trial.run(for: .milliseconds(5))
     }
 
-    /// Waits until the program has shown that many messages of the peer, and fails unless they are exactly these.
+    /// Waits until the program has shown as many messages of the peer, and fails unless their texts are these.
     private static func expectMessages(
         _ texts: [String], _ trial: Trial, _ program: Program, _ peer: Peer, _ why: String
     ) throws {

@@ -173,7 +173,7 @@ extension Catalogue {
             trial.run(for: .seconds(1))
             let other = try trial.stage.bind(host: peer.address.host)
             try trial.stage.withdraw(instance: instance)
-            // A service that comes back within a second is none that went away.
+            // A service that returns within a second does not count as withdrawn.
             trial.run(for: .seconds(3))
             let start = trial.now
             try advertise(peer, in: trial, nonce: nonce, port: other.port)
@@ -190,7 +190,7 @@ extension Catalogue {
             try trial.wait(
                 .seconds(20), for: "an ask to an address at which seven keys are listed",
                 until: { peer.asks.first })
-            // An attempt that began before the fifth instance came may go on.
+            // An attempt that began before the fifth instance came may continue.
             trial.run(for: .milliseconds(3_500))
             let count = peer.initiations.count
             try trial.never(for: .seconds(6), "no initiation before the tell") { peer.initiations.count > count }
@@ -221,7 +221,7 @@ extension Catalogue {
         },
     ]
 
-    /// Advertises a key that nobody has at the peer's port.
+    /// Advertises a key that no node has at the peer's port.
     private static func forge(_ peer: Peer, _ trial: Trial, in chat: ChatKeys? = nil) throws {
         let chat = chat ?? peer.chat
         let nonce = trial.generator.next()
@@ -244,7 +244,7 @@ extension Catalogue {
     /// Starts the program with discovery, and a peer that has one socket for both families where there are two.
     static func start(_ trial: Trial) throws -> (program: Program, peer: Peer) {
         let peer = try (try? trial.peer(host: "::")) ?? trial.peer(host: "0.0.0.0")
-        // Without a daemon this ends the case before the program is started.
+        // Without a daemon, this ends the case before the program starts.
         try trial.stage.browse()
         return (try startWithDiscovery(trial), peer)
     }
@@ -256,7 +256,7 @@ extension Catalogue {
         return twin
     }
 
-    /// Advertises a peer, and gives the name of the instance.
+    /// Advertises a peer, and returns the name of the instance.
     @discardableResult
     static func advertise(
         _ peer: Peer, in trial: Trial, nonce: UInt64? = nil, instance: String? = nil, port: Int? = nil,

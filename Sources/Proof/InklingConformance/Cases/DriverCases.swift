@@ -100,7 +100,7 @@ extension Catalogue {
                 let word = status.isTyping ? "start" : "stop"
                 if words.last != word { words.append(word) }
             }
-            // A start within 500 ms of the first one is announced when those are over (T-5).
+            // The program announces a start within 500 ms of the first one when those are over (T-5).
             try expect(
                 words == ["start", "stop", "start"], "typing frames that say start, stop, start", actual: "\(words)")
         },

@@ -1,7 +1,7 @@
 import InklingWire
 
 extension Catalogue {
-    /// Lines that are no command, and why.
+    /// Lines that are not commands, and the reasons.
     private static let badLines: [(what: String, line: [UInt8])] = [
         ("text that is not JSON", Array("hello".utf8)), ("an array", Array("[1,2]".utf8)),
         ("a string", Array("\"who\"".utf8)),
@@ -63,7 +63,7 @@ extension Catalogue {
             try expect(
                 program.events("error").count == lines.count && program.events("sent").isEmpty,
                 "\(lines.count) errors, and nothing sent", actual: "\(program.events("error").count) errors")
-            // No open chat x came of a secret that was lost.
+            // Without the secret of chat x, the program must not open the open chat x.
             let peer = try trial.peer(in: ChatKeys(open: "x"))
             _ = try peer.begin(to: program)
             try trial.never(for: .milliseconds(400), "no chat x", when: { peer.datagramCount > 0 })

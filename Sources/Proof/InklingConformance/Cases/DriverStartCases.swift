@@ -35,7 +35,7 @@ extension Catalogue {
             }
         },
         Case("J-11.2", "a failure to start exits with status 1 and one line on standard error") { trial in
-            // A peer has the port already.
+            // A peer uses the port already.
             let peer = try trial.peer()
             let program = try trial.launch(ProgramArguments(chat: trial.chatName, port: peer.address.port))
             try trial.wait(
@@ -158,7 +158,7 @@ extension Catalogue {
         }
     }
 
-    /// Starts the program with further arguments that are wrong.
+    /// Starts the program with further, wrong arguments.
     private static func expectUsageError(_ list: [String], _ trial: Trial) throws {
         let program = try trial.launch(ProgramArguments(chat: trial.chatName, state: "refused", others: list))
         try trial.wait(

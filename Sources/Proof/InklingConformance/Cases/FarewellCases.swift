@@ -1,8 +1,8 @@
 import InklingWire
 
-/// How links end by a word: L-32 to L-36.
+/// The ends of links by a bye: L-32 to L-36.
 extension Catalogue {
-    /// Fails unless the peer got a bye of that reason on that session at once, and again after 30 and 120 ms.
+    /// Fails unless the peer got a bye with that reason on that session at once, and again after 30 and 120 ms.
     private static func expectByes(
         _ reason: ByeReason, _ trial: Trial, _ peer: Peer, on session: PeerSession, since start: Duration,
         at address: UDPAddress? = nil

@@ -143,13 +143,13 @@ extension Catalogue {
         ("the byte 0xff", [0xFF]),
     ]
 
-    /// Sends plaintexts with a ping before each: none may be answered.
+    /// Sends plaintexts with a ping before each, and fails if the program answers one.
     private static func refuse(_ samples: [Sample], _ trial: Trial) throws {
         let (program, peer) = try trial.startLinked()
         try trial.expectParsing(of: samples, areValid: false, by: program, from: peer)
     }
 
-    /// Sends plaintexts with a ping before each: all have to be answered.
+    /// Sends plaintexts with a ping before each, and fails unless the program answers all.
     static func accept(_ samples: [Sample], _ trial: Trial) throws {
         let (program, peer) = try trial.startLinked()
         try trial.expectParsing(of: samples, areValid: true, by: program, from: peer)

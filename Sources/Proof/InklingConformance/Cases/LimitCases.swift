@@ -61,7 +61,7 @@ extension Catalogue {
             try meetMore(1, peer, program)
             trial.run(for: .milliseconds(500))
             try expect(met(by: program) == 1_024, "no further link", actual: "\(met(by: program)) people")
-            /// Opens a link for which a peer's newest one has to go.
+            /// Opens a link for which the program must evict a peer's newest one.
             func replace(_ evicted: Peer, by newcomer: Peer, in chat: String? = nil) throws {
                 let session = evicted.sessions.last(where: \.isNamed)
                 let start = trial.now
@@ -149,7 +149,7 @@ extension Catalogue {
             trial.run(for: .milliseconds(500))
             let answers = peer.received(since: start).filter { $0.pong != nil }
             let pongs = Set(answers.compactMap(\.pong)).count
-            // To the last pong: a slow program reads on when all are sent, and the rate counts for that time too.
+            // Up to the last pong: a slow program still reads after the last ping, and the rate allows pongs then too.
             let time = (answers.last?.at ?? start) - start
             let limit = 2_000 + time.milliseconds + 50
             try expect(
@@ -167,7 +167,7 @@ extension Catalogue {
                 for number in 0..<6 { peer.send([.ping(UInt16(6 * round + number))]) }
                 trial.pump(until: start + .milliseconds(2 * (round + 1)))
             }
-            // The program reads all that waits. Then come more datagrams than the rate allows by now, and the bye.
+            // The program first reads all pings. Then come the bye and, before it, more datagrams than the rate allows.
             trial.run(for: .milliseconds(100))
             for number in 0..<300 { peer.send([.ping(UInt16(5_000 + number))]) }
             let end = trial.now
@@ -200,16 +200,16 @@ extension Catalogue {
         return (program, peer)
     }
 
-    /// How many people the program has shown.
+    /// The number of people whom the program has shown.
     private static func met(by program: Program) -> Int {
         Set(program.events("peer").compactMap { $0.value["user"]?.string }).count
     }
 
-    /// 120 links on each of which a message of 65,352 bytes begins at once: together more than 8 MiB.
+    /// 120 links, each with a message of 65,352 bytes that begins at once: together more than 8 MiB.
     private static func crowdOfLongMessages(_ trial: Trial) throws {
         let (program, peer) = try trial.startWithQuietPeer()
         peer.announcedInterval = 255
-        // More than have room for a message at once, and less than twice as many.
+        // More messages than have room at once, and less than twice as many.
         while peer.sessions.count(where: \.isNamed) < 120 {
             let before = peer.sessions.count
             try meetMore(min(10, 120 - peer.sessions.count(where: \.isNamed)), peer, program)
@@ -218,9 +218,9 @@ extension Catalogue {
         let sessions = peer.sessions.filter(\.isNamed)
         let text = String(repeating: "x", count: 1_167)
         var newest: [ObjectIdentifier: Ack] = [:]
-        // The acks of names count for nothing here.
+        // Acks of names, with `next` 0, don't count here.
         var seen = peer.received.count
-        /// The newest ack of each session, if it says something of the stream of this peer.
+        /// The newest ack of each session that acknowledges records of this peer's stream.
         func acks() -> [ObjectIdentifier: Ack] {
             for frames in peer.received[seen...] {
                 guard let ack = frames.ack, ack.next > 0 else { continue }
@@ -239,7 +239,7 @@ extension Catalogue {
             }
             trial.run(for: .milliseconds(10))
         }
-        /// Sends records of a message on those sessions, again where they were lost; a first may find no room.
+        /// Sends records of a message on those sessions, and repeats lost ones. A first record may find no room.
         func sendAll(_ numbers: ClosedRange<UInt32>, on sessions: [PeerSession], mayBeRefused: Bool = false) {
             for number in numbers {
                 for _ in 0..<3 {
@@ -249,7 +249,7 @@ extension Catalogue {
                     }
                     guard !missing.isEmpty else { break }
                     send(number, on: missing)
-                    // A slow program takes a while, and loses what it has no room for meanwhile.
+                    // A slow program takes a while, and loses datagrams meanwhile.
                     for _ in 0..<50 {
                         let known = acks()
                         let isAnswered = missing.allSatisfy { session in
@@ -300,7 +300,7 @@ extension Catalogue {
             when: { program.events("message").count == sessions.count })
     }
 
-    /// Peers that are added by hand and tell their keys, but answer no initiation.
+    /// Peers that the user adds by hand. They tell their keys, but answer no initiation.
     private static func crowd(_ count: Int, _ trial: Trial) throws -> [Peer] {
         let peers = try (1...count).map { try trial.peer(named: "Peer \($0)") }
         for peer in peers { (peer.habits, peer.habits.answersAsks) = (.none, true) }
@@ -309,7 +309,7 @@ extension Catalogue {
         return peers
     }
 
-    /// Fails unless an ask for a chat is answered.
+    /// Fails unless the program answers an ask for a chat.
     private static func expectTell(_ program: Program, _ peer: Peer, of chat: String, _ words: String) throws {
         let count = peer.tells.count
         for _ in 0..<5 where peer.tells.count == count {
@@ -319,7 +319,7 @@ extension Catalogue {
         try expect(peer.tells.count > count, "a tell to an ask for \(words)", actual: "none came")
     }
 
-    /// Opens links with so many new identities from the same socket.
+    /// Opens links with `count` new identities from the same socket.
     private static func meetMore(_ count: Int, _ peer: Peer, _ program: Program) throws {
         let trial = peer.trial
         peer.habits = .mute

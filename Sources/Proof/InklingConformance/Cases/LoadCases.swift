@@ -191,7 +191,7 @@ extension Catalogue {
         return (program, peer)
     }
 
-    /// An initiation that has the form of one, and opens nowhere.
+    /// A well-formed initiation that opens nowhere.
     private static func noise(of peer: Peer, in chat: ChatKeys) -> [UInt8] {
         let index = UInt32(truncatingIfNeeded: peer.trial.generator.next())
         return chat.initiation(senderIndex: index, noise: peer.trial.noise(108)).encode()
@@ -218,8 +218,8 @@ extension Catalogue {
         }
     }
 
-    /// Brings the program under load, gets cookies for so many handshakes, and sends these all at once. Returns when it
-    /// began to get them.
+    /// Brings the program under load, gets cookies for `count` handshakes, and sends these all at once. Returns when
+    /// the peer began to get cookies.
     private static func beginWithCookies(
         _ count: Int, of peer: Peer, to program: Program, hosts: [String]
     ) throws -> Duration {

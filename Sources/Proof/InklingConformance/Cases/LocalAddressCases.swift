@@ -1,6 +1,7 @@
 import InklingWire
 
-/// The machine of the program has many addresses: all of 127.0.0.0/8. What is sent to one is answered from it.
+/// The source addresses of the program, whose machine has all addresses of 127.0.0.0/8: the program must reply from
+/// the address that a datagram came to.
 extension Catalogue {
     static let localAddressCases: [Case] = [
         Case("L-50.1", "a tell leaves from the address that the ask was sent to") { trial in

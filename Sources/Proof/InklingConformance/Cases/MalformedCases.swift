@@ -100,7 +100,7 @@ extension Catalogue {
             peer.habits.answersInitiations = false
             let program = try trial.start(peers: [peer], needs: .peer)
             let initiation = try trial.wait(.seconds(5), for: "an initiation", until: { peer.initiations.first })
-            /// The right response, with an index of the peer's that is easily known.
+            /// The correct response, with an index of the peer's that is easy to recognise.
             func right(_ initiation: Initiation) throws -> [UInt8] {
                 let own = RunAndEpoch(run: peer.run, epoch: peer.epoch)
                 guard
@@ -180,7 +180,7 @@ extension Catalogue {
         },
     ]
 
-    /// All that differ from a datagram in one bit.
+    /// All datagrams that differ from one in a single bit.
     static func flipped(_ bytes: [UInt8], _ what: String) -> [Sample] {
         (0..<bytes.count * 8).map { bit in
             var copy = bytes

@@ -1,8 +1,8 @@
 import InklingWire
 
-/// What the program does with the messages that its user sends: M-1, M-9 to M-12, and M-33 to M-35.
+/// The sending of messages: M-1, M-9 to M-12, and M-33 to M-35.
 extension Catalogue {
-    /// Waits until so many different records have come.
+    /// Waits until `count` different records have come.
     @discardableResult
     private static func awaitRecords(
         _ count: Int, _ trial: Trial, _ peer: Peer, within limit: Duration = .seconds(5)
@@ -160,7 +160,7 @@ extension Catalogue {
                 again.value.number == records[0].number && others.isEmpty,
                 "record \(records[0].number) again, and no other",
                 actual: "record \(again.value.number), and \(others.count) others")
-            // The others were set back: an ack of the lowest lets them follow, but those that its bitmap names.
+            // An ack of the lowest record lets the others follow, except those that its bitmap names.
             let start = trial.now
             peer.send([.ack(Ack(next: records[1].number, bitmap: 0b1))])
             trial.run(for: .milliseconds(150))
@@ -180,7 +180,7 @@ extension Catalogue {
             try expect(
                 gaps.count >= 3, "at least 4 transmissions in 4.5 s",
                 actual: "there were \(times.count), with \(words) between them")
-            // Two transmissions that came late or early by as much as the machine is slow.
+            // Slow processes may send one transmission late and the next one in time.
             let slack = Trial.late / 2
             for (gap, least) in zip(gaps, [200, 400, 800, 1_000]) {
                 try expect(gap >= .milliseconds(least) - slack, "200 ms or more, doubled up to 1 s", actual: words)

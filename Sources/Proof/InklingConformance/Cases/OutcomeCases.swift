@@ -1,15 +1,15 @@
 import InklingWire
 
-/// What the program reports of its messages: M-17 to M-19.
+/// The reports on sent messages: M-17 to M-19.
 extension Catalogue {
-    /// A program whose message has come to a peer that does not acknowledge it.
+    /// A program with a message that a peer received and does not acknowledge.
     private static func waiting(_ trial: Trial, needs features: Feature...) throws -> (program: Program, peer: Peer) {
         let program = try trial.start(needs: .messages)
         try program.need(features)
         return (program, try waiting(trial, program))
     }
 
-    /// One more peer, to which a message of the program has come that it does not acknowledge.
+    /// Another peer that received a message of the program and does not acknowledge it.
     private static func waiting(_ trial: Trial, _ program: Program) throws -> Peer {
         let peer = try trial.peer()
         try peer.open(to: program)

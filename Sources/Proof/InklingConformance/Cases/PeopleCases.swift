@@ -1,8 +1,8 @@
 import InklingWire
 
-/// How often a node with many links says that its user types, and how it reports people who change fast.
+/// The rate of typing heartbeats of a node with many links, and its reports of people who change fast.
 extension Catalogue {
-    /// Opens that many more links of new identities from one peer, which then says nothing by itself.
+    /// Opens more links of new identities from one peer, which then sends nothing by itself.
     static func crowd(_ count: Int, of peer: Peer, at program: Program) throws -> [PeerSession] {
         let trial = peer.trial
         peer.habits = .mute
@@ -25,7 +25,7 @@ extension Catalogue {
         return named()
     }
 
-    /// Composes, and fails unless the heartbeats that say typing follow each other as they should.
+    /// Composes, and fails unless the typing heartbeats follow each other at the right intervals.
     private static func judgeTyping(
         _ program: Program, chat: String, on session: PeerSession, of peer: Peer, every expected: Duration
     ) throws {
@@ -80,7 +80,7 @@ extension Catalogue {
             let start = trial.now
             _ = try crowd(119, of: peer, at: program)
             trial.run(for: .seconds(6))
-            // A slow program answers an opening after another has replaced it, and then has more links than asked for.
+            // A slow program may answer an opening that another has replaced, and so have more links than 120.
             let links = 1 + peer.sessions.count(where: \.isNamed)
             let units = (10 * links + 49) / 50
             let beats = witness.received(since: start).compactMap { frames in
@@ -109,7 +109,7 @@ extension Catalogue {
             author.announce(typing: true)
             try program.awaitTyping(true, of: author.user)
             for round in 1...3 {
-                // More changes than T-22 lets be told.
+                // More changes than T-22 allows reports of.
                 for _ in 0..<(round == 1 ? 7 : 2) {
                     for peer in peers.dropFirst() {
                         for isTyping in [true, false] {

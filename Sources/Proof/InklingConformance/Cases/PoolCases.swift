@@ -1,8 +1,8 @@
 import InklingWire
 
-/// The room for messages that are not whole: M-39 to M-42. `M-20.1` fills it.
+/// The room for incomplete messages: M-39 to M-42. `M-20.1` fills it.
 extension Catalogue {
-    /// Sends a record on a session, and gives the ack that answers it.
+    /// Sends a record on a session, and returns the ack that answers it.
     private static func ack(
         of number: UInt32, first: Bool = true, last: Bool = true, on session: PeerSession, of peer: Peer
     ) throws -> Ack {

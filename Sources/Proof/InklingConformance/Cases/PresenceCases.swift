@@ -1,6 +1,6 @@
 import InklingWire
 
-/// Who is shown, and as what: T-11, T-12 and T-19 to T-21, and several links of one person.
+/// The presence that the program shows, also with several links of one person: T-11, T-12 and T-19 to T-21.
 extension Catalogue {
     /// A program, and two peers of one person: two devices with one identity, each with its own run.
     private static func twoDevices(

@@ -1,6 +1,6 @@
 import InklingWire
 
-/// How fast messages go out, and what waits: M-13, M-14, M-21 and M-30.
+/// The rate of messages, and their queue: M-13, M-14, M-21 and M-30.
 extension Catalogue {
     static let queueCases: [Case] = [
         Case("M-13.1", "at most 400 datagrams with a message a second go out on a link", load: .heavy) { trial in
@@ -8,7 +8,7 @@ extension Catalogue {
             let count = 1_500
             for number in 0..<count { program.send("message \(number)") }
             trial.run(for: .milliseconds(500))
-            // What is not a message is not held back.
+            // The limit holds back messages only.
             let start = trial.now
             peer.send([.ping(0x1313)])
             let pong = try peer.await("a pong while messages wait", since: start) { $0.pong == 0x1313 }
@@ -29,7 +29,7 @@ extension Catalogue {
         Case("M-14.1", "a message that would queue more than 4 MiB is refused for all", also: "J-6", load: .heavy) {
             trial in
             let (program, slow, quick) = try fullQueue(trial)
-            // A program may leave out of its count what is in flight.
+            // A program may leave messages in flight out of its count.
             program.send(block, tag: "64")
             program.send(block, tag: "65")
             let error = try program.await("error", within: .seconds(10)) { $0["tag"]?.string == "65" }
@@ -88,7 +88,7 @@ extension Catalogue {
             for number in 0..<count { program.send("message \(number)") }
             func most() -> Int { peers.map(\.texts.count).max() ?? 0 }
             let end = trial.now + .seconds(20)
-            // Counting is work: not after each datagram.
+            // Counting takes time, so not after each datagram.
             while most() < count, trial.now < end { trial.run(for: .milliseconds(10)) }
             try expect(
                 most() >= count, "all of \(count) messages at one of eight peers within 20 s",
@@ -124,7 +124,7 @@ extension Catalogue {
 
     /// Fails if datagrams went out faster than `rate` a second beyond a burst.
     private static func expectRate(_ rate: Int, burst: Int, _ times: [Duration], _ whose: String) throws {
-        // Over any half second or more: what is late at the beginning of a span and in time at its end counts as slack.
+        // Any span may begin with late datagrams and end with punctual ones: `slack` allows for those.
         let slack = rate * Trial.late.milliseconds / 2_000
         var first = 0
         for last in times.indices {

@@ -2,7 +2,7 @@ import Crypto
 import InklingWire
 
 extension Catalogue {
-    /// What a node makes of the TXT records that peers publish.
+    /// The reading of the TXT records that peers publish.
     static let recordCases: [Case] = [
         ignored("D-5.1", "a TXT record without txtvers is ignored") { key, _ in ["k=" + key] },
         ignored("D-5.2", "a TXT record with another txtvers is ignored") { key, _ in ["txtvers=1", "k=" + key] },
@@ -88,7 +88,7 @@ extension Catalogue {
             .seal(bytes, counter: 0, associatedData: [])
     }
 
-    /// A case with a record, made from the peer's sealed key and another one, that the program has to ignore.
+    /// A case with a record that the program has to ignore, made from the peer's sealed key and another one.
     private static func ignored(
         _ id: String, _ title: String, _ strings: @escaping @Sendable (_ key: String, _ other: String) -> [String]
     ) -> Case {
@@ -99,7 +99,7 @@ extension Catalogue {
         }
     }
 
-    /// The same with a record that it has to take.
+    /// A case with a record that the program has to accept.
     private static func taken(
         _ id: String, _ title: String, _ strings: @escaping @Sendable (_ key: String, _ other: String) -> [String]
     ) -> Case {

@@ -197,7 +197,7 @@ extension Catalogue {
         },
     ]
 
-    /// What two people compare, the smaller key first.
+    /// The fingerprint that two people compare, the smaller key first.
     private static func fingerprint(of keys: [PublicKey]) -> [String] {
         let label = Array("inkling fingerprint 1 pair".utf8)
         // The digits of the hash, as one big-endian number, from the last on.
@@ -218,7 +218,7 @@ extension Catalogue {
 }
 
 extension Program {
-    /// What `people` says of a key; nil if it does not list it.
+    /// Returns the entry of a key in `people`, or nil.
     fileprivate func person(_ key: JSONValue) throws -> JSONValue? {
         try ask(["do": "people"], expecting: "people")["people"]?.array?.first { $0["key"] == key }
     }

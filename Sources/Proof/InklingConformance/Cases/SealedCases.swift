@@ -82,7 +82,7 @@ extension Catalogue {
             peer.habits.heartbeat = nil
             let (dropped, taken) = (trial.token(), trial.token())
             peer.send([.ping(dropped)], counter: UInt32.max - 1)
-            // If that counter had entered the window, the next one would be too old.
+            // If the program had marked that counter, the next one would be too old.
             try peer.ping(on: session)
             peer.send([.ping(taken)], counter: UInt32.max - 2)
             try trial.wait(.seconds(3), for: "a pong to a ping under 2^32 - 3", when: { peer.hasPong(taken) })
@@ -98,7 +98,7 @@ extension Catalogue {
                 [6] + token.bigEndianBytes + [8, 3],
             ]
             for plaintext in bad { peer.sendPlaintext(plaintext, counter: will) }
-            // That the next counters are taken shows that the last will's never enters the window.
+            // The program accepts the next counters, so the last will's counter never enters the window.
             try peer.ping()
             trial.run(for: .milliseconds(200))
             try expect(
@@ -160,7 +160,7 @@ extension Catalogue {
             var forged = right
             forged[forged.count - 1] ^= 1
             peer.sendBytes(forged, to: program.address)
-            // Were it marked, all counters in use would lie below the window.
+            // If the program marked this counter, all counters in use would lie below the window.
             let far = [0x23] + session.remoteIndex.bigEndianBytes + UInt32(1_000_000).bigEndianBytes + trial.noise(40)
             peer.sendBytes(far, to: program.address)
             trial.run(for: .milliseconds(50))
@@ -180,7 +180,7 @@ extension Catalogue {
             let token = trial.token()
             peer.sendPlaintext([0x06, 0x00, 0x09], counter: counter)
             peer.sendPlaintext([0x0A, 0x09], counter: counter + 2_000)
-            // The first counter has come, and lies below the window now; the second has come.
+            // The program has marked both: the first counter now lies below the window.
             peer.send([.ping(token)], counter: counter)
             peer.send([.ping(token)], counter: counter + 2_000)
             peer.send([.ping(token)], counter: counter + 900)
@@ -191,7 +191,7 @@ extension Catalogue {
         },
     ]
 
-    /// Sends pings under these counters on a new link, each 100 higher than given, and sees which are taken.
+    /// Sends pings under these counters plus 100 on a new link, and judges which ones the program accepts.
     static func window(_ trial: Trial, _ counters: [(counter: UInt32, isTaken: Bool)]) throws {
         let program = try trial.start()
         let peer = try trial.peer()

@@ -11,7 +11,7 @@ extension Catalogue {
             try peer.expectPong(of: first, on: second, "a pong on the session that was completed last")
             try peer.await("a heartbeat on that session") { $0.session === second && $0.heartbeat != nil }
             peer.stopHeartbeats()
-            // One that nothing completed sends nothing.
+            // The program sends nothing on an incomplete session.
             peer.habits = .quiet
             let third = try peer.openSession(to: program)
             peer.sending = second
@@ -59,7 +59,7 @@ extension Catalogue {
             }
             sessions.append(try peer.openAnother(to: program))
             try peer.ping(on: sessions[4])
-            // The fourth was the sending session then, and the first was silent for longest.
+            // The sending session was the fourth, and the first was silent for longest.
             try peer.pingInVain(on: sessions[0], "nothing on the session that was silent for longest")
             for session in sessions.dropFirst() { try peer.ping(on: session) }
         },

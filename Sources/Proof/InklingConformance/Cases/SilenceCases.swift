@@ -1,8 +1,8 @@
 import InklingWire
 
-/// What counts as evidence, and what follows silence: L-23, L-25 to L-28, and T-12.
+/// Evidence of life, and the consequences of silence: L-23, L-25 to L-28, and T-12.
 extension Catalogue {
-    /// Waits until the peer is offline by silence, and judges when.
+    /// Waits until the peer is offline by silence, and judges the time.
     static func expectDown(
         _ trial: Trial, _ program: Program, _ peer: Peer, after last: Duration, is expected: Duration = .seconds(3)
     ) throws {

@@ -1,11 +1,11 @@
 import InklingWire
 
-/// A program that was stopped and goes on, and peers that say that they hear nothing: L-30, L-42 and L-44 to L-46.
+/// A program that stops and continues, and peers that report that they hear nothing: L-30, L-42 and L-44 to L-46.
 extension Catalogue {
     private static let typing = Status(isTyping: true, isAway: false)
     private static let idle = Status(isTyping: false, isAway: false)
 
-    /// Stops the program for a while, and lets something happen at some instants of it; the instant of its return.
+    /// Stops the program for a while, runs each step at its time, and returns the time at which the program continues.
     private static func sleep(
         _ trial: Trial, _ program: Program, for duration: Duration, _ steps: [(after: Duration, act: () -> Void)] = []
     ) -> Duration {

@@ -1,8 +1,8 @@
 import InklingWire
 
-/// The timelines of links.json: the states of a link, and what a receiver of records does.
+/// The timelines of links.json: the states of a link, and the behaviour of a receiver of records.
 extension Catalogue {
-    /// Timelines that hinge on an instant, which two processes can't play.
+    /// Timelines that depend on one instant, which two processes can't hit.
     private static let instants: Set<String> = [
         "a suspect link goes down at the instant of late evidence", "a pong of a ping 3 s ago is not awaited",
         "other datagrams on a down link draw a ping each 125 ms, and an old token counts for nothing",
@@ -14,7 +14,7 @@ extension Catalogue {
     static let stateCases = each(
         of: Vector.stateTimelines.filter { (Int($0.values[0]) ?? 0) < 20_000 && !instants.contains($0.name) }, from: 201
     ) { trial, vector in
-        // Where the machine is late by more than the steps of a timeline, once is not enough.
+        // Up to three tries, because a busy machine can be late by more than a step of the timeline.
         for _ in 0..<2 {
             do { return try play(vector, trial) } catch is Finding {}
         }
@@ -27,12 +27,12 @@ extension Catalogue {
         let peer = try trial.peer()
         peer.habits = .quiet
         _ = try peer.openSession(to: program)
-        // The first datagram makes the link. It has the counter 0, so those of the timeline are one higher.
+        // The first datagram makes the link and has the counter 0, so those of the timeline are one higher.
         peer.sendPlaintext([0x5A, 0, 0])
         let start = trial.now
         for input in vector.parts(1) {
             trial.pump(until: start + .milliseconds(Int(input[0]) ?? 0))
-            // A ping that the timeline answers may be on its way still.
+            // A ping that the timeline answers may still be on its way.
             let named = input[2].split(whereSeparator: { ",+".contains($0) }).compactMap { word in
                 word.hasPrefix("t") ? Int(word.dropFirst()) : nil
             }
@@ -49,14 +49,14 @@ extension Catalogue {
         try judge(vector, start, end, program, peer)
     }
 
-    /// The pings of the program, each once, in the order of their counters.
+    /// The pings of the program, without repeats, in the order of their counters.
     private static func programPings(_ peer: Peer) -> [ReceivedFrames] {
         var counters: Set<UInt32> = []
         return peer.received.filter { $0.ping != nil && counters.insert($0.counter).inserted }
             .sorted { $0.counter < $1.counter }
     }
 
-    /// A frame as the list has it. The token `t1` is that of the program's first ping.
+    /// A frame in the notation of the list. The token `t1` is that of the program's first ping.
     private static func frame(_ text: String, pings: [UInt16]) throws -> Frame {
         let words = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         let number = UInt32(words[1]) ?? 0
@@ -91,7 +91,7 @@ extension Catalogue {
         _ vector: Vector, _ start: Duration, _ end: Duration, _ program: Program, _ peer: Peer
     ) throws {
         let received = peer.received
-        // What is due near the end may come after it.
+        // Datagrams due near the end may arrive after it.
         let last = end - .milliseconds(100)
         func times(_ seen: [Duration]) -> String { seen.map { ($0 - start).text }.joined(separator: ", ") }
         func compare(_ what: String, _ seen: [Duration], _ expected: [Duration]) throws {

@@ -2,7 +2,7 @@ import InklingWire
 
 /// A published timeline of typing, as its vector lists it.
 private struct Timeline {
-    /// What is to be seen, and when.
+    /// A typing frame that the peer should see, with its time.
     struct Entry {
         var at: Duration
         var isTyping: Bool
@@ -51,7 +51,7 @@ private struct Timeline {
 }
 
 extension Catalogue {
-    /// One case for each timeline of the sender. Left out are those that hinge on less than 25 ms.
+    /// One case for each timeline of the sender, without those that depend on less than 25 ms.
     static let senderCases = eachTimeline(
         of: Vector.senderTimelines.filter {
             !Timeline($0).hingesOn(.milliseconds(2_900)) && !Timeline($0).hingesOn(.milliseconds(500))
@@ -59,7 +59,7 @@ extension Catalogue {
         }, from: 1
     ) { trial, timeline in try play(timeline, asSender: trial) }
 
-    /// One case for each timeline of the receiver, but those that hinge on 1 ms.
+    /// One case for each timeline of the receiver, without those that depend on 1 ms.
     static let receiverCases = eachTimeline(
         of: Vector.receiverTimelines.filter { !Timeline($0).hingesOn(.milliseconds(3_000)) && !Timeline($0).isDense },
         from: 101
@@ -69,7 +69,7 @@ extension Catalogue {
         of vectors: [Vector], from number: Int, _ play: @escaping @Sendable (Trial, Timeline) throws -> Void
     ) -> [Case] {
         each(of: vectors, from: number) { trial, vector in
-            // Where the machine is late by more than the steps of a timeline, once is not enough.
+            // Up to three tries, because a busy machine can be late by more than a step of the timeline.
             for _ in 0..<2 {
                 do { return try play(trial, Timeline(vector)) } catch is Finding {}
             }
@@ -116,11 +116,11 @@ extension Catalogue {
                 Timeline.Entry(
                     at: datagram.at - start, isTyping: status.isTyping, isAway: status.isAway, kind: kind))
         }
-        // What comes after the end of the timeline is not listed.
+        // The timeline does not list later datagrams.
         seen = seen.filter { $0.at <= timeline.until }
         let expected = timeline.expected
         try judge(seen.filter { $0.kind != "h" }, expected.filter { $0.kind != "h" }, "typing frame")
-        // Heartbeats of an idle node come besides (T-11).
+        // Heartbeats of an idle node also arrive (T-11).
         try judge(
             seen.filter { $0.kind == "h" && $0.isTyping }, expected.filter { $0.kind == "h" && $0.isTyping },
             "heartbeat that says typing")

@@ -1,8 +1,8 @@
 import InklingWire
 
-/// What ends the typing that the program announces: T-10, and so R4 to R6.
+/// The end of announced typing: T-10, and so R4 to R6.
 extension Catalogue {
-    /// A program with one link, whose user types: a start has been announced, and its copies are over.
+    /// A program with one link, whose user types; the start and its copies have gone out.
     static func typist(_ trial: Trial, needs features: Feature...) throws -> (program: Program, peer: Peer) {
         let program = try trial.start()
         try program.need(features)

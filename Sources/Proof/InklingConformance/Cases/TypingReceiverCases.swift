@@ -1,11 +1,11 @@
 import InklingWire
 
-/// When the program shows a peer as typing: T-13 to T-18, and so R10 and R15.
+/// The times at which the program shows a peer as typing: T-13 to T-18, and so R10 and R15.
 extension Catalogue {
     private static let typing = Status(isTyping: true, isAway: false)
     private static let idle = Status(isTyping: false, isAway: false)
 
-    /// A program and a peer with a link, that sends no heartbeats by itself.
+    /// A program and a peer with a link. The peer sends no heartbeats by itself.
     private static func linked(_ trial: Trial, needs features: Feature...) throws -> (program: Program, peer: Peer) {
         let program = try trial.start()
         try program.need(features)
@@ -15,7 +15,7 @@ extension Catalogue {
         return (program, peer)
     }
 
-    /// Makes the program show the peer as typing, by one status, and tells when that was sent.
+    /// Makes the program show the peer as typing, by one status, and returns the time of sending.
     private static func showTyping(_ trial: Trial, _ program: Program, _ peer: Peer) throws -> Duration {
         let start = trial.now
         peer.announce(typing: true)
@@ -193,7 +193,7 @@ extension Catalogue {
                     program.shows(typing: peer.user), "typing shows while a status says so every 500 ms",
                     actual: "it ended \((trial.now - start).text) after the start")
             }
-            // The copies of an edge that is over say nothing new: the program has pings answered with typing no more.
+            // Old copies of an edge change nothing. The peer's pongs would still say typing: the peer answers no pings.
             peer.habits.answersPings = false
             let at = try program.awaitTyping(false, of: peer.user)
             try trial.judge("the end of typing", at: at, after: last, is: .seconds(3))

@@ -1,12 +1,12 @@
 import InklingWire
 
-/// What the program announces of its user: T-1 to T-9, and so R1 to R3 and R8.
+/// The announcements of the user's typing: T-1 to T-9, and so R1 to R3 and R8.
 extension Catalogue {
     /// Texts that count as typing: each has a visible character and does not begin with a slash (T-3).
     private static let counting = [
         "h", " x", " /x", "x/", "\u{301}", "\u{2800}", "\u{E000}", "👩\u{200D}👩\u{200D}👧", "\u{200B}x",
     ]
-    /// Blanks, commands, and texts of characters that nobody sees (T-3).
+    /// Blanks, commands, and texts of invisible characters (T-3).
     private static let notCounting = [
         "", " ", "   ", "\t\n", "\u{A0}\u{3000}\u{2028}\u{2029}", "\u{85}", "/", "/help", "/ x", "\u{200B}",
         "\u{200D}\u{2060}\u{FEFF}", "\u{AD}", "\u{202E}", "\u{FE0F}", "\u{34F}", "\u{3164}", "\u{115F}", "\u{FFFE}",
@@ -284,7 +284,7 @@ extension Catalogue {
 }
 
 extension ReceivedFrames {
-    /// The byte of its status, with the bits that mean nothing.
+    /// The byte of the status, with its undefined bits.
     var statusByte: UInt8? {
         guard let first = frames.first else { return nil }
         switch first {
@@ -295,7 +295,7 @@ extension ReceivedFrames {
 }
 
 extension String {
-    /// The text for a report: its scalars, where one of them can't be seen.
+    /// The text for a report: its scalars if one of them is invisible.
     var named: String {
         if !isEmpty, unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value < 0x7F }) { return "`\(self)`" }
         return isEmpty
@@ -305,7 +305,7 @@ extension String {
 }
 
 extension [UInt8] {
-    /// Whether these bytes occur in it, one after the other.
+    /// Whether these bytes occur in a row.
     func contains(run bytes: [UInt8]) -> Bool {
         guard !bytes.isEmpty, count >= bytes.count else { return bytes.isEmpty }
         return (0...(count - bytes.count)).contains { self[$0..<($0 + bytes.count)].elementsEqual(bytes) }

@@ -180,7 +180,7 @@ extension Catalogue {
                         let plaintext = try? key.open(
                             Array(bytes[9...]), counter: UInt64(counter), associatedData: Array(bytes[..<9]))
                     {
-                        // It authenticates: so does the same under the session's key.
+                        // The vector authenticates, so the same plaintext goes out under the session's key.
                         let used = counter >= 0xFFFF_FFFE ? counter : session.state.nextCounter
                         peer.sendPlaintext(plaintext, on: session, counter: used)
                     } else {

@@ -1,6 +1,6 @@
 import InklingWire
 
-/// Messages that wait: for a link that is down, behind a forward, or for their end.
+/// Messages in the queue: for a link that is down, behind a forward, or until they fail.
 extension Catalogue {
     static let waitingCases: [Case] = [
         Case(

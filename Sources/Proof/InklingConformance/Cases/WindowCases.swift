@@ -1,8 +1,8 @@
 import InklingWire
 
-/// How records leave: the names among them, the timer, the window, and links that are down.
+/// The sending of records: names among them, the timer, the window, and links that are down.
 extension Catalogue {
-    /// Waits until so many different text records have come.
+    /// Waits until `count` different text records have come.
     @discardableResult
     private static func awaitTexts(
         _ count: Int, of peer: Peer, within limit: Duration = .seconds(5)
@@ -20,7 +20,7 @@ extension Catalogue {
         peer.texts.filter { $0.value.number == number }.map(\.at)
     }
 
-    /// Waits for a second transmission of a record, and gives the time between the first two.
+    /// Waits for a second transmission of a record, and returns the time between the first two.
     private static func firstGap(of number: UInt32, to peer: Peer) throws -> Duration {
         let times = try peer.trial.wait(
             .seconds(3), for: "record \(number) twice",
@@ -31,7 +31,7 @@ extension Catalogue {
         return times[1] - times[0]
     }
 
-    /// Acknowledges four records one by one, each sooner than the timer runs out, and then nothing new.
+    /// Acknowledges four records one by one, each before the timer fires, and then nothing new.
     private static func playAcks(to program: Program, from peer: Peer) throws {
         let trial = peer.trial
         let known = peer.distinctTexts.count
@@ -130,7 +130,7 @@ extension Catalogue {
         },
         Case("M-32.2", "the timer begins again with each ack of something new, and with no other") { trial in
             let (program, peer) = try trial.startForMessages()
-            // Where the machine is late by as much as the timer leaves, once is not enough.
+            // Up to three tries, because a busy machine can be late by as much as the timer leaves.
             for _ in 0..<2 {
                 do { return try playAcks(to: program, from: peer) } catch is Finding {}
                 peer.send([.ack(Ack(next: (peer.distinctTexts.last?.number ?? 0) + 1))])

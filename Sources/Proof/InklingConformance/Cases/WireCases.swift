@@ -218,7 +218,7 @@ extension String {
 }
 
 extension Trial {
-    /// A peer without a link that does nothing by itself, and one with a link.
+    /// A peer without a link, which does nothing by itself, and a peer with a link.
     func strangerAndWitness(of program: Program) throws -> (stranger: Peer, witness: Peer) {
         let witness = try peer(named: "Witness")
         try witness.open(to: program)
@@ -227,7 +227,7 @@ extension Trial {
         return (stranger, witness)
     }
 
-    /// Opens a link from a peer that was not answered: that it was not has no other reason than what it sent.
+    /// Opens a link from a peer that got no answer: only its earlier datagrams can be the reason.
     func expectAnswers(to stranger: Peer, from program: Program) throws {
         stranger.habits = .all
         try stranger.open(to: program)

@@ -1,9 +1,9 @@
-/// What a run found, and how it is told.
+/// The results of a run, and their presentation.
 package struct Report: Sendable {
     package let results: [CaseResult]
-    /// Whether a recommendation that is not followed counts as a failure.
+    /// Whether a failed recommendation counts as a failure.
     package let isStrict: Bool
-    /// What the run was repeated by: the same number gives the same keys and indices.
+    /// The seed of the run: the same seed gives the same keys and indices.
     package let seed: UInt64
     package let duration: Duration
     /// The words with which the suite was started.
@@ -22,7 +22,7 @@ package struct Report: Sendable {
         self.command = command
     }
 
-    /// What a result counts as in this report.
+    /// The verdict of this report on a result.
     package enum Verdict: String, CaseIterable, Sendable {
         case passed, failed, warning, unsupported, skipped
     }
@@ -65,8 +65,8 @@ package struct Report: Sendable {
         return line
     }
 
-    /// The findings, each on several lines. If the program did not get ready, one finding stands for all cases that did not
-    /// run.
+    /// The findings, each on several lines. If the program did not get ready, one finding stands for all cases that did
+    /// not run.
     package var findings: [String] {
         var findings: [String] = []
         let notRun = results.compactMap { result in
@@ -80,7 +80,7 @@ package struct Report: Sendable {
         return findings + results.filter(\.outcome.isFailure).map(details(of:))
     }
 
-    /// What is wrong with a case that failed, on several lines.
+    /// Describes a failed case on several lines.
     package func details(of result: CaseResult) -> String {
         guard case .failed(let finding) = result.outcome else { return "" }
         let head = "\(verdict(of: result).rawValue): \(result.test.id) \(result.test.title)"
@@ -100,7 +100,7 @@ package struct Report: Sendable {
         ]
     }
 
-    /// The command that runs a case once more as it was run, for a shell.
+    /// The shell command that repeats a case.
     private func again(_ test: Case) -> String {
         var words = [suite, "run", "--only", test.id, "--seed", String(seed)]
         if isStrict { words.append("--strict") }

@@ -1,20 +1,20 @@
-/// Where a trial takes place: the programs that it starts, the sockets that its peers speak from, and the clock.
+/// The surroundings of a trial: the programs that it starts, the sockets of its peers, and the clock.
 ///
-/// A trial learns of the world by `next(until:)` alone, so the same cases run on real programs and in virtual time.
-/// All times are measured from the beginning of the stage, on a clock that never goes back.
+/// A trial observes the world by `next(until:)` only, so the same cases run on real programs and in virtual time.
+/// All times count from the beginning of the stage, on a monotonic clock.
 package protocol Stage: AnyObject {
     /// The time since the stage began.
     var now: Duration { get }
 
-    /// Binds a UDP socket of a peer to an address of its own on loopback.
+    /// Binds a peer's UDP socket to its own address on loopback.
     func bind(host: String) throws(StageError) -> UDPAddress
-    /// Sends a datagram from a socket that `bind` made. What the network loses is lost without a word.
+    /// Sends a datagram from a socket that `bind` made. The stage does not report a loss in the network.
     func send(_ bytes: [UInt8], from source: UDPAddress, to destination: UDPAddress)
 
-    /// Sets the hop limit of all that a socket sends from now on; it is 255 at first (L-92).
+    /// Sets the hop limit of a socket's next datagrams, 255 by default (L-92).
     func setHopLimit(_ limit: Int, of address: UDPAddress)
 
-    /// Starts the program under test; what it prints comes by `next(until:)`.
+    /// Starts the program under test; `next(until:)` returns its output.
     func start(_ arguments: ProgramArguments) throws(StageError) -> ProgramID
     /// Writes a line, without its line feed, to the standard input of the program.
     func feed(_ line: [UInt8], to program: ProgramID)
@@ -27,12 +27,12 @@ package protocol Stage: AnyObject {
 
     /// Registers a service instance of the type `_inkling._udp` with the DNS-SD daemon, until the stage ends.
     func advertise(_ service: AdvertisedService) throws(StageError)
-    /// Withdraws what was advertised under that name.
+    /// Withdraws the service that was advertised under that name.
     func withdraw(instance: String) throws(StageError)
-    /// Looks for instances of `_inkling._udp` from now on; each is reported once it is resolved.
+    /// Starts to browse for instances of `_inkling._udp`; the stage reports each instance that it resolved.
     func browse() throws(StageError)
 
-    /// What happens next, or nil when it is `end` and nothing has happened.
+    /// Returns the next event, or nil if no event happened until `end`.
     func next(until end: Duration) -> StageEvent?
 }
 
@@ -41,7 +41,7 @@ extension Stage {
     package func withdraw(instance: String) throws(StageError) { throw StageError("nothing is advertised here") }
 }
 
-/// What a stage reports, each with its time.
+/// An event on a stage, with its time.
 package enum StageEvent: Sendable {
     case datagram(bytes: [UInt8], from: UDPAddress, to: UDPAddress, at: Duration)
     /// A line on standard output, without its line feed; `value` is nil if it is not JSON.
@@ -80,7 +80,7 @@ package struct ProgramID: Hashable, Sendable {
     package init(number: Int) { self.number = number }
 }
 
-/// How the program under test is started (J-12).
+/// The arguments of the program under test (J-12).
 package struct ProgramArguments: Sendable {
     package var chat: String
     package var secret: String?
@@ -88,10 +88,10 @@ package struct ProgramArguments: Sendable {
     /// Nil for any free port.
     package var port: Int?
     package var peers: [UDPAddress]
-    /// Programs that are started with the same label keep their state in the same directory.
+    /// Programs with the same label keep their state in the same directory.
     package var state: String
     package var usesDiscovery: Bool
-    /// Further arguments, as they are.
+    /// Further arguments, passed unchanged.
     package var others: [String]
     /// Whether the arguments come in the opposite order (J-12).
     package var isReversed = false
@@ -126,7 +126,7 @@ package enum ProgramSignal: Sendable {
     case kill, terminate, interrupt, stop, terminalStop, resume
 }
 
-/// How a program ended.
+/// The way in which a program ended.
 package enum ExitStatus: Equatable, Sendable, CustomStringConvertible {
     case exited(Int)
     case signalled(Int)

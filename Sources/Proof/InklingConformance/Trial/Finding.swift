@@ -1,8 +1,8 @@
-/// What a case found: the program did not do what the clause demands.
+/// A difference between the program's behaviour and the clause of a case.
 package struct Finding: Error, Sendable, Equatable {
-    /// What the clause demands here.
+    /// The behaviour that the clause demands.
     package let expected: String
-    /// What the program did.
+    /// The behaviour of the program.
     package let actual: String
 
     package init(expected: String, actual: String) {
@@ -18,21 +18,20 @@ func expect(
     guard condition else { throw Finding(expected: expected(), actual: actual()) }
 }
 
-/// The program says that it leaves out what a case needs (J-13).
+/// The absence of a feature that a case needs, as the program reports it (J-13).
 package struct Unsupported: Error, Sendable, Equatable {
-    /// The word for it.
     package let feature: Feature
 }
 
-/// The case could not be tried, for a reason that says nothing about the program.
+/// The reason why the case could not run, which says nothing about the program.
 package struct Untried: Error, Sendable, Equatable {
     package let reason: String
 }
 
-/// What a driven node may leave out, by its words in `ready` (J-13, A-31).
+/// A feature that a driven node may leave out, by its word in `ready` (J-13, A-31).
 package enum Feature: String, CaseIterable, Sendable {
     case away, block, chats, discovery, load, messages, nick, people, peer, secret, sightings, stats, suspend, who
     case lastWill = "last-will"
-    /// The answers to requests: a node leaves them out by not naming its `interface`, and not by this word.
+    /// The answers to requests. A node leaves them out by not naming its `interface`, not by this word.
     case interface
 }

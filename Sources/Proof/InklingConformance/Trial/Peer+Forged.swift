@@ -10,7 +10,7 @@ package struct ForgedKey {
     /// A point of low order: every result with it is zero (W-4).
     package static func lowOrder(_ bytes: [UInt8]) -> ForgedKey { ForgedKey(bytes: bytes, hasLowOrder: true) }
 
-    /// A key with its top bit set: X25519 takes it for the same key, but it is not below 2^255 - 19 (W-3).
+    /// A key with its top bit set. X25519 reads the same key, but the number is not below 2^255 - 19 (W-3).
     package static func topBitSet(_ key: PublicKey) -> ForgedKey {
         var bytes = key.bytes
         bytes[31] |= 0x80
@@ -25,7 +25,7 @@ extension Peer {
         forged?.hasLowOrder == true ? Peer.zeros : pair.sharedSecret(with: key) ?? Peer.zeros
     }
 
-    /// An initiation that is right in all but a key that the text refuses.
+    /// An initiation whose only fault is a key that the text refuses.
     package func forgeInitiation(
         to program: Program, ephemeral: ForgedKey? = nil, staticKey: ForgedKey? = nil
     ) -> [UInt8] {
@@ -41,7 +41,7 @@ extension Peer {
         return chat.initiation(senderIndex: index, noise: first + sealed + payload).encode()
     }
 
-    /// A response to an initiation of the program that is right in all but its ephemeral key, a point of low order.
+    /// A response to an initiation of the program, whose only fault is its ephemeral key, a point of low order.
     package func forgeResponse(to initiation: Initiation, ephemeral: [UInt8]) -> [UInt8]? {
         let noise = initiation.noise
         var state = SymmetricState(
@@ -62,7 +62,7 @@ extension Peer {
             .encode()
     }
 
-    /// A tell in the open chat of the trial that is right in all but its key, which the text refuses.
+    /// A tell in the open chat of the trial, whose only fault is a key that the text refuses.
     package func forgeTell(for ask: Ask, key bytes: [UInt8]) -> [UInt8] {
         func derive(_ key: [UInt8], _ salt: [UInt8], _ label: String) -> [UInt8] {
             HKDF<SHA256>.deriveKey(

@@ -59,7 +59,7 @@ extension Peer {
         sendAck(on: session)
     }
 
-    /// Acknowledges what has come.
+    /// Acknowledges all received records.
     package func sendAck(on session: PeerSession? = nil) {
         let state = session?.state ?? self.state
         var bitmap: UInt16 = 0

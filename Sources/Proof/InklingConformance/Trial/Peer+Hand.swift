@@ -1,7 +1,7 @@
 import InklingWire
 
 extension PeerHabits {
-    /// It brings each link up once, and sends no heartbeats: for many links from one socket.
+    /// Brings each link up once, and sends no heartbeats: for many links from one socket.
     static let mute: PeerHabits = {
         var habits = PeerHabits.all
         (habits.answersInitiations, habits.heartbeat) = (false, nil)
@@ -25,7 +25,7 @@ extension Trial {
         return (program, peer)
     }
 
-    /// Starts the program with the address of a peer, which has told it nothing so far.
+    /// Starts the program with the address of a peer that has sent nothing so far.
     func startByHand(
         programIsSmaller: Bool? = nil, habits: PeerHabits = .all
     ) throws -> (program: Program, peer: Peer) {
@@ -39,7 +39,7 @@ extension Trial {
         return (program, peer)
     }
 
-    /// Starts the program, with a peer that completes handshakes and says nothing by itself.
+    /// Starts the program, with a peer that completes handshakes and sends nothing else by itself.
     func startWithQuietPeer(programIsSmaller: Bool? = nil) throws -> (program: Program, peer: Peer) {
         let program = try start()
         let identity = programIsSmaller.map { self.identity(thatIsSmaller: !$0, than: program.key) }
@@ -74,7 +74,7 @@ extension Peer {
         return try trial.wait(limit, for: "an ask", until: { asks.dropFirst(count).first })
     }
 
-    /// Answers the program's next ask, and gives the time.
+    /// Answers the program's next ask, and returns the time.
     @discardableResult
     func tellKey() throws -> Duration {
         let ask = try awaitAsk()
@@ -90,7 +90,7 @@ extension Peer {
         return try trial.wait(limit, for: "an initiation", until: { initiations.first { $0.at >= start } })
     }
 
-    /// The initiations by attempt: those with the same index are one.
+    /// The initiations by attempt: an attempt's initiations have the same index.
     var attempts: [[ReceivedInitiation]] {
         var order: [UInt32] = []
         var attempts: [UInt32: [ReceivedInitiation]] = [:]
@@ -108,7 +108,7 @@ extension Peer {
             until: { attempts.count >= count ? attempts : nil })
     }
 
-    /// Answers an initiation, and gives the session.
+    /// Answers an initiation, and returns the session.
     func answer(_ initiation: ReceivedInitiation, from source: UDPAddress? = nil) throws -> PeerSession {
         guard
             let session = respond(to: initiation.value, from: initiation.source, to: source ?? initiation.destination)
@@ -118,7 +118,7 @@ extension Peer {
         return session
     }
 
-    // MARK: Whether the program is there
+    // MARK: Checks of the program's end
 
     /// Waits until a sealed datagram of the program has opened on a session.
     func hear(on session: PeerSession, within limit: Duration = .seconds(3)) throws {
@@ -127,8 +127,8 @@ extension Peer {
             when: { session.isComplete })
     }
 
-    /// Pings on a session until the pong comes, on whichever session, and gives that datagram: the link works, and the
-    /// program has read what came before.
+    /// Pings on a session and returns the datagram with the pong, from any session. The pong proves that the link works
+    /// and that the program has read the datagrams before the ping.
     @discardableResult
     func ping(on session: PeerSession? = nil) throws -> ReceivedFrames {
         let start = trial.now
@@ -137,7 +137,7 @@ extension Peer {
             send([.ping(token)], on: session)
             let end = trial.now + limit
             while true {
-                // The last ones: a case can receive thousands.
+                // Only the last ones: a case can receive thousands.
                 let recent = received.reversed().prefix { $0.at >= start }
                 if let pong = recent.last(where: { $0.pong == token }) { return pong }
                 guard trial.now < end else { break }

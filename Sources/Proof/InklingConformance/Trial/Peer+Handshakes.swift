@@ -3,7 +3,7 @@ import InklingWire
 extension Peer {
     // MARK: Opening
 
-    /// Makes a handshake and sends nothing. It names the peer's run and epoch, or others.
+    /// Makes a handshake for a run and epoch, by default the peer's, and sends nothing.
     package func makeOpening(
         to program: Program, from source: UDPAddress? = nil, as identity: KeyPair? = nil, key: PublicKey? = nil,
         index: UInt32? = nil, run: UInt64? = nil, epoch: UInt32? = nil
@@ -18,7 +18,7 @@ extension Peer {
             source: source ?? address, destination: program.address)
     }
 
-    /// Begins a handshake, without sending it again by itself.
+    /// Begins a handshake, without retransmissions.
     @discardableResult
     package func begin(to program: Program, from source: UDPAddress? = nil) throws -> PeerOpening {
         let opening = try makeOpening(to: program, from: source)
@@ -26,7 +26,7 @@ extension Peer {
         return opening
     }
 
-    /// Begins a handshake that was made before.
+    /// Begins a handshake from `makeOpening`.
     package func begin(_ opening: PeerOpening) {
         openings.append(opening)
         transmit(opening)
@@ -50,12 +50,12 @@ extension Peer {
         return session
     }
 
-    /// Completes a handshake as the initiator, sending as L-4 has it, and sends nothing more but by habit.
+    /// Completes a handshake as the initiator, with the transmissions of L-4, and sends nothing more but by habit.
     package func openSession(to program: Program, from source: UDPAddress? = nil) throws -> PeerSession {
         try openSession(makeOpening(to: program, from: source))
     }
 
-    /// Completes a handshake that was made before.
+    /// Completes a handshake from `makeOpening`.
     package func openSession(_ opening: PeerOpening) throws -> PeerSession {
         begin(opening)
         for wait in [Duration.milliseconds(300), .milliseconds(300), .milliseconds(600), .milliseconds(1_200)] {
@@ -104,7 +104,7 @@ extension Peer {
         return session
     }
 
-    /// Waits for the program to open a link by itself, which was started with this peer's address.
+    /// Waits until the program, started with this peer's address, opens a link by itself.
     @discardableResult
     package func awaitLink(from program: Program, within limit: Duration = .seconds(10)) throws -> PeerSession {
         let session = try trial.wait(
@@ -116,9 +116,9 @@ extension Peer {
         return session
     }
 
-    // MARK: What came
+    // MARK: Incoming datagrams
 
-    /// Whether a sealed datagram carries the index of one of its sessions.
+    /// Whether a sealed datagram carries the index of one of this peer's sessions.
     func holdsSession(of bytes: [UInt8]) -> Bool {
         guard bytes.first == 0x23, bytes.count >= 9, let index = UInt32(bigEndianBytes: Array(bytes[1..<5]))
         else { return false }
@@ -176,7 +176,7 @@ extension Peer {
         respond(to: initiation, from: source, to: destination)
     }
 
-    /// What an initiation of the program holds; nil unless it is to this peer in its chat.
+    /// Returns the contents of an initiation, or nil unless the initiation is for this peer in its chat.
     package func read(_ initiation: Initiation) -> ReceivedHandshake? {
         guard chat.fits(initiation) else { return nil }
         return try? ReceivedHandshake(initiation, chat: chat, identity: identity)

@@ -1,8 +1,8 @@
 import InklingWire
 
-// What came.
+// Received frames and records.
 extension Peer {
-    /// The frames that came since an instant.
+    /// The frames received since an instant.
     package func received(since start: Duration) -> [ReceivedFrames] { received.filter { $0.at >= start } }
 
     package var records: [(at: Duration, value: Record)] {
@@ -23,7 +23,7 @@ extension Peer {
         received.compactMap { datagram in datagram.bye.map { (datagram.at, $0) } }
     }
 
-    /// Waits for a sealed datagram that came after `start` and fits.
+    /// Waits for a sealed datagram that came after `start` and fulfils the condition.
     @discardableResult
     package func await(
         _ expected: String, within limit: Duration = .seconds(3), since start: Duration? = nil,
@@ -35,7 +35,7 @@ extension Peer {
             until: { received.first { $0.at >= start && fits($0) } })
     }
 
-    /// What came since an instant, in a few words.
+    /// Describes the received datagrams since an instant in a few words.
     package func summary(since start: Duration) -> String {
         let recent = received(since: start)
         guard !recent.isEmpty else { return "no sealed datagram came" }

@@ -1,14 +1,14 @@
 import InklingWire
 
-/// A peer that a case plays: it speaks the wire with the program under test, under the counters and at the times that
-/// the case chooses, and does the rest by itself as `habits` say.
+/// A peer that a case plays. The case chooses the frames, counters and times of the peer; `habits` lists the actions
+/// that the peer does by itself.
 ///
 /// - `open(to:)` opens a link as the initiator and waits until both ends are up and named. `awaitLink(from:)` waits
-///   for the program's own opening. `openSession(to:)` completes a handshake alone, and `bringUp(_:)` goes on from there.
-/// - `send`, `sendPlaintext`, `sendMessage`, `sendRecord`, `announce`, `sendAck` send on a session, by default `sending`.
-/// - `bye(_:)` ends the link as an honest node does; `forget()` drops it without a word; `restart()` also draws a run.
+///   for the program's own opening. `openSession(to:)` only completes a handshake, and `bringUp(_:)` does the rest.
+/// - `send`, `sendPlaintext`, `sendMessage`, `sendRecord`, `announce`, `sendAck` use a session, by default `sending`.
+/// - `bye(_:)` ends the link as an honest node does; `forget()` drops the link silently; `restart()` also draws a run.
 /// - `state` is the newest state: its counters, records and epochs. A case may change any of them.
-/// - `received`, `texts`, `records`, `acks`, `byes`, `initiations` … are what came; `await` waits for more.
+/// - `received`, `texts`, `records`, `acks`, `byes`, `initiations` … hold the received data; `await` waits for more.
 package final class Peer {
     package unowned let trial: Trial
     package var identity: KeyPair
@@ -16,21 +16,21 @@ package final class Peer {
     package var name: String
     package var habits = PeerHabits.all
     package var status = Status()
-    /// The interval that its heartbeats announce, in units of 100 ms.
+    /// The interval that the peer's heartbeats announce, in units of 100 ms.
     package var announcedInterval: UInt8 = 10
 
     package private(set) var addresses: [UDPAddress]
-    /// The run and the epoch that its handshakes name.
+    /// The run and the epoch that the peer's handshakes name.
     package var run: UInt64
     package var epoch: UInt32 = 0
 
     package internal(set) var states: [PeerState] = []
     package internal(set) var sessions: [PeerSession] = []
     package internal(set) var openings: [PeerOpening] = []
-    /// The session that it sends on by itself; by default the newest.
+    /// The session on which the peer sends by itself; by default the newest.
     package var sending: PeerSession?
 
-    /// Everything that came, by kind.
+    /// All received data, by kind.
     package internal(set) var received: [ReceivedFrames] = []
     package internal(set) var initiations:
         [(at: Duration, value: Initiation, bytes: [UInt8], source: UDPAddress, destination: UDPAddress)] = []
@@ -38,9 +38,9 @@ package final class Peer {
     package internal(set) var retries: [(at: Duration, value: Retry, bytes: [UInt8], source: UDPAddress)] = []
     package internal(set) var asks: [(at: Duration, value: Ask, bytes: [UInt8], source: UDPAddress)] = []
     package internal(set) var tells: [(at: Duration, value: Tell, bytes: [UInt8], source: UDPAddress)] = []
-    /// Datagrams that are none, or open on no session.
+    /// Malformed datagrams, and sealed ones that open on no session.
     package internal(set) var unreadable: [(at: Duration, bytes: [UInt8], source: UDPAddress)] = []
-    /// The count of all datagrams.
+    /// The number of all received datagrams.
     package internal(set) var datagramCount = 0
 
     private var nextHeartbeat: Duration?
@@ -68,21 +68,21 @@ package final class Peer {
         return state
     }
 
-    /// Binds one more socket for it.
+    /// Binds one more socket of the peer.
     package func addAddress(host: String = "127.0.0.1") throws -> UDPAddress {
         let address = try trial.stage.bind(host: host)
         addresses.append(address)
         return address
     }
 
-    /// Starts over as a program that was restarted: with a new run, and without links.
+    /// Acts as a restarted program: draws a new run, and drops all links.
     package func restart() {
         forget()
         (run, epoch) = (trial.generator.next(), 0)
         (openings, answered) = ([], [:])
     }
 
-    /// Forgets the link as a node does (L-60): the epoch changes. Sessions stay readable, but it sends on none.
+    /// Forgets the link as a node does (L-60): the epoch changes. The peer still reads the sessions, and sends on none.
     package func forget() {
         epoch += 1
         for state in states { state.ended = true }
@@ -92,13 +92,13 @@ package final class Peer {
 
     // MARK: Sending
 
-    /// Sends frames on a session, by default the one it sends on, under the next counter or another one.
+    /// Sends frames on a session, by default `sending`, under the next counter or another one.
     @discardableResult
     package func send(_ frames: [Frame], on session: PeerSession? = nil, counter: UInt32? = nil) -> [UInt8] {
         sendPlaintext(Frames.encode(frames), on: session, counter: counter)
     }
 
-    /// Sends any bytes, well sealed.
+    /// Seals any bytes correctly and sends them.
     @discardableResult
     package func sendPlaintext(
         _ plaintext: [UInt8], on session: PeerSession? = nil, counter: UInt32? = nil
@@ -124,12 +124,12 @@ package final class Peer {
         return sending
     }
 
-    /// Sends any bytes from its address.
+    /// Sends any bytes from the peer's address.
     package func sendBytes(_ bytes: [UInt8], to destination: UDPAddress, from source: UDPAddress? = nil) {
         trial.send(bytes, from: source ?? address, to: destination)
     }
 
-    /// The heartbeat of this moment. A peer whose end is down by habit says unheard (L-44).
+    /// The heartbeat for the present state. A peer whose end is down by habit says unheard (L-44).
     package var heartbeatFrame: Frame { heartbeat(on: sending) }
 
     func heartbeat(on session: PeerSession?) -> Frame {
@@ -137,12 +137,12 @@ package final class Peer {
         return .heartbeat(Heartbeat(status: isDown ? Status(isUnheard: true) : status, interval: announcedInterval))
     }
 
-    /// A record of its name.
+    /// A record of the peer's name.
     package func nameRecord(_ number: UInt32, _ name: String? = nil) -> Record {
         Record(number: number, type: .name, body: Array((name ?? self.name).utf8))
     }
 
-    /// Sends its name as the next record, once, and gives the number.
+    /// Sends the peer's name once, as the next record, and returns the number.
     @discardableResult
     package func sendName(_ name: String? = nil, on session: PeerSession? = nil) -> UInt32 {
         let session = session ?? needSession()
@@ -152,14 +152,14 @@ package final class Peer {
         return number
     }
 
-    /// Changes the status, and says so in a typing frame, once.
+    /// Changes the status, and announces it once in a typing frame.
     package func announce(typing: Bool? = nil, away: Bool? = nil, on session: PeerSession? = nil) {
         if let typing { status.isTyping = typing }
         if let away { status.isAway = away }
         send([.typing(status)], on: session)
     }
 
-    /// Sends a message of one record, as M-9 has it, and gives the record's number. Nothing repeats it.
+    /// Sends a message of one record once (M-9), and returns the record's number.
     @discardableResult
     package func sendMessage(_ text: String, on session: PeerSession? = nil) -> UInt32 {
         let session = session ?? needSession()
@@ -176,7 +176,7 @@ package final class Peer {
         send([.typing(status), .record(record)], on: session)
     }
 
-    /// Says bye, and forgets the link.
+    /// Sends a bye, and forgets the link.
     package func bye(_ reason: ByeReason, on session: PeerSession? = nil) {
         send([.bye(reason)], on: session)
         forget()
@@ -192,9 +192,9 @@ package final class Peer {
         return token
     }
 
-    // MARK: What it does by itself
+    // MARK: Actions by habit
 
-    /// When it next does something by itself.
+    /// The time of the next action by habit.
     package var nextDeadline: Duration? {
         let name = unnamed.lazy.map(\.due).min()
         guard let sending, !sending.ended else { return name }

@@ -43,13 +43,13 @@ package final class PeerSession {
     package let keys: TransportKeys
     package let state: PeerState
     package let createdAt: Duration
-    /// Where its datagrams go.
+    /// The destination of the peer's datagrams.
     package var destination: UDPAddress
-    /// Where they come from.
+    /// The source of the peer's datagrams.
     package var source: UDPAddress
-    /// Whether a datagram of the program has opened on it.
+    /// Whether the peer has opened a datagram of the program on this session.
     package var isComplete = false
-    /// When the peer began to send on it, by itself (L-74).
+    /// The time at which the peer began to send on this session by itself (L-74).
     var joinedAt: Duration?
 
     package var ended: Bool { state.ended }
@@ -94,7 +94,7 @@ package struct ReceivedFrames {
     package let session: PeerSession
     package let counter: UInt32
     package let plaintext: [UInt8]
-    /// Empty where the plaintext is in error.
+    /// Empty if the plaintext is in error.
     package let frames: [Frame]
     package let bytes: [UInt8]
     package let source: UDPAddress
@@ -103,9 +103,9 @@ package struct ReceivedFrames {
     package var heartbeat: Heartbeat? { first { if case .heartbeat(let value) = $0 { value } else { nil } } }
     package var typing: Status? { first { if case .typing(let value) = $0 { value } else { nil } } }
     package var record: Record? { first { if case .record(let value) = $0 { value } else { nil } } }
-    /// The record, if it is of type text.
+    /// The record of type text, or nil.
     package var text: Record? { record?.type == .text ? record : nil }
-    /// The record, if it is of type name.
+    /// The record of type name, or nil.
     package var name: Record? { record?.type == .name ? record : nil }
     package var ack: Ack? { first { if case .ack(let value) = $0 { value } else { nil } } }
     package var ping: UInt16? { first { if case .ping(let value) = $0 { value } else { nil } } }
@@ -117,15 +117,15 @@ package struct ReceivedFrames {
     private func first<Value>(_ value: (Frame) -> Value?) -> Value? { frames.lazy.compactMap(value).first }
 }
 
-/// What a peer does by itself. A case switches off what it wants to do by hand, or not to happen.
+/// The actions that a peer does by itself. A case switches off those that it does by hand or does not want.
 package struct PeerHabits: Sendable {
     package var answersAsks = true
     package var answersInitiations = true
     package var takesResponses = true
     package var obeysRetries = true
-    /// It pings on each session that joins, until a pong comes (L-74).
+    /// Pings on each session that joins, until a pong comes (L-74).
     package var comesUp = true
-    /// It sends its name as record 0 once it is up, until that is acknowledged (M-24).
+    /// Sends the name as record 0 once the link is up, until the program acknowledges the name (M-24).
     package var sendsName = true
     package var answersPings = true
     package var acknowledges = true
@@ -133,17 +133,17 @@ package struct PeerHabits: Sendable {
     package var heartbeat: Duration? = .seconds(1)
 
     package static let all = PeerHabits()
-    /// It does nothing at all.
+    /// Does nothing.
     package static let none = PeerHabits(
         answersAsks: false, answersInitiations: false, takesResponses: false, obeysRetries: false, comesUp: false,
         sendsName: false, answersPings: false, acknowledges: false, heartbeat: nil)
-    /// It completes handshakes, and sends nothing on their sessions.
+    /// Completes handshakes, and sends nothing on their sessions.
     package static let quiet: PeerHabits = {
         var habits = PeerHabits.none
         (habits.takesResponses, habits.obeysRetries) = (true, true)
         return habits
     }()
-    /// It answers initiations too, and sends nothing on the sessions.
+    /// Also answers initiations, and sends nothing on the sessions.
     package static let answering: PeerHabits = {
         var habits = PeerHabits.quiet
         habits.answersInitiations = true

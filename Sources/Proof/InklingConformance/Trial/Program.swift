@@ -1,12 +1,12 @@
 import InklingWire
 
-/// The program under test, as a trial sees it: what it is told, and the lines that it writes.
+/// The program under test, with its input and output in a trial.
 package final class Program {
     /// A line that the program wrote.
     package struct Line {
         package let at: Duration
         package let bytes: [UInt8]
-        /// Nil where the line is not JSON.
+        /// Nil if the line is not JSON.
         package let value: JSONValue?
 
         package var kind: String? { value?["on"]?.string }
@@ -122,7 +122,7 @@ package final class Program {
         return .object(members)
     }
 
-    // MARK: What it wrote
+    // MARK: Output
 
     func receive(_ bytes: [UInt8], _ value: JSONValue?, at: Duration) {
         lines.append(Line(at: at, bytes: bytes, value: value))

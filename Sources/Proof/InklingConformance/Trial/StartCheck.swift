@@ -1,10 +1,10 @@
-/// Whether the program under test gets ready at all (J-3). Without that no case can be run, and each would wait for it.
+/// The check whether the program under test gets ready (J-3). Otherwise each case would wait for the program in vain.
 package enum StartCheck {
-    /// How many starts have to fail before a program is given up: a single one may have been bad luck.
+    /// The number of failed starts after which the suite gives a program up; one failure may be chance.
     package static let tries = 2
 
-    /// What the last try found if the program got ready in none; nil as soon as it does. `onStage` runs a try on a stage
-    /// of its own, and ends that stage.
+    /// Returns the finding of the last try if the program never got ready, or nil. `onStage` runs a try on its own
+    /// stage, and ends that stage.
     package static func finding(seed: UInt64, onStage: ((any Stage) -> Finding?) -> Finding?) -> Finding? {
         var finding: Finding?
         for number in 0..<tries {

@@ -96,7 +96,7 @@ extension Program {
             until: { shows(typing: user, in: chat) == isShown ? events("typing").last?.at ?? trial.now : nil })
     }
 
-    /// What became of messages, in order: the kind, `delivered` or `failed`, the message's number and the reason.
+    /// The outcomes of messages in order: the kind, `delivered` or `failed`, the message's number and the reason.
     package func outcomes(for user: String) -> [(kind: String, message: Int?, why: String?)] {
         lines.compactMap { line in
             guard let kind = line.kind, kind == "delivered" || kind == "failed", let value = line.value,

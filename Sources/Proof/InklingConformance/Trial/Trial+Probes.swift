@@ -59,8 +59,9 @@ extension Trial {
         return answer.map { "the answer \($0.bytes.hex)" } ?? "an answer came"
     }
 
-    /// Sends plaintexts on the link of a peer, each with a ping before its frames, and sees which are taken: those
-    /// that are `valid`, as a whole, and no other. After each that ends the link the peer opens another.
+    /// Sends plaintexts on a peer's link, each with a ping before its frames, and judges which ones the program takes.
+    /// The program must accept all of them as a whole if `areValid`, and none otherwise. The peer opens another link
+    /// after each plaintext that ends the link.
     package func expectParsing(of samples: [Sample], areValid: Bool, by program: Program, from peer: Peer) throws {
         var pending: [(what: String, token: UInt16)] = []
         for sample in samples {
@@ -102,7 +103,7 @@ extension Trial {
         do {
             try program.awaitReady()
         } catch {
-            // A program without secret chats may refuse the argument: it says so where it gets ready.
+            // A program without secret chats may refuse the argument. Its `ready` in an open chat then lacks `secret`.
             try start(ProgramArguments(chat: chatName, state: "plain")).need(.secret)
             throw error
         }

@@ -1,11 +1,11 @@
 import InklingWire
 
-/// One run of a case: its programs and peers, and all that came from them.
+/// One run of a case: its programs and peers, and all data from them.
 ///
-/// A trial is single-threaded. `pump(until:)` takes one event of the stage at a time, hands it to the program or peer
-/// that it is for, and lets the peers do what they do by themselves, such as answering pings.
+/// A trial is single-threaded. `pump(until:)` takes one event of the stage at a time and hands it to its program or
+/// peer. Then the peers do their actions by habit, such as answering pings.
 package final class Trial {
-    /// The tolerance of times that are judged: the program's timers, two processes' scheduling and the network's way.
+    /// The tolerance of judged times: the program's timers, the scheduling of two processes and the network's delay.
     package static let early = Duration.milliseconds(30)
     package static let late = Duration.milliseconds(250)
 
@@ -24,7 +24,7 @@ package final class Trial {
 
     package var now: Duration { stage.now }
 
-    // MARK: What takes part
+    // MARK: Programs and peers
 
     /// Starts the program under test and waits until it is ready.
     package func start(_ arguments: ProgramArguments) throws -> Program {
