@@ -46,7 +46,7 @@ package enum JSONValue: Sendable {
         }
     }
 
-    /// Escapes all control and format characters, so that a line is harmless also where it is shown as it is.
+    /// Escapes all control and format characters, so that a terminal can safely show the line.
     private static func append(_ value: String, to text: inout String) {
         text += "\""
         for scalar in value.unicodeScalars {
