@@ -5,7 +5,7 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// What a front end of a daemon sees is what one on the node's own event loop sees.
+/// A front end of a daemon sees the same as a front end on the node's own event loop.
 @Suite("A front end that is attached to a daemon", .serialized, .timeLimit(.minutes(2)))
 struct AttachedNodeTests {
     private static let key = String(repeating: "B", count: 42) + "A"
@@ -95,7 +95,7 @@ struct AttachedNodeTests {
             #expect(try await frontEnd.ask(request) == answer, "\(request)")
         }
         #expect(try await frontEnd.run { $0.service.identity.name } == "Alicia")
-        // All at once, in their order.
+        // All requests together, in their order.
         try await frontEnd.run { $0.forget() }
         let requests = passed.map(\.0) + [.startTyping(chat: "kitchen"), .chats]
         try await frontEnd.run { frontEnd in for request in requests { frontEnd.service.ask(request) } }
@@ -132,7 +132,7 @@ struct AttachedNodeTests {
             let presence: Presence = why == .away ? .away : why == .hello || why == .back ? .online : .offline
             events.append(.peer(chat: "kitchen", Somebody.peer(Somebody.bob, presence), why: why))
         }
-        // What tells that somebody went is of no use where nobody knew them.
+        // The front end does not need the departure of people whom it did not know.
         let told = events.filter { event in
             if case .peer(_, let peer, _) = event { peer.presence != .offline } else { true }
         }
@@ -200,7 +200,7 @@ struct AttachedNodeTests {
         let frontEnd = try await stage.attach()
         _ = try await frontEnd.ask(.join(try Chat("kitchen")))
         try await frontEnd.run { $0.service.takesEvents = false }
-        // One read may be under way.
+        // One read may be in progress.
         try await stage.run { $0.node.tell(Somebody.message(1)) }
         try await Task.sleep(for: .milliseconds(50))
         let before = try await frontEnd.run { $0.texts.count }

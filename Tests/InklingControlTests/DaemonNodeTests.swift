@@ -6,7 +6,7 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// A daemon over a real node, on the loopback, with another node that sees it as one person.
+/// A daemon over a real node on the loopback interface, with another node that sees the daemon as one person.
 @Suite("A daemon and its node", .serialized, .timeLimit(.minutes(2)))
 struct DaemonNodeTests {
     private static let quiet = Logger(label: "quiet") { _ in SwiftLogNoOpLogHandler() }
@@ -21,7 +21,7 @@ struct DaemonNodeTests {
         return configuration
     }
 
-    /// Starts a node of the daemon's event loop.
+    /// Starts a node on the daemon's event loop.
     private static func startNode(_ loop: any EventLoop) async throws -> NIOLoopBound<LocalNode> {
         let started = loop.makePromise(of: NIOLoopBound<LocalNode>.self)
         loop.execute {
@@ -64,7 +64,7 @@ struct DaemonNodeTests {
         }
         #expect(peers.map(\.user) == [bob.user] && peers.first?.presence == .online)
 
-        // Nobody looks yet.
+        // No front end shows the chat yet.
         _ = try await bob.send("early", to: "lobby")
         try await first.wait("the message") { $0.texts == ["early"] }
         _ = try await second.ask(.open(chat: "lobby"))
@@ -74,7 +74,7 @@ struct DaemonNodeTests {
         _ = try await third.ask(.open(chat: "lobby"))
         try await third.wait("what waited") { $0.waited.count == 1 }
 
-        // Both type, one of them is killed.
+        // Both front ends type, and one of them is killed.
         let typing = await bob.typing(in: "lobby")
         let counts = Task { () -> [Int] in
             var counts: [Int] = []
@@ -109,7 +109,7 @@ struct DaemonNodeTests {
             if case .peer(_, let peer, .bye) = frontEnd.events.last { peer.presence == .offline } else { false }
         }
         try await stage.end()
-        // The daemon has written that by now, and the front end may be about to read it.
+        // The daemon has written the end by now, but the front end may not have read it yet.
         try await third.wait("the end") { $0.end != nil }
         #expect(try await third.run { $0.end } == .stopped)
     }

@@ -5,20 +5,20 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// A daemon over a node that the tests make do things, on a real socket in a folder of its own.
+/// A daemon over a node that the tests control, on a real socket in its own folder.
 final class DaemonStage: Sendable {
     static let state = "2049:131075"
 
-    /// What lives on the event loop.
+    /// The objects that live on the event loop.
     final class World {
         let service: any ChatService
         let hub: NodeHub
         private let log = Log()
-        /// What was said in the log.
+        /// The lines of the log.
         var reports: [String] { log.lines }
         let server: ControlServer
 
-        /// The node that the tests make do things.
+        /// The node that the tests control.
         var node: FakeNode {
             guard let node = service as? FakeNode else { fatalError("the node is a real one") }
             return node
@@ -80,7 +80,7 @@ final class DaemonStage: Sendable {
         try await loop.submit { [world] in try body(world.value.unsafelyUnwrapped) }.get()
     }
 
-    /// Until that is so.
+    /// Waits until a condition holds.
     func wait(_ what: String = "", _ condition: @escaping @Sendable (World) -> Bool) async throws {
         for _ in 0..<2_000 {
             if try await run(condition) { return }
@@ -89,7 +89,7 @@ final class DaemonStage: Sendable {
         Issue.record("it did not come to that: \(what)")
     }
 
-    /// A front end on the event loop of the daemon.
+    /// Attaches a front end on the event loop of the daemon.
     func attach(state: String? = DaemonStage.state) async throws -> AttachedStage {
         let descriptor = try connect()
         let attached = loop.makePromise(of: NIOLoopBound<StageFrontEnd>.self)
@@ -105,7 +105,7 @@ final class DaemonStage: Sendable {
         return AttachedStage(loop: loop, frontEnd: try await attached.futureResult.get())
     }
 
-    /// A connection that does not block.
+    /// Returns a connection that does not block.
     func connect() throws -> Int32 {
         let kind = SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue
         let descriptor = socket(AF_UNIX, Int32(kind), 0)
@@ -157,7 +157,7 @@ struct AttachedStage: Sendable {
     }
 }
 
-/// A program that speaks lines with a daemon, and reads only when it is told to.
+/// A program that exchanges lines with a daemon, and reads only when a test calls for it.
 final class RawFrontEnd {
     let descriptor: Int32
     private var held: [UInt8] = []
@@ -167,7 +167,7 @@ final class RawFrontEnd {
         _ = fcntl(descriptor, F_SETFL, 0)
     }
 
-    /// That of another user, as far as the system can tell; for root alone.
+    /// Connects as another user; only root can.
     init(_ stage: DaemonStage, of user: uid_t) throws {
         descriptor = try asOtherUser(user) { try stage.connect() }
         _ = fcntl(descriptor, F_SETFL, 0)
@@ -184,7 +184,7 @@ final class RawFrontEnd {
 
     func endInput() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// The next line; nil at the end, or if nothing comes for 5 s.
+    /// Returns the next line; nil at the end, or if no line arrives in 5 s.
     func line() -> String? {
         while true {
             if let end = held.firstIndex(of: 0x0A) {
@@ -200,7 +200,7 @@ final class RawFrontEnd {
         }
     }
 
-    /// The lines up to the one that has this in it.
+    /// Returns the lines up to the line that contains a text.
     func lines(until text: String) -> [String] {
         var lines: [String] = []
         while let line = line() {

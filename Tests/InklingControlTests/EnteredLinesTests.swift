@@ -2,7 +2,7 @@ import Foundation
 import InklingControl
 import Testing
 
-/// What prompts keep of the lines that the user entered.
+/// The lines that prompts keep of the user's input.
 @Suite("Entered lines")
 struct EnteredLinesTests {
     private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("lines-\(UUID().uuidString)")

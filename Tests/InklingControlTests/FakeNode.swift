@@ -1,8 +1,7 @@
 import Inkling
 import InklingModel
 
-/// A node of which the tests decide what happens: it remembers what it was asked, and answers at once or when it is told
-/// to.
+/// A node that the tests control. The node records its requests, and answers them at once or on ``release()``.
 final class FakeNode: ChatService {
     var identity = NodeIdentity(
         user: UserID("aaaaaaaaaaaaaaaa").unsafelyUnwrapped, key: String(repeating: "A", count: 43), name: "Alice",
@@ -10,13 +9,13 @@ final class FakeNode: ChatService {
     var takesEvents = true
     private(set) var requests: [ServiceRequest] = []
     private(set) var stops = 0
-    /// What a request is answered that can't be answered by what is known here.
+    /// The answers to requests for which this node has no other answer.
     var answers: [ServiceRequest: ServiceAnswer] = [:]
     /// The people of each chat.
     var people: [String: [Peer]] = [:]
     /// The chats that the node is in.
     var chats: [Chat] = []
-    /// How many people a message goes to.
+    /// The number of recipients of each message.
     var recipients = 1
     /// Whether its answers wait for ``release()``.
     var isSlow = false
@@ -34,24 +33,24 @@ final class FakeNode: ChatService {
         if isSlow { held.append(answer) } else { say(answer) }
     }
 
-    /// The answers that wait are given.
+    /// Delivers the answers that wait.
     func release() {
         defer { held = [] }
         held.forEach(say)
     }
 
-    /// What was asked since this was last called.
+    /// Returns the requests since the last call.
     func takeRequests() -> [ServiceRequest] {
         defer { requests = [] }
         return requests
     }
 
-    /// Something happens.
+    /// Reports an event.
     func tell(_ event: Event, at time: Double = 1.5, isDelayed: Bool = false) {
         say(.event(TimedEvent(at: time, event: event, isDelayed: isDelayed)))
     }
 
-    /// As a node does: one after the other, never within itself.
+    /// Delivers an output as a node does: one at a time, and calls never nest.
     func say(_ output: ServiceOutput) {
         outputs.append(output)
         guard !isDelivering else { return }
@@ -86,7 +85,7 @@ final class FakeNode: ChatService {
         }
     }
 
-    /// It still looks for others in the private ones.
+    /// The chats of the node, which still looks for others in private ones.
     private var statuses: [ChatStatus] {
         chats.map { ChatStatus($0.name, hasSecret: !$0.isOpen, isLooking: !$0.isOpen) }
     }
@@ -102,7 +101,7 @@ final class FakeNode: ChatService {
     }
 }
 
-/// People that the tests speak of.
+/// The people of the tests.
 enum Somebody {
     static let bob = Person(user: UserID("bbbbbbbbbbbbbbbb").unsafelyUnwrapped, name: "Bob")
     static let carol = Person(user: UserID("cccccccccccccccc").unsafelyUnwrapped, name: "Carol")

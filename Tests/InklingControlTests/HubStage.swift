@@ -1,14 +1,14 @@
 import InklingControl
 import InklingModel
 
-/// A daemon's hub over a node that the tests make do things, and under a clock of theirs.
+/// A daemon's hub over a node and a clock that the tests control.
 final class HubStage {
     let node = FakeNode()
     let hub: NodeHub
     private let world = World()
     private var frontEnds: [StageFrontEnd] = []
 
-    /// What surrounds the hub.
+    /// The surroundings of the hub.
     private final class World {
         var now: Int64 = 1_000
         var kept: [[Chat]] = []
@@ -19,23 +19,23 @@ final class HubStage {
         var shutDown: () -> Void = {}
     }
 
-    /// What was kept, each time that it changed.
+    /// The kept chats after each change.
     var kept: [[Chat]] { world.kept }
-    /// The chats that were kept and that the node can't be in, with why.
+    /// The kept chats that the node can't join, with the reasons.
     var refused: [Chat: NodeError] { world.refused }
-    /// How well the user knows whom; others were met before.
+    /// How well the user knows some people. Others have the rank `met`.
     var ranks: [UserID: SenderRank] {
         get { world.ranks }
         set { world.ranks = newValue }
     }
-    /// What becomes of a list of chats that is to be on disk.
+    /// The write of a list of chats, which calls back with its result.
     var keepCompletion: (@escaping (String?) -> Void) -> Void {
         get { world.keepCompletion }
         set { world.keepCompletion = newValue }
     }
-    /// How many times the end was asked for.
+    /// The number of requests to stop the daemon.
     var shutDowns: Int { world.shutDowns }
-    /// What is done when it is.
+    /// Called at each request to stop the daemon.
     var shutDown: () -> Void = {}
 
     init(kept: [Chat] = [], announcesAbsence: Bool = false) {
@@ -63,7 +63,7 @@ final class HubStage {
         return frontEnd
     }
 
-    /// One that is in a chat, which is the open one if so said.
+    /// Returns a front end that is in a chat, and has it open on request.
     func frontEnd(in name: String, opens: Bool = true) throws -> StageFrontEnd {
         let frontEnd = frontEnd()
         frontEnd.ask(.join(try Chat(name)))
@@ -72,7 +72,7 @@ final class HubStage {
         return frontEnd
     }
 
-    /// So many milliseconds pass, with all that is due in them.
+    /// Advances the clock, and performs the work that falls due.
     func pass(_ milliseconds: Int64) {
         let end = world.now + milliseconds
         while let deadline = hub.nextDeadline, deadline <= end {
@@ -83,13 +83,13 @@ final class HubStage {
     }
 }
 
-/// A front end that remembers what it was told.
+/// A front end that records its outputs.
 final class StageFrontEnd {
     let service: any ChatService
     private(set) var outputs: [ServiceOutput] = []
     private var depth = 0
     private(set) var deepest = 0
-    /// What it does with each output.
+    /// The reaction to each output.
     var react: (ServiceOutput) -> Void = { _ in }
 
     init(_ service: any ChatService) {
@@ -104,7 +104,7 @@ final class StageFrontEnd {
         }
     }
 
-    /// - Returns: What it was told by then.
+    /// - Returns: The latest answer by then.
     @discardableResult
     func ask(_ request: ServiceRequest) -> ServiceAnswer? {
         service.ask(request)
@@ -113,7 +113,7 @@ final class StageFrontEnd {
 
     func forget() { outputs = [] }
 
-    /// What it was told since this was last called.
+    /// Returns the outputs since the last call.
     func take() -> [ServiceOutput] {
         defer { outputs = [] }
         return outputs

@@ -1,10 +1,10 @@
 import InklingControl
 import Testing
 
-/// What a line of input is read as, and what is refused (J-1, J-4).
+/// The commands in lines of input, and the lines that are refused (J-1, J-4).
 @Suite("Commands of the JSON interface")
 struct JSONCommandTests {
-    /// The text of a `compose` with that member, as it is written in the line.
+    /// Returns the text of a `compose`, given the member as JSON.
     private static func text(_ written: String) -> String? {
         let line = Array(#"{"do":"compose","text":\#(written)}"#.utf8)
         if case .compose(let text, nil) = try? JSONCommand(line) { return text }
@@ -93,7 +93,7 @@ struct JSONCommandTests {
         #expect(Self.text("\"\u{7F}\u{FEFF}\"") == "\u{7F}\u{FEFF}")
     }
 
-    // Found by fuzzing: Foundation takes it away.
+    // Found by fuzzing: Foundation removes the mark.
     @Test("a byte order mark in a string is a character like any other, at its beginning too")
     func byteOrderMark() {
         #expect(Self.text("\"\u{FEFF}den\"") == "\u{FEFF}den")

@@ -2,10 +2,10 @@ import InklingControl
 import InklingModel
 import Testing
 
-/// What lies between bytes and a node: requests, their answers, and the order of both.
+/// Requests and answers between bytes and a node, and the order of both.
 @Suite("The JSON interface")
 struct JSONInterfaceTests {
-    /// An interface over a node that the tests make do things.
+    /// An interface over a node that the tests control.
     private final class Stage {
         let node = FakeNode()
         private var interface: JSONInterface?
@@ -26,7 +26,7 @@ struct JSONInterfaceTests {
         func hold(_ isHeld: Bool) { interface?.isHeld = isHeld }
         var wantsInput: Bool { interface?.wantsInput ?? false }
 
-        /// What was written since this was last called, without its time.
+        /// Returns the lines written since the last call, without their times.
         func take() -> [String] {
             defer { lines = [] }
             return lines.map { line in

@@ -2,7 +2,7 @@ import InklingControl
 import InklingModel
 import Testing
 
-/// What front ends that share a node see of it and of each other.
+/// The outputs of front ends that share a node.
 @Suite("The hub of a daemon")
 struct NodeHubTests {
     private static let secret = Result { try Secret("aaaaaaaaaaaaaaaaaaaaaaaaaa") }
@@ -52,13 +52,13 @@ struct NodeHubTests {
         #expect(gone.allSatisfy { $0.presence == .offline && $0.lastSeen == 5.5 && $0.onlineSince == nil })
         #expect(gone.map(\.names) == [bob.names, carol.names] && gone.allSatisfy(\.isVerified))
 
-        // What it is told of the chat goes on.
+        // A subscription to all chats still covers the chat.
         second.ask(.subscribe(Subscription(chats: .all)))
         second.forget()
         second.ask(.leave(chat: "kitchen"))
         #expect(second.answers == [.done] && second.events.isEmpty)
 
-        // It comes again, and is told of nobody twice.
+        // After joining again, the front end gets only the new typing.
         first.ask(.join(try Chat("kitchen")))
         first.forget()
         stage.node.tell(.typing(chat: "kitchen", [Somebody.carol]))

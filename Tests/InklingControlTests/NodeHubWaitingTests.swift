@@ -2,10 +2,10 @@ import InklingControl
 import InklingModel
 import Testing
 
-/// What comes while its chat is not shown, as front ends see it. Its bounds are tried by ``WaitingMessagesTests``.
+/// Messages that arrive while their chat is not shown. ``WaitingMessagesTests`` checks their bounds.
 @Suite("Messages that wait for a front end")
 struct NodeHubWaitingTests {
-    /// One that is in the kitchen, and has opened it just now.
+    /// Returns a front end that has just opened the kitchen.
     private static func reader(_ stage: HubStage) throws -> StageFrontEnd {
         let frontEnd = stage.frontEnd()
         frontEnd.ask(.join(try Chat("kitchen")))

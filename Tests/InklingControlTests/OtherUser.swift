@@ -1,15 +1,15 @@
 import Glibc
 import Synchronization
 
-/// Runs something as another user, on a thread of its own: the system knows the user of each thread, and the library's
-/// calls are for all threads of the process.
+/// Runs a closure as another user, on its own thread. The kernel has a user for each thread, but the C library's calls
+/// change all threads of the process.
 func asOtherUser<Value: Sendable>(_ user: uid_t, _ body: @escaping @Sendable () throws -> Value) throws -> Value {
     typealias Call = @convention(c) (Int, Int, Int, Int) -> Int
     guard let symbol = dlsym(nil, "syscall") else { throw OtherUserError(code: ENOSYS) }
     let call = unsafeBitCast(symbol, to: Call.self)
     let result = Mutex<Result<Value, any Error>?>(nil)
     let work = Work {
-        // The thread ends as that user.
+        // The thread keeps that user until its end.
         let status = call(setresuid, Int(user), Int(user), Int(user))
         let outcome = Result<Value, any Error> {
             guard status == 0 else { throw OtherUserError(code: errno) }
@@ -30,7 +30,7 @@ func asOtherUser<Value: Sendable>(_ user: uid_t, _ body: @escaping @Sendable () 
     return try outcome.get()
 }
 
-/// The number of the system's call: its name is not one that Swift sees.
+/// The number of the system call; its name is not visible to Swift.
 #if arch(x86_64)
     private let setresuid = 117
 #else
@@ -43,7 +43,7 @@ private final class Work {
     init(_ body: @escaping () -> Void) { self.body = body }
 }
 
-/// By the system's code.
+/// An error of the system, by its code.
 struct OtherUserError: Error {
     let code: Int32
 }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Counters in the JSON interface")
 struct StatisticsLineTests {
-    /// Counters that differ all, so that none can stand for another.
+    /// Counters that all differ, so that none can stand for another.
     private static func statistics(roundTrips: Bool) throws -> Statistics {
         let names = [
             "bytesReceived", "bytesSent", "staleClears", "retransmissions", "typingStartsSent", "typingStartsReceived",

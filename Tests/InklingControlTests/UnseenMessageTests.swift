@@ -2,7 +2,7 @@ import InklingControl
 import InklingModel
 import Testing
 
-/// What a hook for notifications is for.
+/// The messages that a hook for notifications gets.
 @Suite("Messages that nobody looks at")
 struct UnseenMessageTests {
     @Test("those are told that come while no front end shows their chat")

@@ -2,7 +2,7 @@ import Inkling
 import InklingModel
 import Testing
 
-/// Nodes of this process on loopback, used through handles on their chats.
+/// Nodes of this process on the loopback interface, used through handles on their chats.
 @Suite("A handle on a chat", .serialized, .timeLimit(.minutes(1)))
 struct ChatHandleTests {
     /// Runs a body with Alice and Bob, who see each other in the chat "kitchen", and their handles on it.

@@ -3,9 +3,9 @@ import Glibc
 import Inkling
 import Testing
 
-/// Many nodes in this one process, on loopback, in one chat.
+/// Many nodes of this process on the loopback interface, in one chat.
 ///
-/// `INKLING_CROWD=2,10,50,100,200` takes chats of so many; without, there is a small one.
+/// `INKLING_CROWD=2,10,50,100,200` sets the sizes of the chats. The default is one small chat.
 @Suite("A crowd in one process", .serialized, .timeLimit(.minutes(10)))
 struct CrowdTests {
     private static var sizes: [Int] {
@@ -19,7 +19,7 @@ struct CrowdTests {
         let start = ContinuousClock.now
         let before = Usage()
         var nodes: [Node] = []
-        // The newcomer knows all who were there before by hand.
+        // The test gives the newcomer the addresses of all earlier nodes.
         for number in 0..<size { nodes.append(try await NodeTests.node("Node \(number)", peers: nodes)) }
         for node in nodes {
             _ = await NodeTests.first(of: node.presence(in: "lobby")) { peers in
@@ -27,9 +27,9 @@ struct CrowdTests {
             }
         }
         print("figure: \(size) nodes in one process: all see all after \(ContinuousClock.now - start)")
-        // Intervals that were announced while there were fewer have run out by then.
+        // Intervals announced while the chat was smaller have expired by then.
         try await Task.sleep(for: .seconds(size > 50 ? 10 : 2))
-        // While many come at once, more than the machine can do at a time may be waiting.
+        // While many nodes join at once, the machine may fall behind.
         let lost = await Self.linksLost(nodes)
         print("figure: \(size) nodes: \(lost) links were lost to silence while they came")
         let idle = try await Self.measure(nodes, seconds: size > 50 ? 20 : 5)
@@ -45,7 +45,7 @@ struct CrowdTests {
         for node in nodes { await node.stop() }
     }
 
-    /// Each of a few types, and all others show it.
+    /// Lets five people type in turn, and waits each time until all others show it.
     private static func type(_ nodes: [Node]) async throws {
         var delays: [Duration] = []
         for writer in nodes.prefix(5) {
@@ -99,7 +99,7 @@ struct CrowdTests {
         return sum
     }
 
-    /// What this process has used so far.
+    /// The resources that this process has used so far.
     private struct Usage {
         /// Seconds on a processor.
         let processor: Double

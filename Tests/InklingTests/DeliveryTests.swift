@@ -2,7 +2,7 @@ import Inkling
 import InklingModel
 import Testing
 
-/// What a program that sends something and goes waits for.
+/// The waits of a program that sends a message and exits.
 @Suite("Waiting for others, and for what becomes of a message", .serialized, .timeLimit(.minutes(1)))
 struct DeliveryTests {
     @Test("who comes is waited for, until nobody further does")
@@ -14,7 +14,7 @@ struct DeliveryTests {
         let bob = try await NodeTests.node("Bob", peers: [alice])
         let dora = try await NodeTests.node("Dora", peers: [alice])
         #expect(await found.map(\.name) == ["Bob", "Dora"])
-        // Who is there already is found too.
+        // People who are present already are found too.
         let start = ContinuousClock.now
         #expect(await alice.waitForOthers(in: "lobby", within: .seconds(30)).map(\.name) == ["Bob", "Dora"])
         #expect(start.duration(to: .now) >= NodeLimits.settling)
@@ -54,11 +54,11 @@ struct DeliveryTests {
         let alice = try await NodeTests.node("Alice")
         let bob = try await NodeTests.node("Bob", peers: [alice])
         _ = await alice.waitForOthers(in: "lobby", within: .seconds(30))
-        // No time for an answer.
+        // The time is too short for an answer.
         let none = try await alice.deliver("hello", to: "lobby", within: .zero)
         #expect(none.recipients == 1)
         #expect(none.delivered.count + none.unanswered.count == 1)
-        // The own node that leaves answers for the others.
+        // When its own node leaves the chat, the message fails for the others.
         async let left = alice.deliver(String(repeating: "x", count: 65_536), to: "lobby", within: .seconds(30))
         while await alice.statistics().messagesSent < 2 { try await Task.sleep(for: .milliseconds(1)) }
         try await alice.leave("lobby")

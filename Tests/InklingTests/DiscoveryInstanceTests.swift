@@ -371,7 +371,7 @@ struct DiscoveryInstanceTests {
         plot.table.added(Plot.sighting("new"), now: plot.now)
         let next = plot.table.nextLookup(now: plot.now)
         #expect(next?.sighting == Plot.sighting("new"), "the newest is looked up first")
-        // As many as there are places: each gets one, whatever was there before.
+        // New instances, as many as there are places, evict all former ones.
         for number in 0..<100 {
             let sighting = Plot.sighting("newer\(number)")
             plot.table.added(sighting, now: plot.now)
@@ -399,12 +399,12 @@ struct DiscoveryInstanceTests {
         let second = names.filter { !plot.table.isKnown($0) }
         #expect(second.count == 1)
         let tried = plot.begin()
-        // All that were asked are tried in vain now, and the one that waits takes the place of one of them.
+        // All lookups have failed by now, and the waiting instance takes the place of a failed one.
         plot.pass(.seconds(1))
         plot.pass(DiscoveryLimits.returnTime)
         #expect(plot.table.isKnown(second[0]))
         #expect(tried.filter { !plot.table.isKnown($0.sighting) }.count == 1)
-        // One that the browser takes back while it waits is forgotten.
+        // An instance that the browser removes while it waits is forgotten.
         let third = names.filter { !plot.table.isKnown($0) }
         plot.table.removed(third[0], now: plot.now)
         #expect(!plot.table.isListed(third[0].instance))
@@ -418,7 +418,7 @@ struct DiscoveryInstanceTests {
         plot.pass(.seconds(1))
         plot.table.added(Plot.sighting("friend"), now: plot.now)
         #expect(plot.begin().contains { $0.sighting == Plot.sighting("friend") })
-        // Newer ones come all the time: each second lookup is of one at random, so old ones have their turn.
+        // Newer instances arrive all the time. Every second lookup picks one at random, so old ones get a turn.
         var isOld = 0
         for number in 0..<400 {
             plot.pass(.seconds(1))

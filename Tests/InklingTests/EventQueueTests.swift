@@ -3,7 +3,7 @@ import InklingModel
 import InklingTestSupport
 import Testing
 
-/// What a reader of events gets, and in which order.
+/// The events that a reader gets, and their order.
 @Suite("The queue of a reader's events")
 struct EventQueueTests {
     // MARK: Making events
@@ -99,7 +99,7 @@ struct EventQueueTests {
         let first = [Self.peer(Self.bob, .online), Self.message(Self.bob, 1), Self.message(Self.bob, 2)]
         Self.add(first + [Self.peer(Self.bob, .offline)], to: &queue)
         #expect(Self.taken(from: &queue) == first + [Self.peer(Self.bob, .offline)])
-        // Between messages nobody hears of what was undone.
+        // Changes undone between two messages are not reported.
         Self.add(first + [Self.peer(Self.bob, .offline), Self.peer(Self.bob, .away)], to: &queue)
         Self.add([Self.message(Self.bob, 3)], to: &queue)
         #expect(
@@ -117,7 +117,7 @@ struct EventQueueTests {
                 .typing(chat: "c", [Self.carol, Self.bob]),
                 .typing(chat: "c", [Self.carol, Self.bob, Self.mallory]), Self.message(Self.bob, 2, chat: "d"),
             ], to: &queue)
-        // Bob has none waiting in c once the first was taken, wherever else he writes.
+        // After the first is taken, Bob has no message waiting in c, wherever else he writes.
         #expect(
             Self.taken(from: &queue) == [
                 .typing(chat: "c", [Self.carol, Self.mallory]), Self.message(Self.bob, 1),
@@ -199,7 +199,7 @@ struct EventQueueTests {
                 ], to: &queue)
         }
         #expect(queue.otherCount == 2 && queue.turnCount < 100 && queue.isEmpty)
-        // Of who was there before the reader began it is told.
+        // The reader gets the events of people who were present before it began.
         Self.add([.typing(chat: "c", []), Self.peer(Self.bob, .offline)], to: &queue)
         #expect(Self.taken(from: &queue) == [.typing(chat: "c", []), Self.peer(Self.bob, .offline)])
         #expect(queue.otherCount == 0)
@@ -237,7 +237,7 @@ struct EventQueueTests {
                 Self.peer(Self.bob, .online), .typing(chat: "c", []), Self.message(Self.bob, 1),
                 Self.message(Self.carol, 2, chat: "d"), Self.message(Self.bob, 3), .typing(chat: "c", [Self.bob]),
                 Self.peer(Self.bob, .away), .delivered(chat: "c", message: 9, user: Self.bob.user),
-                // Whom nobody was told of, and who has gone.
+                // A person who came and left before any report.
                 Self.peer(Self.mallory, .online), Self.message(Self.mallory, 4), Self.peer(Self.mallory, .offline),
             ], to: &queue)
         #expect(queue.giveUpMessages() == [1, 2, 3, 4])
@@ -312,7 +312,7 @@ struct EventQueueTests {
                 number += 1
                 queue.add(Self.message(person, number, chat: chat).timed)
             }
-            // At times the reader is away for long.
+            // At times the reader pauses for long.
             if generator.next() % 500 == 0 { Self.taken(from: &queue).forEach(check) }
             if seed % 2 == 0, generator.next() % 2 == 0 { Self.taken(from: &queue, atMost: 1).forEach(check) }
         }

@@ -67,7 +67,7 @@ struct KeyStoreTests {
         "a relative directory is made, and what is above it, however short its first component",
         arguments: ["", "/y", "/y/"])
     func relative(_ rest: String) throws {
-        // Somewhere in the working directory, which all tests share.
+        // In the working directory, which all tests share.
         let letters = "abcdefghijklmnopqrstuvwxyz".map { String($0) }
         let first = try #require(letters.shuffled().first { access($0, F_OK) != 0 })
         defer { Scratch.remove(first) }

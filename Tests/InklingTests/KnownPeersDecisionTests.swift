@@ -123,7 +123,7 @@ struct KnownPeersDecisionTests {
             return
         }
         #expect(all[bob]?.blocked == Decision(true, number: 5) && file.read() == .peers(all))
-        // The second has learned the number: what the first decides now is later, and the second does not insist.
+        // The second process has learned the number. A new decision of the first is later, so the second accepts it.
         second.merge(KnownPeersTable(all))
         first.block(bob, false)
         guard case .saved(let later) = file.save(first.peers) else {
@@ -136,7 +136,7 @@ struct KnownPeersDecisionTests {
             return
         }
         #expect(last[bob]?.isBlocked == false)
-        // Nor does one that goes on with what it was given as saved.
+        // A process that saves the table of an earlier answer does not restore the old decision either.
         guard case .saved(let third) = file.save(all) else {
             Issue.record("it was not saved")
             return
@@ -149,13 +149,13 @@ struct KnownPeersDecisionTests {
         let directory = try TemporaryDirectory()
         let file = KnownPeersFile(directory: directory.path)
         let keys = try (0..<160).map { try Self.key($0) }
-        // Threads of their own: those of the tests have better things to do than to wait.
+        // Own threads, as waiting must not block the threads of the tests.
         let threads = (0..<8).map { process in
             Thread {
                 var table = KnownPeersTable()
                 for index in 0..<20 {
                     table.block(keys[process * 20 + index])
-                    // On a busy machine one of eight may wait for too long. A node tries again, too.
+                    // On a busy machine one of eight may time out. A node retries, too.
                     var saving = file.save(table.peers)
                     while saving == .busy { saving = file.save(table.peers) }
                     guard case .saved = saving else {
@@ -269,7 +269,7 @@ struct KnownPeersDecisionTests {
         #expect(entries[0].named == ["al": 10, "allce": 15.25] && entries[0].chats == ["a": 10, "b": 20])
         #expect(entries.map(\.firstSeen) == [10, 1, 3_600, 3_600])
         #expect(entries.map(\.lastSeen) == [20, 1, 90_000, 89_999])
-        // Whatever the time of a decision was: from now on numbers count.
+        // The times of the old decisions are dropped. Numbers count from now on.
         let (set, none) = (Decision(true, number: 1), Decision())
         #expect(entries.map(\.verified) == [set, none, none, none])
         #expect(entries.map(\.blocked) == [none, set, none, none])
@@ -279,7 +279,7 @@ struct KnownPeersDecisionTests {
 
         #expect(file.save(KnownPeers()) == .saved(peers) && file.read() == .peers(peers))
         #expect(directory.text(KnownPeersFile.name)?.hasSuffix("\"version\":2}\n") == true)
-        // What is decided from now on is later than what the old file says.
+        // New decisions are later than those in the old file.
         var table = KnownPeersTable(peers)
         table.verify(keys[0], false)
         table.block(keys[1], false)
@@ -313,7 +313,7 @@ struct KnownPeersDecisionTests {
             return
         }
         #expect(peers.count == 1_000 && peers.all.count { $0.part == .kept } == 768)
-        // Those who are on probation are the ones not seen for longest.
+        // The people on probation are those not seen for longest.
         #expect(try (0..<232).allSatisfy { peers[try Self.key($0)]?.part == .probation })
         #expect(file.save(peers) == .saved(peers) && file.save(KnownPeers()) == .saved(peers))
     }

@@ -9,10 +9,10 @@ import Inkling
 struct KnownPeersPlacesTests {
     private static func key(_ number: Int) throws -> PublicKey { try KnownPeersTests.key(number) }
     private static let day: Double = 86_400
-    /// A number whose keys are no stranger's.
+    /// The first number of friends' keys; strangers have lower numbers.
     private static let friends = 50_000
 
-    /// A full table of friends who were met on two days, for the longer the higher their number.
+    /// Returns a full table of friends, met on a number of days. Friends with higher numbers were met for longer.
     private static func friends(days: Int = 2) throws -> KnownPeersTable {
         var table = KnownPeersTable()
         for number in 0..<768 {
@@ -53,7 +53,7 @@ struct KnownPeersPlacesTests {
         let first = try survivors(seed: 1)
         #expect(try survivors(seed: 1) == first, "equal generators draw the same")
         #expect(try survivors(seed: 2) != first)
-        // (255/256)^256 of those who came first are left, some 94.
+        // (255/256)^256 of the first people are left, about 94.
         let early = first.count { $0 < 256 }
         #expect(early > 60 && early < 130, "\(early)")
     }
@@ -106,7 +106,7 @@ struct KnownPeersPlacesTests {
         let (first, second, lowest) = (try Self.key(1), try Self.key(2), try Self.key(Self.friends))
         table.met(first, at: 0, for: .seconds(600))
         #expect(table[first]?.part == .kept && table[lowest] == nil)
-        // The file still has whoever had to go.
+        // The file still has the evicted person.
         var (ours, theirs) = (table, old)
         ours.merge(old)
         theirs.merge(table)
@@ -114,7 +114,7 @@ struct KnownPeersPlacesTests {
         try ours.restart()
         ours.merge(old)
         #expect(ours == table)
-        // The next one does not cost another old friend the place.
+        // The next new friend does not evict another old friend.
         ours.met(second, at: 0, for: .seconds(600))
         #expect(ours[second]?.part == .kept && ours[first] == nil)
         #expect(ours[try Self.key(Self.friends + 1)] != nil && ours.peers.count == 768)
@@ -143,7 +143,7 @@ struct KnownPeersPlacesTests {
             #expect(table[try Self.key(20_000 + number)]?.isBlocked == true)
         }
         try table.restart()
-        // Whoever is neither any more has a place like others.
+        // People who are no longer verified or blocked have a place like others.
         table.verify(try Self.key(10_000), false)
         #expect(table[try Self.key(10_000)]?.part == .probation && table.peers.count == 599 + 768 + 256)
         let friend = try #require(table.peers.all.first { $0.part == .kept }).key
@@ -200,7 +200,7 @@ struct KnownPeersPlacesTests {
         var table = KnownPeersTable()
         let key = try Self.key(1)
         for (index, time) in times.enumerated() {
-            // Days count when somebody comes, and when they are still there.
+            // Days count when a person arrives, and while the person stays.
             if index % 2 == 0 { table.met(key, at: time) } else { table.seen(key, at: time) }
             try table.restart()
         }
@@ -260,7 +260,7 @@ struct KnownPeersPlacesTests {
         var other = KnownPeersTable()
         other.merge(table)
         #expect(other.peers.preferred == [keys[1], keys[3]] && table.peers.preferred == [keys[1], keys[3]])
-        // Whoever is forgotten is no longer preferred.
+        // Forgotten people are no longer preferred.
         other.merge(try Self.friends(days: 3))
         #expect(!other.peers.preferred.contains(keys[1]) && other[keys[1]] == nil)
         #expect(other.peers.preferred == Set(other.peers.all.filter(\.isPreferred).map(\.key)))
@@ -299,7 +299,7 @@ struct KnownPeersPlacesTests {
         #expect(table.met(other, name: "Alice", at: 10) == [alice])
         #expect(table.peers.namesakes(of: other, name: "Alice") == [alice])
         #expect(table.peers.namesakes(of: alice, name: "Alice").isEmpty)
-        // The latest time that a file can hold has no later one.
+        // No time is later than the latest that a file can hold.
         var last = KnownPeersTable()
         last.met(alice, name: "Alice", at: .infinity)
         last.met(other, name: "Alice", at: 10)

@@ -31,7 +31,7 @@ struct KnownPeersTable: Equatable {
         peers.seen(key, chat: chat, at: MeetingTime(wall: time, steady: time), using: &random)
     }
 
-    /// Somebody comes, stays and leaves.
+    /// Records that a person arrives, stays and leaves.
     @discardableResult
     mutating func met(_ key: PublicKey, name: String = "", at time: Double, for length: Duration) -> [PublicKey] {
         let others = met(key, name: name, at: time)
@@ -40,7 +40,7 @@ struct KnownPeersTable: Equatable {
         return others
     }
 
-    /// Somebody who came at `start` is still there, that long after.
+    /// Records that a person who arrived at `start` is still present after a time.
     mutating func count(_ stay: inout Stay, with key: PublicKey, from start: Double = 0, at length: Duration) {
         let time = start + length / .seconds(1)
         peers.count(&stay, with: key, now: .zero + length, at: MeetingTime(wall: time, steady: time), using: &random)
@@ -58,7 +58,7 @@ struct KnownPeersTable: Equatable {
         peers.merge(other.peers, at: now, using: &random)
     }
 
-    /// As it is after a restart.
+    /// Writes and reads the table, as a restart does.
     mutating func restart() throws {
         guard case .peers(let read) = KnownPeers.read(peers.encoded(), using: &random) else {
             Issue.record("the table can't be read")

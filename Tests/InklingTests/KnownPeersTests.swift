@@ -99,7 +99,7 @@ struct KnownPeersTests {
         expectMet(other, "ＡLICE ", "a", 3, [alice])
         expectMet(other, "ＡLICE ", "a", 4, [])
         expectMet(other, "alice", "a", 4, [])
-        // As for labels: what counts is letters and digits, and what looks like them.
+        // As for labels, only letters, digits and characters that look like them count.
         expectMet(other, "@A1ice_", "a", 4, [])
         #expect(table.peers.namesakes(of: other, name: "Alice") == [alice])
         #expect(table.peers.namesakes(of: alice, name: "Alice").isEmpty, "whoever had the name first is nobody else")
@@ -109,9 +109,9 @@ struct KnownPeersTests {
         table.block(other)
         expectMet(third, "Alice", "a", 6, [alice])
         expectMet(third, "Bob", "a", 7, [])
-        // Somebody who takes the name of another is told too.
+        // The same holds for a known person who takes another's name.
         expectMet(alice, "Bob", "a", 8, [third])
-        // Nobody is known by having no name.
+        // People without names are not namesakes.
         expectMet(try Self.key(4), "", "a", 9, [])
         expectMet(try Self.key(5), "", "a", 9, [])
     }
@@ -294,7 +294,7 @@ struct KeptIdentityTests {
         let further = try KeyStore.openShared(directory: directory.path)
         #expect(further.temporary == nil && further.identity == holder.identity)
         #expect(further.knownPeers?.directory == directory.path && further.knownPeers?.isWritable == true)
-        // It holds nothing: the directory is free once its holder ends.
+        // The further device does not lock the directory, which is free once its holder ends.
         holder.close()
         #expect(try KeyStore.open(directory: directory.path).temporary == nil)
     }
@@ -355,7 +355,7 @@ extension NodeTests {
         await NodeTests.meet(alice, bob)
         try await alice.setVerified(true, key: bob.key)
         await alice.stop()
-        // Bob tries Alice's old port alone, where nobody is.
+        // Bob tries only Alice's old port, where no node listens.
         alice = try await NodeTests.keeping("Alice", in: directory)
         await NodeTests.meet(alice, bob)
         await alice.stop()
@@ -372,7 +372,7 @@ extension NodeTests {
         }
         let bob = try await NodeTests.node("Bob", peers: [alice])
         await NodeTests.meet(alice, bob)
-        // Another node of this user takes its time with the directory.
+        // Another node of this user holds the directory for a while.
         let other = open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         #expect(flock(other, LOCK_EX) == 0)
         try await alice.setVerified(true, key: bob.key)
@@ -541,7 +541,7 @@ extension NodeTests {
         await alice.stop()
         let again = try await NodeTests.keeping("Alice", in: directory)
         #expect(await again.preferredPeers == [carolKey])
-        // Also somebody who is not there.
+        // Absent people too.
         try await again.setBlocked(true, key: carol.key)
         #expect(await again.preferredPeers.isEmpty)
         for node in [again, bob, carol] { await node.stop() }

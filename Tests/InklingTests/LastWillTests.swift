@@ -28,7 +28,7 @@ struct LastWillTests {
         let directory = try TemporaryDirectory()
         let script = "ls /proc/self/fd >all; tr '\\n' ' ' <all >seen; echo >>seen; exec cat >/dev/null"
         let helper = try Self.helper(script, in: directory)
-        // As a connection that was accepted without close-on-exec.
+        // Like a connection that was accepted without close-on-exec.
         let leaking = fcntl(STDERR_FILENO, F_DUPFD, 200)
         defer { close(leaking) }
         let node = try await NodeTests.node("Alice") { $0.lastWillHelper = helper }

@@ -8,13 +8,13 @@ import NIOPosix
 import Synchronization
 import Testing
 
-/// A front end and its node on an event loop of their own.
+/// A front end and its node on their own event loop.
 private final class TestFrontEnd: Sendable {
     private final class State {
         let node: LocalNode
         var outputs: [ServiceOutput] = []
         var react: ((LocalNode, ServiceOutput) -> Void)?
-        /// How many calls of the sink are under way, and how many were at most.
+        /// The present and the greatest number of nested calls of the sink.
         var depth = 0
         var deepest = 0
 
@@ -86,12 +86,12 @@ private final class TestFrontEnd: Sendable {
         try await loop.submit { [state] in try body(state.value.unsafelyUnwrapped.node) }.get()
     }
 
-    /// What the front end does with each output.
+    /// Sets the front end's reaction to each output.
     func react(_ body: @escaping @Sendable (LocalNode, ServiceOutput) -> Void) async throws {
         try await loop.submit { [state] in state.value?.react = body }.get()
     }
 
-    /// What it was told, on its event loop.
+    /// The front end's outputs; called on its event loop.
     var told: [ServiceOutput] { state.value?.outputs ?? [] }
 
     var outputs: [ServiceOutput] { get async throws { try await loop.submit { self.told }.get() } }
@@ -104,7 +104,7 @@ private final class TestFrontEnd: Sendable {
 
     func forget() async throws { try await loop.submit { [state] in state.value?.outputs = [] }.get() }
 
-    /// Waits for 10 s: who said bye opens no link for 5 s (L-35).
+    /// Waits for 10 s, as a node that said bye opens no link for 5 s (L-35).
     func wait(_ condition: @escaping @Sendable ([ServiceOutput]) -> Bool) async throws {
         for _ in 0..<2_000 {
             if condition(try await outputs) { return }
@@ -113,7 +113,7 @@ private final class TestFrontEnd: Sendable {
         Issue.record("it did not come: \(try await outputs)")
     }
 
-    /// When somebody is there.
+    /// Waits until a person is online.
     func meet(_ user: UserID) async throws {
         try await wait { $0.contains { $0.peer?.user == user && $0.peer?.presence == .online } }
     }

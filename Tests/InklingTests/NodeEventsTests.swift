@@ -4,7 +4,7 @@ import InklingTestSupport
 import Synchronization
 import Testing
 
-/// Readers of events on threads of their own, without a node.
+/// Readers of events on their own threads, without a node.
 @Suite("A reader's mailbox", .timeLimit(.minutes(1)))
 struct EventMailboxTests {
     @Test("a reader that waits has what comes at once; what it takes later is reported once until asked for")
@@ -29,7 +29,7 @@ struct EventMailboxTests {
         }
         var count = 1
         while mailbox.put(EventQueueTests.message(EventQueueTests.bob, 3 + count).timed) != .taken {
-            // It does not wait yet, and takes this from the queue then.
+            // The reader does not wait yet, and takes this message from the queue later.
             count += 1
             await Task.yield()
         }
@@ -73,10 +73,10 @@ struct EventMailboxTests {
     }
 }
 
-/// Nodes of this process on loopback that are read slowly, late or not at all.
+/// Nodes of this process on the loopback interface whose readers are slow, late or absent.
 @Suite("Readers of a node's events", .serialized, .timeLimit(.minutes(2)))
 struct NodeEventsTests {
-    /// Sends that many messages, as fast as they go.
+    /// Sends a number of messages, as fast as possible.
     private static func flood(_ node: Node, _ count: Int, text: String) async throws {
         var sent = 0
         while sent < count {
@@ -89,7 +89,7 @@ struct NodeEventsTests {
         }
     }
 
-    /// Waits until a condition holds, at most so long.
+    /// Waits until a condition holds, up to a limit.
     static func wait(_ seconds: Double = 20, until holds: () async -> Bool) async throws {
         for _ in 0..<Int(seconds * 100) {
             if await holds() { return }
@@ -109,12 +109,12 @@ struct NodeEventsTests {
             #expect(await heard == Array(0..<200))
             #expect(await alice.heldText >= 200 * 756, "the other has not taken them")
             try await Self.wait { await alice.heldText == 0 }
-            // Nobody waits for it now.
+            // The node no longer waits for the idle reader.
             async let more = NodeTests.numbers(of: lively, count: 3)
             try await Self.flood(bob, 3, text: "more")
             #expect(await more == [0, 1, 2])
             try await Self.wait { await alice.heldText == 0 }
-            // It is told, and gets what comes from then on.
+            // The idle reader gets the number of missed messages, then the new ones.
             var late = idle.makeAsyncIterator()
             #expect(await late.next()?.event == .missed(chat: "lobby", messages: 203, outcomes: 0))
             async let last = NodeTests.numbers(of: lively, count: 1)
@@ -142,14 +142,14 @@ struct NodeEventsTests {
             var first: NodeEvents? = await alice.events()
             var iterator = first?.makeAsyncIterator()
             #expect(await iterator?.next()?.event == .missed(chat: "lobby", messages: 5, outcomes: 0))
-            // What a reader leaves behind is told as well.
+            // The next reader also gets the number of messages that a reader left unread.
             try await Self.flood(bob, 3, text: "unread")
             try await Self.wait { await alice.heldText > 3 * 256 }
             (first, iterator) = (nil, nil)
             try await Self.wait { await alice.heldText == 0 }
             var second = await alice.events().makeAsyncIterator()
             #expect(await second.next()?.event == .missed(chat: "lobby", messages: 3, outcomes: 0))
-            // The four outcomes that nobody waited for; the first was told to who sent the message.
+            // The outcomes for which no call waited; `deliver` got the first.
             try await Self.wait { await bob.statistics().messagesDelivered == 8 }
             var own = await bob.events().makeAsyncIterator()
             #expect(await own.next()?.event == .missed(chat: "lobby", messages: 0, outcomes: 7))
@@ -280,7 +280,7 @@ struct NodeEventsTests {
 }
 
 extension NodeTests {
-    /// The numbers with which the next so many messages begin.
+    /// Returns the numbers at the start of the next messages.
     static func numbers(of events: NodeEvents, count: Int) async -> [Int] {
         var numbers: [Int] = []
         for await timed in events {

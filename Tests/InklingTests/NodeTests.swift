@@ -5,7 +5,7 @@ import Logging
 import Synchronization
 import Testing
 
-/// Nodes of this process on loopback, with no daemon. Real sockets and real time: each test takes a moment.
+/// Nodes of this process on the loopback interface, with real sockets in real time and no daemon.
 @Suite("Node", .serialized, .timeLimit(.minutes(2)))
 struct NodeTests {
     static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -42,7 +42,7 @@ struct NodeTests {
         await bob.stop()
     }
 
-    /// The first element that fits.
+    /// Returns the first element that matches.
     static func first<Elements: AsyncSequence>(
         of elements: Elements, where fits: (Elements.Element) -> Bool
     ) async -> Elements.Element? where Elements.Failure == Never {
@@ -80,7 +80,7 @@ struct NodeTests {
         try await NodeTests.withPair { alice, bob in
             await alice.compose("h", in: "lobby")
             _ = await NodeTests.first(of: bob.typing(in: "lobby")) { $0.map(\.name) == ["Alice"] }
-            // A second observer begins where things stand.
+            // A second observer starts with the present state.
             var late = await bob.typing(in: "lobby").makeAsyncIterator()
             #expect(await late.next()?.map(\.name) == ["Alice"])
             await alice.stopTyping(in: "lobby")
@@ -336,7 +336,7 @@ struct NodeTests {
     }
 }
 
-/// What this process holds.
+/// The resources that this process holds.
 private struct Usage {
     let descriptors: Int
     let threads: Int
@@ -351,7 +351,7 @@ private struct Usage {
     }
 }
 
-/// Keeps all that is logged.
+/// A log handler that keeps all lines.
 private final class LogCollector: LogHandler {
     private let lines = Mutex<[String]>([])
     var text: String { lines.withLock { $0.joined(separator: "\n") } }

@@ -52,7 +52,7 @@ struct OwnAddressesTests {
     func localRoutes() throws {
         let seen = try inNamespace { run in
             let without = OwnAddresses.current()
-            // On the loopback interface the whole network of an address is the host's own.
+            // On the loopback interface, all addresses of the network are the host's own.
             try run("ip link set lo up")
             try run("ip address add 198.51.100.7/24 dev lo && ip -6 address add 2001:db8::7/64 dev lo")
             try run("ip route add local 203.0.113.0/24 dev lo && ip route add local 192.0.2.9 dev lo table 77")
@@ -72,11 +72,11 @@ struct OwnAddressesTests {
             ])
     }
 
-    /// Runs something on a thread with a network namespace of its own, and the shell there.
+    /// Runs a closure on a thread with its own network namespace. The closure can run shell commands there.
     private func inNamespace<Value: Sendable>(
         _ body: @escaping @Sendable ((String) throws -> Void) throws -> Value
     ) throws -> Value {
-        // Swift does not see unshare(2) by itself.
+        // Swift does not import unshare(2).
         let symbol = try #require(dlsym(nil, "unshare"))
         let unshare = unsafeBitCast(symbol, to: (@convention(c) (CInt) -> CInt).self)
         let network: CInt = 0x4000_0000  // CLONE_NEWNET

@@ -17,7 +17,7 @@ struct RenamePaceTests {
         #expect(turns(at: Array(0...25)) == [0, 10, 20])
         pace.renamed(now: start + .seconds(26))
         #expect(pace.due == start + .seconds(30))
-        // An hour of peace later a rename need not wait.
+        // After an hour without renames, a rename need not wait.
         #expect(turns(at: [3_600, 3_609, 3_610]) == [3_600, 3_610])
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Names of chats in the file of known people")
 struct StoredChatsTests {
-    // These are the tags of version 0.2: its files stay valid, and hold no chat's name or secret.
+    // The tags of version 0.2: its files stay valid, and hold no chat's name or secret.
     @Test(
         "a chat has the name that version 0.2 wrote",
         arguments: [

@@ -1,8 +1,8 @@
 import InklingModel
 
-/// What a daemon tells that is not an answer.
+/// A parser for a daemon's lines other than answers.
 enum AttachedEvents {
-    /// Nil for what is of no use here, or what a later version tells.
+    /// Returns the output in a line; nil for a line that no front end uses or that a later version added.
     static func output(_ line: JSONMembers) -> ServiceOutput? {
         guard let at = line["at"]?.double else { return nil }
         if line["own"]?.boolean == true { return own(line, at) }
@@ -54,11 +54,11 @@ enum AttachedEvents {
         }
     }
 
-    /// Notices that programs act upon come back as they were; of others the word and the text do.
+    /// Returns a notice that programs act upon as its own case, and any other by its code and text.
     private static func notice(_ line: JSONMembers) -> Notice? {
         guard let code = line["code"]?.string else { return nil }
         switch code {
-        // Whoever joins sees that a chat is open.
+        // A front end that joins a chat knows whether the chat is open.
         case "open-chat": return nil
         case "discovery-up": return .discoveryUp
         case "peer-is-oneself": return .peerIsOneself

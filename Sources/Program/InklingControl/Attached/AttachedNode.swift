@@ -3,24 +3,24 @@ import InklingModel
 import NIOCore
 import NIOPosix
 
-/// The node of a daemon, as one of its front ends uses it: over a connection, on the event loop of the front end.
+/// A daemon's node, which a front end uses over a connection on its own event loop.
 ///
-/// It is made, used and freed on that event loop alone. While it takes no events, it reads nothing, so answers wait too.
+/// Creation, use and release happen on that event loop. While ``takesEvents`` is false, answers wait too.
 package final class AttachedNode: ChatService {
     /// Why a connection does not lead to the node.
     package enum Failure: Error, Equatable {
-        /// The daemon has another state directory: this one.
+        /// The daemon has this other state directory.
         case otherState(String)
-        /// The daemon has a later version of the interface than this program knows, and that version of the program.
+        /// The daemon's interface is later than this program knows: its version, and that of the daemon's program.
         case newerInterface(Int, version: String)
-        /// The daemon refused the connection, or can't be understood.
+        /// The daemon refused the connection, or wrote a line that can't be read.
         case refused(NodeError)
         /// The connection ended.
         case ended
     }
 
     private enum Phase {
-        /// The daemon has not said yet who the node is.
+        /// The daemon has not reported the node's identity yet.
         case beginning((Result<AttachedNode, Failure>) -> Void)
         case running
         case ended
@@ -30,7 +30,7 @@ package final class AttachedNode: ChatService {
         let id: UInt64
         let request: ServiceRequest
         let asked: NIODeadline
-        /// What it is answered without asking the daemon.
+        /// The answer to a request that the daemon does not get; nil for others.
         var answer: ServiceAnswer?
     }
 
@@ -38,42 +38,42 @@ package final class AttachedNode: ChatService {
     /// Device and inode of the state directory that the daemon has to have; nil for any.
     private let state: String?
     private var phase: Phase
-    /// Nil until the daemon has said it.
+    /// Nil until the daemon reports it.
     private var known: NodeIdentity?
-    /// The version of the daemon's program, as it says.
+    /// The version of the daemon's program, from `ready`.
     package private(set) var version = ""
     private var channel: (any Channel)?
     private var sink: ((ServiceOutput) -> Void)?
-    /// What came before there was a sink.
+    /// Outputs that arrived before there was a sink.
     private var early = CircularBuffer<ServiceOutput>()
     private var splitter = LineSplitter(longest: AttachedNode.longestLine)
     private var pending = CircularBuffer<Pending>()
-    /// The requests have numbers from 1 on.
+    /// The ID of the latest request. IDs start at 1.
     private var lastID: UInt64 = 0
     private var isFlushing = false
     private var isStopping = false
-    /// The connection was given up with the terminal; that is told when it goes on.
+    /// Whether ``suspend(_:)`` closed the connection. ``resume()`` reports the loss.
     private var isSuspended = false
     private var isReading = false
     private var stopped: [() -> Void] = []
     private var answerTask: Scheduled<Void>?
 
-    /// For how long the daemon may leave a request unanswered, before that is the end; nil for any time.
+    /// The time in which the daemon must answer a request, or the connection ends; nil for no limit.
     package var longestAnswer: TimeAmount? {
         didSet { followAnswers() }
     }
 
-    /// For so long an end waits for what was asked for.
+    /// The longest time that ``stop(_:)`` waits for answers.
     private static let patience = TimeAmount.seconds(1)
-    /// For so long a daemon may take to say who its node is.
+    /// The time in which a daemon must report its node's identity.
     private static let beginning = TimeAmount.seconds(3)
-    /// A line that lists all people a node knows, or a message that consists of escapes, has less.
+    /// In bytes. A list of all people whom a node knows, or a message that consists of escapes, is shorter.
     private static let longestLine = 64 << 20
 
     /// Attaches to a daemon; called on the event loop.
     ///
     /// - Parameters:
-    ///   - descriptor: A connected socket that does not block. It is closed in any case.
+    ///   - descriptor: A connected socket that does not block. The node closes it in any case.
     ///   - state: Device and inode of the state directory that the daemon has to have, as `ready` has them.
     ///   - completion: Called on the event loop, once.
     package static func attach(
@@ -135,14 +135,14 @@ package final class AttachedNode: ChatService {
         didSet { read() }
     }
 
-    /// Goes from the daemon, as far as others can see: after ``resume()`` the connection is lost.
+    /// Closes the connection. ``resume()`` reports the loss.
     package func suspend(_ completion: @escaping () -> Void) {
         close(completion)
     }
 
     package func resume() { end(.lost) }
 
-    /// Goes from the daemon, once all that was asked for is answered; the node stays.
+    /// Detaches from the daemon after it answered all requests, or after a second. The daemon's node stays.
     package func stop(_ completion: @escaping () -> Void) {
         if case .ended = phase { return completion() }
         stopped.append(completion)
@@ -200,7 +200,7 @@ package final class AttachedNode: ChatService {
         channel.write(ByteBuffer(string: line), promise: nil)
         guard !isFlushing else { return }
         isFlushing = true
-        // What is asked for in one go goes out in one piece.
+        // Requests of one turn of the event loop share one write.
         eventLoop.assumeIsolated().execute {
             self.isFlushing = false
             self.channel?.flush()
@@ -224,7 +224,7 @@ package final class AttachedNode: ChatService {
         }
     }
 
-    /// The first line says whose daemon it is, the second one who the node is.
+    /// Reads the daemon's greeting, then the node's identity.
     private func begin(_ line: JSONMembers) {
         if line["on"]?.string == "identity" {
             guard let identity = line.identity, case .beginning(let completion) = phase else { return }
@@ -266,7 +266,7 @@ package final class AttachedNode: ChatService {
         }
     }
 
-    /// Sees to it that a daemon which answers nothing is noticed.
+    /// Starts the timer that ends the connection if the daemon does not answer in time.
     private func followAnswers() {
         guard case .running = phase, answerTask == nil, let longestAnswer, let first = pending.first else { return }
         answerTask = eventLoop.assumeIsolated().scheduleTask(deadline: first.asked + longestAnswer) {

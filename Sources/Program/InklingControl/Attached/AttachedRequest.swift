@@ -1,9 +1,9 @@
 import Inkling
 import InklingModel
 
-/// A request to a daemon: what is written, and what is read in answer.
+/// The lines of requests to a daemon, and of its answers.
 enum AttachedRequest {
-    /// The members of the line; nil for what the interface of a daemon does not have.
+    /// Returns the members of the line; nil for a request that a daemon's interface does not have.
     static func members(_ request: ServiceRequest) -> [(String, JSONValue)]? {
         switch request {
         case .join(let chat, let isConfirmed): join(chat, isConfirmed)
@@ -12,7 +12,7 @@ enum AttachedRequest {
         case .open(let chat): command("open", chat: chat)
         case .read(let chat): command("read", chat: chat)
         case .compose(let text, let chat): command("compose", chat: chat) + [("text", .string(text))]
-        // A draft is shown as it is.
+        // A daemon learns of typing by `compose`.
         case .startTyping, .stopTyping, .measureRoundTrips: nil
         case .send(let text, let chat): command("send", chat: chat) + [("text", .string(text))]
         case .setAway(let isAway): command(isAway ? "away" : "back")
@@ -45,14 +45,14 @@ enum AttachedRequest {
         command(name) + [("key", .string(key))]
     }
 
-    /// What is open is said by a request of its own.
+    /// Returns a join that opens nothing: the front end opens the chat by a separate request.
     private static func join(_ chat: Chat, _ isConfirmed: Bool) -> [(String, JSONValue)] {
         let secret: [(String, JSONValue)] = chat.secret.map { [("secret", .string($0.text))] } ?? []
         let confirmation: [(String, JSONValue)] = isConfirmed ? [("confirm", .boolean(true))] : []
         return command("join", chat: chat.name) + secret + [("open", .boolean(false))] + confirmation
     }
 
-    /// Nil for what was so before any `subscribe`, which no later one asks for.
+    /// Nil for the subscription before any `subscribe`, which no `subscribe` can restore.
     private static func subscribe(_ subscription: Subscription) -> [(String, JSONValue)]? {
         let events: [(String, JSONValue)] = [("events", .strings(subscription.kinds.map(\.rawValue).sorted()))]
         return switch subscription.chats {
@@ -62,13 +62,13 @@ enum AttachedRequest {
         }
     }
 
-    /// What is answered without asking the daemon.
+    /// The answer to a request that a daemon's interface does not have.
     static let unsupported = ServiceAnswer.failed(
         .other(code: "unsupported", text: "A daemon is not asked for this."))
 
     // MARK: Answers
 
-    /// What a line that answers a request says.
+    /// Returns the answer in the line that answers a request.
     static func answer(_ line: JSONMembers, to request: ServiceRequest) -> ServiceAnswer {
         guard line["on"]?.string != "error" else { return .failed(error(line, request)) }
         return read(line, request) ?? .failed(.other(code: "bad-answer", text: "The daemon's answer can't be read."))
@@ -103,7 +103,7 @@ enum AttachedRequest {
         }
     }
 
-    /// Errors that programs act upon come back as they were; of others the word and the text do.
+    /// Returns an error that programs act upon as its own case, and any other by its code and text.
     private static func error(_ line: JSONMembers, _ request: ServiceRequest) -> NodeError {
         let code = line["code"]?.string ?? ""
         let other = NodeError.other(code: code, text: line["text"]?.string ?? "")
@@ -118,7 +118,7 @@ enum AttachedRequest {
         case ("unknown-peer", .setVerified(_, let key)), ("unknown-peer", .setBlocked(_, let key)),
             ("unknown-peer", .fingerprint(let key)):
             return .unknownPeer(key)
-        // What is wrong with the name is plain here too.
+        // The same check finds the name's fault here.
         case ("bad-name", .rename(let name)): return fault(ofName: name) ?? other
         default: return other
         }

@@ -1,11 +1,11 @@
 import InklingModel
 
-/// The first line of a daemon: who it is, or why it serves nobody.
+/// The first line of a daemon: its description, or the reason for refusing the front end.
 package enum DaemonGreeting: Equatable, Sendable {
     case ready(Ready)
     case refusal(NodeError)
 
-    /// What a daemon says of itself.
+    /// A daemon's description of itself.
     package struct Ready: Equatable, Sendable {
         /// Device and inode of its state directory.
         package var state: String
@@ -23,9 +23,9 @@ package enum DaemonGreeting: Equatable, Sendable {
             self.port = port
         }
 
-        /// Why a front end can't use it; nil if it can.
+        /// Returns the reason why a front end can't use the daemon, or nil.
         ///
-        /// - Parameter state: Device and inode of the state directory that it has to have; nil for any.
+        /// - Parameter state: Device and inode of the state directory that the daemon has to have; nil for any.
         package func obstacle(state wanted: String?) -> AttachedNode.Failure? {
             if let wanted, wanted != state { return .otherState(state) }
             // A front end refuses a higher number than it knows.
@@ -33,7 +33,7 @@ package enum DaemonGreeting: Equatable, Sendable {
         }
     }
 
-    /// Nil for what no daemon writes first.
+    /// Nil for a line that no daemon writes first.
     package init?(line: [UInt8]) {
         guard let members = try? JSONMembers(line) else { return nil }
         self.init(members)

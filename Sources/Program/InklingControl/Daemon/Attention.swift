@@ -4,12 +4,12 @@
 struct Attention {
     private enum State {
         case shown
-        /// No chat is shown, since then.
+        /// No chat is shown since that time.
         case waning(since: Int64)
         case away
     }
 
-    /// Whether it makes any difference; the user can switch that off.
+    /// Whether the user is away while no chat is shown; a setting.
     var isEnabled: Bool
     private var state = State.away
 
@@ -25,7 +25,7 @@ struct Attention {
         if case .waning(let since) = state { since + DaemonLimits.attentionGrace } else { nil }
     }
 
-    /// Some chat is shown, or none is.
+    /// Records whether any chat is shown.
     mutating func note(isShown: Bool, at now: Int64) {
         switch (state, isShown) {
         case (_, true): state = .shown
@@ -34,7 +34,7 @@ struct Attention {
         }
     }
 
-    /// Time has passed.
+    /// Makes the user away when the grace time is over.
     mutating func advance(to now: Int64) {
         if let nextDeadline, nextDeadline <= now { state = .away }
     }

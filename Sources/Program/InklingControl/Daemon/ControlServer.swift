@@ -5,8 +5,8 @@ import NIOPosix
 
 /// The Unix socket of a daemon: each connection is a front end that speaks lines of JSON.
 ///
-/// All of it happens on the event loop of the node. Nothing waits there: what a front end does not read stays in the hub,
-/// and is bounded there.
+/// All work happens on the node's event loop, and nothing blocks there. The hub holds and bounds the output that a
+/// front end does not read.
 package final class ControlServer {
     private let hub: NodeHub
     private let state: String
@@ -25,7 +25,7 @@ package final class ControlServer {
     /// - Parameters:
     ///   - state: Device and inode of the state directory, as `ready` has them.
     ///   - steady: The clock of the hub, in milliseconds.
-    ///   - report: Called with what is worth a line in the log.
+    ///   - report: Called with each line for the log.
     package init(
         _ hub: NodeHub, state: String, texts: JSONTexts, on eventLoop: any EventLoop, steady: @escaping () -> Int64,
         report: @escaping (String) -> Void
@@ -41,9 +41,9 @@ package final class ControlServer {
 
     // MARK: Listening
 
-    /// Begins to take connections.
+    /// Starts to accept connections.
     ///
-    /// - Parameter completion: Called on the event loop with what went wrong, or nil.
+    /// - Parameter completion: Called on the event loop with the error, or nil.
     package func listen(on socket: ListeningSocket, completion: @escaping ((any Error)?) -> Void) {
         self.socket = socket
         let server = NIOLoopBound(self, eventLoop: eventLoop)
@@ -70,7 +70,7 @@ package final class ControlServer {
             }
     }
 
-    /// Takes no further connections, and takes the name of the socket away. Those that are there go on.
+    /// Accepts no further connections, and removes the socket's name. Existing connections stay.
     package func stopListening() {
         socket?.remove()
         socket = nil
@@ -78,7 +78,7 @@ package final class ControlServer {
         channel = nil
     }
 
-    /// Calls back when all connections are closed; they are given a second to read what was written.
+    /// Calls back when all connections are closed. Each has one second to read the rest of its output.
     package func close(_ completion: @escaping () -> Void) {
         stopListening()
         timer?.task.cancel()
@@ -94,7 +94,7 @@ package final class ControlServer {
 
     // MARK: Connections
 
-    /// A connection came. It is one of the front ends, or it is told why not.
+    /// Returns the front end of a new connection, or the reason for refusing it.
     fileprivate func accept(_ connection: ControlConnection, user: uid_t?) -> Result<HubFrontEnd, NodeError> {
         connections[ObjectIdentifier(connection)] = connection
         guard user == geteuid() else {
@@ -181,7 +181,7 @@ private final class ControlConnection: ChannelInboundHandler {
         }
     }
 
-    /// Who is at the other end, as the system says.
+    /// Returns the user at the other end, as the system reports it.
     private static func user(of channel: any Channel) -> uid_t? {
         guard let provider = channel as? any SocketOptionProvider else { return nil }
         var user: uid_t?
@@ -207,7 +207,7 @@ private final class ControlConnection: ChannelInboundHandler {
         if case .inputClosed = event as? ChannelEvent { interface?.endOfInput() }
     }
 
-    /// While answers wait, or a request is not answered, nothing more is read.
+    /// Reads, unless output waits to be written or a request waits for its answer.
     private func read() {
         guard !isReading, !isClosing, let channel, channel.isWritable, interface?.wantsInput == true else { return }
         isReading = true
@@ -221,7 +221,7 @@ private final class ControlConnection: ChannelInboundHandler {
         channel.write(ByteBuffer(string: line + "\n"), promise: nil)
         guard !isFlushing else { return }
         isFlushing = true
-        // What happens at once goes out in one piece.
+        // Lines of one turn of the event loop share one write.
         channel.eventLoop.assumeIsolated().execute {
             self.isFlushing = false
             self.channel?.flush()
@@ -230,7 +230,7 @@ private final class ControlConnection: ChannelInboundHandler {
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         interface?.isHeld = !context.channel.isWritable
-        // Answers that were held may have filled it again.
+        // Answers that were held may have filled the channel again.
         frontEnd?.takesEvents = context.channel.isWritable
         read()
     }
@@ -244,7 +244,7 @@ private final class ControlConnection: ChannelInboundHandler {
         close(atOnce: end == .node(.tooSlow))
     }
 
-    /// - Parameter atOnce: Whether what can't be written now is never written.
+    /// - Parameter atOnce: Whether to discard the output that can't be written now.
     private func close(atOnce: Bool) {
         guard !isClosing, let channel else { return }
         isClosing = true

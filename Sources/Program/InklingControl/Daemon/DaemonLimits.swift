@@ -12,16 +12,15 @@ package enum DaemonLimits {
     package static let openNames = 256
     /// Messages of a chat that wait for a reader.
     static let waitingMessages = 500
-    /// Those of one person among them.
+    /// Messages of one person among them.
     static let waitingMessagesPerPerson = 125
     /// Bytes that wait for a reader, in all chats.
     static let waitingBytes = 1 << 20
-    /// Those of one person among them.
+    /// Bytes of one person among them.
     static let waitingBytesPerPerson = 1 << 18
     /// Bytes of messages and outcomes that wait for a front end that does not read.
     static let backlogBytes = 2 << 20
-    /// Bytes of these that messages of senders of one rank, and of lower ones, may take; nil for no bound of their own
-    ///
+    /// Returns the bytes for messages from senders of a rank and of lower ones; nil for no bound of their own.
     static func backlogShare(of rank: SenderRank) -> Int? {
         switch rank {
         case .stranger: backlogBytes / 2
@@ -29,12 +28,12 @@ package enum DaemonLimits {
         case .met, .verified: nil
         }
     }
-    /// What a message or an outcome counts beside its text.
+    /// Bytes that a message or an outcome counts in addition to its text.
     static let messageOverhead = 256
-    /// For so long a front end may take nothing of what waits for it, in milliseconds.
+    /// The longest time in which a front end may leave all its output unread, in milliseconds.
     static let readerPatience: Int64 = 10_000
-    /// For so long no chat has to be shown until the user is away, in milliseconds.
+    /// The time without a shown chat until the user is away, in milliseconds.
     static let attentionGrace: Int64 = 5_000
-    /// For so long a draft counts after its last edit, in milliseconds (T-9).
+    /// The time that a draft counts after its last edit, in milliseconds (T-9).
     static let draftTime = TypingTime.idleStop
 }

@@ -2,7 +2,7 @@
 ///
 /// Times are in milliseconds of a clock that never goes back.
 struct DraftUnion {
-    /// What the node is to be told.
+    /// A change to report to the node.
     enum Edge: Equatable {
         /// Another edit.
         case start(chat: String)
@@ -11,16 +11,16 @@ struct DraftUnion {
 
     private struct Draft {
         var text: String
-        /// When it ceases to count; nil if it does not.
+        /// The time until which it counts; nil if it does not count.
         var until: Int64?
     }
 
     private struct Drafts {
         var drafts: [Int: Draft] = [:]
-        /// When the node ends typing by itself; nil if nobody types as far as it knows.
+        /// The time at which the node ends typing by itself; nil if the node knows of no typing.
         var nodeUntil: Int64?
 
-        /// When the last draft ceases to count.
+        /// The time until which any draft counts.
         var until: Int64? { drafts.values.compactMap(\.until).max() }
     }
 
@@ -32,20 +32,20 @@ struct DraftUnion {
         self.counts = counts
     }
 
-    /// When ``advance(to:)`` is to be called.
+    /// The time of the next call of ``advance(to:)``.
     var nextDeadline: Int64? {
-        // What the node ends by itself, at the same time, needs no call.
+        // If the node ends typing by itself at the same time, no call is needed.
         chats.values.compactMap { $0.until == $0.nodeUntil ? nil : $0.until }.min()
     }
 
-    /// The input field of a front end holds this text. The same text again is no edit (T-3).
+    /// Records the text in a front end's input field. The same text again is not an edit (T-3).
     mutating func compose(_ text: String, in chat: String, by frontEnd: Int, at now: Int64) -> Edge? {
         var drafts = chats[chat] ?? Drafts()
         guard drafts.drafts[frontEnd]?.text ?? "" != text else { return nil }
         return edit(&drafts, text, counts(text), chat, frontEnd, now)
     }
 
-    /// An edit of a text that is not shown.
+    /// Records an edit of a text that the front end does not reveal.
     mutating func type(in chat: String, by frontEnd: Int, at now: Int64) -> Edge? {
         var drafts = chats[chat] ?? Drafts()
         return edit(&drafts, drafts.drafts[frontEnd]?.text ?? "", true, chat, frontEnd, now)
@@ -65,18 +65,18 @@ struct DraftUnion {
         return .start(chat: chat)
     }
 
-    /// The input field of a front end is empty, as it sent, opened another chat, left or went.
+    /// Removes the draft of a front end that stopped typing, opened another chat, left or detached.
     mutating func drop(in chat: String, by frontEnd: Int, at now: Int64) -> Edge? {
         guard var drafts = chats[chat], drafts.drafts.removeValue(forKey: frontEnd) != nil else { return nil }
         return settle(drafts, chat, now)
     }
 
-    /// A front end is gone.
+    /// Removes all drafts of a front end that detached or is suspended.
     mutating func drop(_ frontEnd: Int, at now: Int64) -> [Edge] {
         chats.keys.sorted().compactMap { drop(in: $0, by: frontEnd, at: now) }
     }
 
-    /// Something was sent: the node has ended typing, and other drafts count again at their next edit.
+    /// Records a sent message, with which the node ended typing. Other drafts count again at their next edit.
     mutating func sent(in chat: String, by frontEnd: Int) {
         guard var drafts = chats[chat] else { return }
         drafts.drafts[frontEnd] = nil
@@ -84,7 +84,7 @@ struct DraftUnion {
         chats[chat] = drafts.drafts.isEmpty ? nil : drafts
     }
 
-    /// The user went away: the node has ended typing in all chats.
+    /// Records that the user went away, with which the node ended typing in all chats.
     mutating func restAll() {
         for (chat, var drafts) in chats {
             rest(&drafts)
@@ -92,10 +92,10 @@ struct DraftUnion {
         }
     }
 
-    /// The node is not in the chat any more.
+    /// Removes all drafts of a chat that the node left.
     mutating func forget(chat: String) { chats[chat] = nil }
 
-    /// Time has passed.
+    /// Expires drafts.
     mutating func advance(to now: Int64) -> [Edge] {
         chats.keys.sorted().compactMap { chat in chats[chat].flatMap { settle($0, chat, now) } }
     }
@@ -105,7 +105,7 @@ struct DraftUnion {
         drafts.nodeUntil = nil
     }
 
-    /// Drafts have ceased to count.
+    /// Expires drafts of a chat, and returns a stop if none counts any more.
     private mutating func settle(_ drafts: Drafts, _ chat: String, _ now: Int64) -> Edge? {
         var drafts = drafts
         for (frontEnd, draft) in drafts.drafts {

@@ -2,9 +2,9 @@ import Inkling
 import InklingModel
 import NIOCore
 
-/// One of the front ends of a daemon: its own open chat, its own wishes for events, and what waits for it.
+/// One front end of a daemon: its open chat, its subscription and its queued output.
 ///
-/// The sink is called for one thing after the other, never from within itself.
+/// The sink gets one output at a time, and its calls never nest.
 package final class HubFrontEnd: ChatService {
     private enum End {
         case none
@@ -12,17 +12,17 @@ package final class HubFrontEnd: ChatService {
         case told
     }
 
-    /// What has come and was not looked at.
+    /// An arrival that is not processed yet.
     private enum Arrival {
-        /// What waits its turn among other events.
+        /// An event to enqueue among others.
         case event(TimedEvent)
-        /// What is told at once.
+        /// An output to deliver at once.
         case output(ServiceOutput)
-        /// It left a chat.
+        /// The front end left a chat.
         case parting(Parting)
     }
 
-    /// A chat that it leaves, and who is there.
+    /// A chat that the front end leaves, and the people in it.
     private struct Parting {
         let chat: String
         let peers: [Peer]
@@ -31,36 +31,35 @@ package final class HubFrontEnd: ChatService {
 
     let number: Int
     private unowned let hub: NodeHub
-    /// The chats that it is in.
+    /// The chats that the front end is in.
     var chats: Set<String> = []
     var openChat: String?
     var isSuspended = false
     var subscription = Subscription()
-    /// Of the messages that wait for a reader, those that were written to it, by chat.
+    /// Waiting messages already delivered to the front end, by chat.
     private(set) var told: [String: Set<UInt64>] = [:]
-    /// How many messages that went for lack of room it was told of, by chat.
+    /// Evicted messages already reported, by chat.
     var toldLost: [String: Int] = [:]
 
     private var sink: ((ServiceOutput) -> Void)?
-    /// Requests that were not begun: one is answered after the other.
+    /// Requests not begun yet. The front end gets one answer after the other.
     private var requests = CircularBuffer<ServiceRequest>()
     private var asked: ServiceRequest?
-    /// What is told with the answer to that.
+    /// The parting to report with the answer to `asked`.
     private var parting: Parting?
     private var isWorking = false
     private var arrivals = CircularBuffer<Arrival>()
-    /// The events that wait.
+    /// Queued events.
     private var queue = EventQueue()
-    /// The messages in the queue that it is to be told of, those of others by number: they are not lost with this front
-    /// end.
+    /// Queued messages from others, by number; they return to the store if this front end detaches.
     private var untaken: [UInt64: TimedEvent] = [:]
-    /// The messages in the queue of senders who have only a share of it, by number.
+    /// Queued messages from senders who have only a share of the queue, by number.
     private var unfamiliar: [UInt64: (rank: SenderRank, size: Int)] = [:]
-    /// Bytes of messages and outcomes that wait.
+    /// Bytes of queued messages and outcomes.
     private var size = 0
-    /// Since when it takes nothing of what waits, in milliseconds.
+    /// The time since which the front end took no queued output, in milliseconds; nil if none waits.
     private var idleSince: Int64?
-    /// The latest of the user that it was not told.
+    /// The latest state of the user, before its delivery.
     private var untoldUser: UserState?
     private var isDelivering = false
     private var end = End.none
@@ -90,7 +89,7 @@ package final class HubFrontEnd: ChatService {
         hub.deadlineChanged()
     }
 
-    /// No chat of it is shown, and nothing is typed at it. Its messages wait as for one that does not read.
+    /// Suspends the front end, which shows no chat then and has no drafts.
     package func suspend(_ completion: @escaping () -> Void) {
         hub.suspend(self, true)
         completion()
@@ -98,7 +97,7 @@ package final class HubFrontEnd: ChatService {
 
     package func resume() { hub.suspend(self, false) }
 
-    /// It goes, and the node stays.
+    /// Detaches the front end. The node stays.
     package func stop(_ completion: @escaping () -> Void) {
         hub.detach(self, .stopped)
         completion()
@@ -117,7 +116,7 @@ package final class HubFrontEnd: ChatService {
         deliver()
     }
 
-    /// What came of the request that was last begun, and what waited and goes with that.
+    /// Delivers the answer to the request begun last, then the messages that waited in its chat.
     func answer(_ answer: ServiceAnswer, then waited: [TimedEvent] = []) {
         guard let request = asked else { return }
         asked = nil
@@ -134,20 +133,20 @@ package final class HubFrontEnd: ChatService {
         work()
     }
 
-    // MARK: What happens
+    // MARK: Incoming events
 
     func isIn(_ chat: String) -> Bool { chats.contains(chat) }
 
-    /// Whether its user sees what comes in a chat.
+    /// Returns whether the user of this front end sees the messages of a chat.
     func shows(_ chat: String) -> Bool {
         openChat == chat && !isSuspended && subscription.wants(.message, in: chat, isMember: isIn(chat))
     }
 
     func wants(_ event: Event) -> Bool { subscription.wants(event, isMember: isIn) }
 
-    /// Adds an event that the front end is to be told.
+    /// Enqueues an event.
     ///
-    /// - Parameter rank: How well the user knows the sender of a message; the highest for what nobody sent.
+    /// - Parameter rank: How well the user knows the sender of a message; the highest rank for other events.
     func add(_ timed: TimedEvent, rank: SenderRank = .verified) {
         guard case .none = end else { return }
         if case .message(let chat, _, let number, _) = timed.event, let share = DaemonLimits.backlogShare(of: rank) {
@@ -168,27 +167,27 @@ package final class HubFrontEnd: ChatService {
         if size > DaemonLimits.backlogBytes { hub.detach(self, .tooSlow) }
     }
 
-    /// A message of this user that another front end sent.
+    /// Enqueues a message of this user that another front end sent.
     func add(_ own: OwnMessage) {
-        // A node has no messages of its own user otherwise, so it has its place among the others like any sender.
+        // A node reports no messages of its own user, so this sender marks the message in the queue.
         let person = Person(user: identity.user, name: "")
         add(TimedEvent(at: own.at, event: .message(chat: own.chat, from: person, number: own.message, text: own.text)))
     }
 
-    /// The user changed their name, or said whether they are away.
+    /// Enqueues a new state of the user.
     func add(_ user: UserState) {
         guard case .none = end else { return }
         arrivals.append(.output(.user(user)))
         deliver()
     }
 
-    /// It is told by an answer who is in a chat, so that it will be told who goes.
+    /// Records the people whom an answer listed in a chat, so that the front end also learns when they leave.
     func knows(_ peers: [Peer], in chat: String) {
         queue.begin(chat: chat, present: peers.filter { $0.presence != .offline }.map(\.user), typing: [])
     }
 
-    /// It leaves a chat. Once that is answered it is told that everybody goes of whom it was told that they are there,
-    /// unless it is told of the chat in any case.
+    /// Leaves a chat. After the answer, a front end that subscribes only to its own chats sees the people there go
+    /// offline.
     func part(from peers: [Peer], in chat: String, at time: Double) {
         guard case .own = subscription.chats else { return }
         parting = Parting(chat: chat, peers: subscription.kinds.contains(.peer) ? peers : [], at: time)
@@ -208,10 +207,10 @@ package final class HubFrontEnd: ChatService {
         toldLost[chat] = nil
     }
 
-    /// When it is cut off unless it takes something.
+    /// The time at which the hub cuts off the front end, unless it takes output; nil if none waits.
     var patienceEnd: Int64? { idleSince.map { $0 + DaemonLimits.readerPatience } }
 
-    // MARK: What it is told
+    // MARK: Delivery
 
     private func deliver() {
         guard !isDelivering else { return }
@@ -256,7 +255,7 @@ package final class HubFrontEnd: ChatService {
         }
     }
 
-    /// Whether it is a message that came with those that waited, while it was on its way.
+    /// Returns whether a queued message was delivered already, with the messages that waited in its chat.
     private func isHandedOver(_ timed: TimedEvent) -> Bool {
         guard case .message(_, let person, let number, _) = timed.event, person.user != identity.user else {
             return false
@@ -278,7 +277,7 @@ package final class HubFrontEnd: ChatService {
         untaken[number] = nil
         if hub.isWaiting(number, in: chat) {
             told[chat, default: []].insert(number)
-            // Of those that wait no more nothing needs to be known.
+            // Only messages that still wait matter.
             if told[chat, default: []].count > 2 * DaemonLimits.waitingMessages {
                 forgetTold(in: chat, but: hub.waiting)
             }
@@ -290,9 +289,9 @@ package final class HubFrontEnd: ChatService {
         told[chat]?.formIntersection(waiting.messages(in: chat).map(\.number))
     }
 
-    /// Nothing more comes but that.
+    /// Ends the front end; the end is its last output.
     ///
-    /// - Returns: The messages that it was not told of.
+    /// - Returns: The messages not delivered yet, if the front end does not read.
     func finish(_ why: ServiceEnd) -> [TimedEvent] {
         guard case .none = end else { return [] }
         end = .due(why)
@@ -307,7 +306,7 @@ package final class HubFrontEnd: ChatService {
         if case .message(_, _, let number, _) = timed.event { number } else { 0 }
     }
 
-    /// What it counts while it waits.
+    /// Returns the bytes that a queued event counts.
     private static func size(of timed: TimedEvent) -> Int {
         switch timed.event {
         case .message(_, _, _, let text): text.utf8.count + DaemonLimits.messageOverhead

@@ -6,9 +6,9 @@ package struct KeptChats: Equatable, Sendable {
     static let version = 1
 
     package enum Fault: Error, Equatable {
-        /// It is not what this writes.
+        /// The text does not have this format.
         case damaged
-        /// A later version wrote it.
+        /// A later version wrote the text.
         case newer
     }
 

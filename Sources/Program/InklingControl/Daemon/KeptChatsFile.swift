@@ -7,11 +7,11 @@ package struct KeptChatsFile: Sendable {
     package enum Reading: Equatable {
         case missing
         case chats([Chat])
-        /// It stays as it is, and nothing is kept.
+        /// The file stays as it is, and the daemon keeps no chats.
         case damaged
-        /// A later version wrote it: it stays as it is, and nothing is kept.
+        /// A later version wrote the file. The file stays as it is, and the daemon keeps no chats.
         case newer
-        /// It stays as it is, and nothing is kept.
+        /// The file stays as it is, and the daemon keeps no chats.
         case unreadable(reason: String)
     }
 
@@ -38,7 +38,7 @@ package struct KeptChatsFile: Sendable {
         }
     }
 
-    /// Puts these chats in the place of the former ones, wholly or not at all.
+    /// Replaces the chats in the file, wholly or not at all.
     ///
     /// - Returns: The reason for a failure.
     package func write(_ chats: [Chat]) -> String? { file.write(KeptChats(chats).bytes) }

@@ -2,8 +2,8 @@ import InklingModel
 import NIOCore
 import NIOPosix
 
-/// Has the file of kept chats written where nobody waits for the thread: one time after the other, and of what waits
-/// meanwhile the latest alone. Used on its event loop.
+/// A writer of the file of kept chats on a thread that may block. One write runs at a time, and only the latest waiting
+/// list is written next. Used on its event loop.
 package final class KeptChatsWriter {
     private let file: KeptChatsFile
     private let eventLoop: any EventLoop
@@ -22,14 +22,15 @@ package final class KeptChatsWriter {
 
     /// Writes these chats soon.
     ///
-    /// - Parameter completion: Called on the event loop when they or later ones are on disk, or with the reason why not.
+    /// - Parameter completion: Called on the event loop: with nil when these or later chats are on disk, else with the
+    ///   reason.
     package func write(_ chats: [Chat], completion: @escaping (String?) -> Void) {
         next = chats
         waiting.append(completion)
         proceed()
     }
 
-    /// Calls back when nothing is to be written any more.
+    /// Calls back when no write is left.
     package func whenIdle(_ completion: @escaping () -> Void) {
         guard isWriting else { return completion() }
         idle.append(completion)

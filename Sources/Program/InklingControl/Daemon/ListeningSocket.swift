@@ -1,17 +1,17 @@
 import Glibc
 
-/// The socket of a daemon in the file system, and how one is handed over by a service manager.
+/// The listening socket of a daemon, made at a path or handed over by a service manager.
 package struct ListeningSocket: Sendable {
-    /// Why nobody can listen there.
+    /// The reason why the daemon can't listen at a path.
     package enum Failure: Error, Equatable {
         case pathTooLong
-        /// Somebody listens there.
+        /// Another process listens there.
         case inUse
-        /// Something else than a socket is there.
+        /// The path leads to something other than a socket.
         case notSocket
         /// The folder is another user's, or others may write to it.
         case folder
-        /// By the system's code.
+        /// An error of the system, by its code.
         case system(Int32)
 
         package var text: String {
@@ -31,7 +31,7 @@ package struct ListeningSocket: Sendable {
     private static let firstHandedOver: Int32 = 3
 
     package let descriptor: Int32
-    /// Where it was made; nil for one that was handed over.
+    /// The path of a socket that was made here; nil for a socket that was handed over.
     private let path: String?
 
     private init(descriptor: Int32, path: String?) {
@@ -39,7 +39,7 @@ package struct ListeningSocket: Sendable {
         self.path = path
     }
 
-    /// Listens at a path, whose folder is made if it is missing. Whoever calls it holds the state directory.
+    /// Listens at a path, and makes its folder if it is missing. The caller holds the state directory.
     package init(at path: String) throws(Failure) {
         guard let slash = path.lastIndex(of: "/") else { throw .system(ENOTDIR) }
         var name = try Self.name(path)
@@ -58,7 +58,7 @@ package struct ListeningSocket: Sendable {
         self.init(descriptor: socket, path: path)
     }
 
-    /// The socket that a service manager hands over; nil if it hands over none to this process.
+    /// Takes the socket that a service manager hands over; nil if this process gets none.
     ///
     /// - Parameters:
     ///   - process: `LISTEN_PID`.
@@ -78,7 +78,7 @@ package struct ListeningSocket: Sendable {
         self.init(descriptor: descriptor, path: nil)
     }
 
-    /// Takes its name away, unless a service manager made it. Closing is up to whoever has the descriptor.
+    /// Removes the socket's name, unless a service manager made it. The owner of the descriptor closes it.
     package func remove() {
         if let path { unlink(path) }
     }
@@ -91,7 +91,7 @@ package struct ListeningSocket: Sendable {
         guard status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else { throw .folder }
     }
 
-    /// A socket on which nobody listens goes; one on which somebody does stays.
+    /// Removes a socket on which no process listens. Fails if one does.
     private static func removeStale(_ path: String, _ name: inout (sockaddr_un, socklen_t)) throws(Failure) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
@@ -100,7 +100,7 @@ package struct ListeningSocket: Sendable {
         let probe = try open()
         defer { close(probe) }
         let result = call(&name) { connect(probe, $0, $1) }
-        // Also when it has no room for one more connection somebody listens.
+        // A socket with no room for another connection has a listener too.
         guard result != 0, errno == ECONNREFUSED || errno == ENOENT else { throw .inUse }
         guard unlink(path) == 0 || errno == ENOENT else { throw .system(errno) }
     }

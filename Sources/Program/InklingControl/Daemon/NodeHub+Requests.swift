@@ -1,6 +1,6 @@
 import InklingModel
 
-/// What front ends ask for.
+/// Requests of front ends.
 extension NodeHub {
     func perform(_ request: ServiceRequest, for frontEnd: HubFrontEnd) {
         switch request {
@@ -30,7 +30,7 @@ extension NodeHub {
         }
     }
 
-    /// An answer of the node came.
+    /// Receives an answer of the node.
     func take(_ answer: ServiceAnswer, for purpose: Purpose) {
         switch purpose {
         case .none: break
@@ -61,7 +61,7 @@ extension NodeHub {
         }
     }
 
-    /// What the node knows, and what this knows beside it.
+    /// Returns an answer of the node, completed with the state of the hub.
     private func completed(_ answer: ServiceAnswer) -> ServiceAnswer {
         switch answer {
         case .chats(let chats): .chats(completed(chats))
@@ -89,7 +89,7 @@ extension NodeHub {
             return ask(
                 .join(chat, isConfirmed: isConfirmed), .join(frontEnd, chat, isKept: isKept, isConfirmed: isConfirmed))
         }
-        // Without a secret the chat of that name is meant, unless the user confirmed the open one.
+        // A join without a secret means the chat of that name, unless the user confirmed the open chat.
         guard chat == existing || chat.isOpen && !isConfirmed, isKept || !frontEnd.isIn(chat.name) else {
             return frontEnd.answer(.failed(.chatExists(chat.name)))
         }
@@ -104,7 +104,7 @@ extension NodeHub {
         case .joined(let chat, let peers):
             joined[chat.name] = chat
             guard isKept else { return enter(chat, peers, frontEnd) }
-            // Meanwhile somebody may have come.
+            // The people in the chat may have changed meanwhile.
             keep(chat, for: frontEnd) { [self] in ask(.peers(chat: chat.name), .enter(frontEnd, chat)) }
         // Another front end was faster.
         case .failed(.chatExists) where joined[chat.name] != nil:
@@ -115,7 +115,7 @@ extension NodeHub {
 
     private func enter(_ chat: Chat, _ peers: [Peer], _ frontEnd: HubFrontEnd) {
         guard frontEnds[frontEnd.number] != nil else {
-            // It went meanwhile.
+            // The front end detached meanwhile.
             return release(chat.name) { ask(.leave(chat: chat.name), .none) }
         }
         let wantedTyping = frontEnd.subscription.wants(.typing, in: chat.name, isMember: frontEnd.isIn(chat.name))
@@ -125,7 +125,7 @@ extension NodeHub {
         if !wantedTyping { tellTyping(in: chat.name, to: frontEnd) }
     }
 
-    /// Keeps a chat, and goes on when that is on disk. Otherwise the front end is told why it is not.
+    /// Keeps a chat, and calls `goOn` when the list is on disk. After a failure the front end gets the reason.
     private func keep(_ chat: Chat, for frontEnd: HubFrontEnd, then goOn: @escaping () -> Void) {
         guard !isKept(chat.name) else { return goOn() }
         kept.append(chat)
@@ -146,12 +146,12 @@ extension NodeHub {
 
     private func mayLeave(_ chat: String, _ frontEnd: HubFrontEnd) -> Bool { frontEnd.isIn(chat) || isKept(chat) }
 
-    /// For the front end everybody in the chat goes, as for a node that leaves it.
+    /// Takes a front end out of a chat. For it the people in the chat go offline, as for a node that leaves.
     ///
-    /// - Parameter peers: Who is there.
+    /// - Parameter peers: The people in the chat.
     private func leave(_ chat: String, of peers: [Peer], _ frontEnd: HubFrontEnd) {
         guard frontEnds[frontEnd.number] != nil else { return }
-        // Another one may have been faster.
+        // Another front end may have been faster.
         guard mayLeave(chat, frontEnd) else { return frontEnd.answer(.failed(.unknownChat(chat))) }
         let isKept = isKept(chat)
         perform(drafts.drop(in: chat, by: frontEnd.number, at: now).map { [$0] } ?? [])
@@ -183,7 +183,7 @@ extension NodeHub {
         noteShown()
     }
 
-    /// What waited in a chat that a front end begins to show.
+    /// Returns the messages that waited in a chat that a front end starts to show.
     private func takeWaiting(in chat: String, for frontEnd: HubFrontEnd) -> [TimedEvent] {
         guard frontEnd.shows(chat) else { return [] }
         var events: [TimedEvent] = []
@@ -212,7 +212,8 @@ extension NodeHub {
 
     // MARK: Events
 
-    /// Of what the front end did not get before, the present state follows the answer.
+    /// Applies a subscription. After the answer, the front end gets the present state for the events that it did not
+    /// get before.
     private func subscribe(_ subscription: Subscription, _ frontEnd: HubFrontEnd) {
         let former = frontEnd.subscription
         let wasShown = frontEnd.openChat.map { frontEnd.shows($0) } ?? false

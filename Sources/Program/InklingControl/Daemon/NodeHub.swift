@@ -1,23 +1,23 @@
 import Inkling
 import InklingModel
 
-/// One node, and any number of front ends that share it.
+/// One node, and the front ends that share it.
 ///
-/// It does no I/O and reads no clock but what it is given: ``tick()`` is to be called at ``nextDeadline``, which may be
-/// another after each call of the hub or of a front end.
+/// The hub does no I/O, and reads only the clocks of its surroundings. Its owner calls ``tick()`` at ``nextDeadline``,
+/// which each call of the hub or of a front end may change.
 package final class NodeHub {
-    /// What surrounds the hub.
+    /// The clocks and services that the hub uses.
     package struct Surroundings {
         /// Milliseconds of a clock that never goes back.
         let steady: () -> Int64
         /// Seconds since 1970.
         let wall: () -> Double
-        /// Has the chats that are kept written, and calls back on the event loop: with nil when they are on disk, or
-        /// with the reason why they are not and what to do.
+        /// Writes the kept chats, and calls back on the event loop. The argument is nil when they are on disk, else the
+        /// reason for the failure and the remedy.
         let keep: ([Chat], @escaping (String?) -> Void) -> Void
         /// Returns how well the user knows somebody in a chat.
         let rank: (UserID, _ chat: String) -> SenderRank
-        /// A front end asks for the end of the daemon.
+        /// Stops the daemon, as a front end asked.
         let shutDown: () -> Void
 
         package init(
@@ -33,29 +33,29 @@ package final class NodeHub {
         }
     }
 
-    /// What an answer of the node is for.
+    /// The purpose of a request to the node.
     enum Purpose {
         case none
-        /// A front end waits for it as it is.
+        /// The front end gets the answer.
         case answer(HubFrontEnd)
         case join(HubFrontEnd, Chat, isKept: Bool, isConfirmed: Bool)
         case enter(HubFrontEnd, Chat)
-        /// Who is in a chat that a front end is about to leave.
+        /// The people in a chat that a front end is about to leave.
         case part(HubFrontEnd, String)
         case leave(HubFrontEnd, String)
         case send(HubFrontEnd, String, chat: String)
         /// For a front end, or for the daemon itself.
         case rename(HubFrontEnd?)
-        /// The people of a chat are to be told to a front end that begins to look.
+        /// A front end that subscribes to a chat gets the people in it.
         case present(HubFrontEnd, String)
-        /// A chat that was kept is joined at the beginning.
+        /// The hub joins a kept chat at the start.
         case restore(Chat)
     }
 
     private let node: any ChatService
     /// Called with each message that comes while its chat is not shown.
     package var messageUnseen: (TimedEvent, SenderRank) -> Void = { _, _ in }
-    /// Called with a chat that was kept and that the node can't be in, and why.
+    /// Called with a kept chat that the node can't join, and the reason.
     package var chatRefused: (Chat, NodeError) -> Void = { _, _ in }
     /// Called when ``nextDeadline`` may have changed.
     package var deadlineChanged: () -> Void = {}
@@ -65,25 +65,25 @@ package final class NodeHub {
     private var pending: ArraySlice<(request: ServiceRequest, purpose: Purpose)> = []
     /// The chats that the node is in.
     var joined: [String: Chat] = [:]
-    /// Those that it stays in without a front end, in the order in which they were kept.
+    /// The chats that the node stays in without a front end, in the order in which they were kept.
     var kept: [Chat] = []
-    /// Who types in each chat.
+    /// The people who type, by chat.
     var typing: [String: [Person]] = [:]
     var standingNotices = StandingNotices()
     var drafts: DraftUnion
     package internal(set) var waiting = WaitingMessages()
     private var attention: Attention
-    /// The user said so.
+    /// Whether the user said that they are away.
     private var isAwayByWord = false
     private var isAwayAnnounced = false
-    /// Whether the node says goodbye.
+    /// Whether the node is about to stop.
     private var isEnding = false
-    /// Who sent a message, and how many outcomes of it are due.
+    /// The front end that sent a message and the number of outcomes due, by message.
     private var senders: [UInt64: (frontEnd: Int, outcomes: Int)] = [:]
 
     /// - Parameters:
     ///   - node: A node that is in no chat yet, and has no sink.
-    ///   - kept: The chats to be in from the beginning.
+    ///   - kept: The chats to join at the start.
     ///   - announcesAbsence: Whether the user is away while no chat is shown.
     ///   - counts: Whether a draft is a message in the making (T-9).
     package init(
@@ -97,15 +97,15 @@ package final class NodeHub {
         attention = Attention(isEnabled: announcesAbsence)
     }
 
-    /// Begins: the node is told who is away, and joins the chats that are kept.
+    /// Attaches to the node, announces the user's presence and joins the kept chats.
     package func begin() {
         node.attach { [unowned self] in take($0) }
         announcePresence()
-        // The user confirmed their names when they were kept.
+        // The user confirmed the names when the chats were kept.
         for chat in kept { ask(.join(chat, isConfirmed: true), .restore(chat)) }
     }
 
-    /// The node is about to be stopped: that others go then, and type no more, is nothing that they did.
+    /// Drops presence and typing from now on. The node is about to stop, which causes such events for all people.
     package func willEnd() { isEnding = true }
 
     var now: Int64 { surroundings.steady() }
@@ -114,7 +114,7 @@ package final class NodeHub {
 
     // MARK: Front ends
 
-    /// Somebody comes; nil if there are 64. The front end is told of the notices that hold.
+    /// Adds a front end; nil if there are 64. The front end gets the notices that still hold.
     package func attach() -> HubFrontEnd? {
         guard frontEnds.count < DaemonLimits.frontEnds else { return nil }
         let frontEnd = HubFrontEnd(number: nextNumber, hub: self)
@@ -125,14 +125,15 @@ package final class NodeHub {
         return frontEnd
     }
 
-    /// A front end goes: its drafts end, and its chats unless somebody else is in them or they are kept.
+    /// Removes a front end and its drafts. The node leaves those of its chats that are not kept and have no other front
+    /// end.
     func detach(_ frontEnd: HubFrontEnd, _ why: ServiceEnd) {
         guard frontEnds[frontEnd.number] != nil else { return }
         let wasShown = frontEnd.openChat.filter { frontEnd.shows($0) }
         frontEnds[frontEnd.number] = nil
         perform(drafts.drop(frontEnd.number, at: now))
         for timed in frontEnd.finish(why) {
-            // What nobody has seen waits.
+            // Messages that no front end showed wait for a reader.
             if case .message(let chat, let person, _, _) = timed.event, chat == wasShown, !isShown(chat) {
                 waiting.add(timed, rank: rank(of: person.user, in: chat))
             }
@@ -150,19 +151,19 @@ package final class NodeHub {
         deadlineChanged()
     }
 
-    /// The front ends, in the order in which they came.
+    /// The front ends, in the order in which they attached.
     var all: [HubFrontEnd] { frontEnds.keys.sorted().compactMap { frontEnds[$0] } }
 
     func isShown(_ chat: String) -> Bool { frontEnds.values.contains { $0.shows(chat) } }
 
-    /// Whether messages wait in a chat that nobody looks at.
+    /// Returns whether messages wait in a chat that no front end shows.
     package func isUnseen(_ chat: String) -> Bool { waiting.count(in: chat) > 0 && !isShown(chat) }
 
     func isWaiting(_ number: UInt64, in chat: String) -> Bool {
         waiting.messages(in: chat).contains { $0.number == number }
     }
 
-    /// Calls `leave` if nobody is in the chat any more.
+    /// Forgets a chat and calls `leave`, if no front end is in the chat and it is not kept.
     func release(_ chat: String, leave: () -> Void) {
         guard !kept.contains(where: { $0.name == chat }), !frontEnds.values.contains(where: { $0.isIn(chat) }),
             joined.removeValue(forKey: chat) != nil
@@ -217,7 +218,7 @@ package final class NodeHub {
         for frontEnd in all where frontEnd.wants(timed.event) { frontEnd.add(timed) }
     }
 
-    /// A member of a private chat is no stranger.
+    /// Returns how well the user knows a person. A member of a private chat is not a stranger.
     private func rank(of user: UserID, in chat: String) -> SenderRank {
         max(surroundings.rank(user, chat), joined[chat].map(\.isOpen) == false ? .member : .stranger)
     }
@@ -228,7 +229,7 @@ package final class NodeHub {
         frontEnds[sender.frontEnd]?.add(outcome)
     }
 
-    /// A message was sent: the others are told, before anything becomes of it.
+    /// Reports a sent message to the other front ends, before any outcome.
     func sent(_ text: String, _ message: UInt64, recipients: Int, in chat: String, by sender: HubFrontEnd) {
         if recipients > 0 { senders[message] = (sender.number, recipients) }
         drafts.sent(in: chat, by: sender.number)
@@ -259,16 +260,16 @@ package final class NodeHub {
         UserState(at: surroundings.wall(), name: identity.name, isAway: isAwayByWord)
     }
 
-    /// All front ends are told of the user.
+    /// Reports the user's state to all front ends.
     func tellUser() {
         let user = user
         for frontEnd in all { frontEnd.add(user) }
     }
 
-    /// The settings give the user another name.
+    /// Renames the user after a change of the settings.
     package func rename(_ name: String) { ask(.rename(name), .rename(nil)) }
 
-    /// The user said whether they are away.
+    /// Applies the user's request to be away or back.
     func setAway(_ isAway: Bool) {
         let isNew = isAwayByWord != isAway
         isAwayByWord = isAway
@@ -287,7 +288,7 @@ package final class NodeHub {
 
     var isAway: Bool { isAwayByWord || attention.isAway }
 
-    /// What is shown may have changed.
+    /// Updates the user's presence, as the shown chats may have changed.
     func noteShown() {
         let isShown = frontEnds.values.contains { frontEnd in frontEnd.openChat.map { frontEnd.shows($0) } ?? false }
         attention.note(isShown: isShown, at: now)
@@ -297,19 +298,19 @@ package final class NodeHub {
     private func announcePresence() {
         guard isAway != isAwayAnnounced else { return }
         isAwayAnnounced = isAway
-        // Whoever goes away ends typing.
+        // Going away ends typing.
         if isAway { drafts.restAll() }
         ask(.setAway(isAway), .none)
     }
 
     // MARK: Time
 
-    /// When ``tick()`` is to be called, in milliseconds of the steady clock.
+    /// The time of the next ``tick()``, in milliseconds of the steady clock.
     package var nextDeadline: Int64? {
         ([drafts.nextDeadline, attention.nextDeadline] + frontEnds.values.map(\.patienceEnd)).compactMap { $0 }.min()
     }
 
-    /// Time has passed.
+    /// Performs the work that is due.
     package func tick() {
         perform(drafts.advance(to: now))
         attention.advance(to: now)

@@ -1,6 +1,6 @@
 import InklingModel
 
-/// Messages that came while nobody looked at their chat.
+/// Messages that arrived while no front end showed their chat.
 package struct WaitingMessages {
     package struct Message {
         let event: TimedEvent
@@ -15,29 +15,29 @@ package struct WaitingMessages {
 
     private struct Chat {
         var messages: [Message] = []
-        /// How many went for lack of room since somebody last read, and when the last of them came.
+        /// The number of messages evicted since the last `read`, and the time of the latest one.
         var lost = 0
         var lostAt = 0.0
     }
 
     private var chats: [String: Chat] = [:]
-    /// The bytes of all of them, as the limits count them.
+    /// The bytes of all messages, as the limits count them.
     package private(set) var size = 0
 
     package init() {}
 
-    /// How many wait in a chat.
+    /// Returns the number of messages that wait in a chat.
     package func count(in chat: String) -> Int { chats[chat]?.messages.count ?? 0 }
 
-    /// Those that wait in a chat, in their order.
+    /// Returns the messages that wait in a chat, in their order.
     package func messages(in chat: String) -> [Message] { chats[chat]?.messages ?? [] }
 
-    /// How many of a chat went, and when the last of these came; nil if none did.
+    /// Returns the number of evicted messages of a chat and the time of the latest one, or nil.
     package func lost(in chat: String) -> (count: Int, at: Double)? {
         chats[chat].flatMap { $0.lost > 0 ? ($0.lost, $0.lostAt) : nil }
     }
 
-    /// Adds a message. Where there is no room for it, messages of the lowest rank make room.
+    /// Adds a message, and evicts messages of the lowest rank if there is no room.
     package mutating func add(_ timed: TimedEvent, rank: SenderRank) {
         guard case .message(let chat, let person, let number, let text) = timed.event else { return }
         let message = Message(event: timed, user: person.user, number: number, text: text, rank: rank)
@@ -56,7 +56,7 @@ package struct WaitingMessages {
         }
     }
 
-    /// The chat in which messages of a rank take the most room.
+    /// Returns the chat in which messages of a rank take the most room.
     private func largestChat(of rank: SenderRank) -> [String] {
         let sizes = chats.map { chat, state in
             (chat: chat, size: state.messages.reduce(0) { $1.rank == rank ? $0 + $1.size : $0 })
@@ -64,8 +64,8 @@ package struct WaitingMessages {
         return sizes.max { ($0.size, $1.chat) < ($1.size, $0.chat) }.map { [$0.chat] } ?? []
     }
 
-    /// Evicts one of these messages: of the lowest rank, the newest of strangers and the oldest of others. So a
-    /// stranger displaces messages of strangers alone, and in one chat none that came before.
+    /// Evicts one of these messages, of the lowest rank: the newest if strangers sent it, else the oldest. So strangers
+    /// displace only messages of strangers, and in one chat no earlier ones.
     private mutating func evict(in names: [String], _ isMeant: (Message) -> Bool) {
         let meant = names.flatMap { name in
             (chats[name]?.messages ?? []).enumerated().filter { isMeant($0.element) }.map {
@@ -82,7 +82,7 @@ package struct WaitingMessages {
         if let victim { remove(victim.index, in: victim.chat) }
     }
 
-    /// These were read.
+    /// Removes messages that the user read.
     package mutating func read(_ numbers: Set<UInt64>, in chat: String) {
         guard var state = chats[chat] else { return }
         state.lost = 0
@@ -94,7 +94,7 @@ package struct WaitingMessages {
         chats[chat] = state.messages.isEmpty ? nil : state
     }
 
-    /// The node is not in the chat any more.
+    /// Removes all messages of a chat that the node left.
     package mutating func forget(chat: String) {
         size -= messages(in: chat).reduce(0) { $0 + $1.size }
         chats[chat] = nil

@@ -1,10 +1,10 @@
 import InklingModel
 
-// The words of the JSON interface for what programs act upon. Of the reasons of events, of presences and of
-// what statistics count the raw values are these words.
+// The codes of the JSON interface for programs. The raw values of reasons, presences and kinds of counters are codes
+// too.
 
 extension NodeError {
-    /// The word for it in a line on an error.
+    /// The code of the error in a line.
     package var code: String {
         switch self {
         case .name: "bad-name"
@@ -35,7 +35,7 @@ extension NodeError {
 }
 
 extension Notice {
-    /// The word for it in a line on a notice.
+    /// The code of the notice in a line.
     package var code: String {
         switch self {
         case .discoveryDown: "discovery-down"

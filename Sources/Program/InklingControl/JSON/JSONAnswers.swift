@@ -4,11 +4,11 @@ import InklingModel
 package let interfaceVersion = 1
 
 extension ServiceAnswer {
-    /// The line that answers a request; nil for one that is answered by `ok` alone, and for an error.
+    /// Returns the line that answers a request; nil for an answer by `ok` alone, and for an error.
     ///
     /// - Parameters:
     ///   - version: The program's.
-    ///   - tag: What a `send` was given to know its message by.
+    ///   - tag: The tag of a `send`, by which its front end recognizes the message.
     func line(to request: ServiceRequest, of node: NodeIdentity, version: String, tag: String?) -> JSONLine? {
         switch (self, request) {
         case (.sent(let message, let recipients), .send(_, let chat)):
@@ -63,7 +63,7 @@ extension NodeIdentity {
 }
 
 extension UserState {
-    /// What the user's other front ends are told.
+    /// The line for the user's front ends.
     var line: JSONLine { JSONLine(on: "self", at: at, [("name", .string(name)), ("away", .boolean(isAway))]) }
 }
 

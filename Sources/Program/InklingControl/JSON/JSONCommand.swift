@@ -1,6 +1,6 @@
 import InklingModel
 
-/// What a line of input of the JSON interface asks for.
+/// A command of the JSON interface.
 package enum JSONCommand: Sendable {
     case compose(String, chat: String?)
     case send(String, tag: String?, chat: String?)
@@ -28,7 +28,7 @@ package enum JSONCommand: Sendable {
     case quit
     case stop
 
-    /// Why a line is not a command.
+    /// The reason why a line is not a command.
     package struct Refusal: Error {
         package let text: String
 
@@ -40,11 +40,11 @@ package enum JSONCommand: Sendable {
         self = try JSONRequest(line).command.get()
     }
 
-    /// The tag of a line with a `send`, even of one that is refused; nil for all else.
+    /// Returns the tag of a line with a `send`, even of a refused one; nil for other lines.
     package static func tag(of line: [UInt8]) -> String? { JSONRequest(line).tag }
 }
 
-/// A `join`, and what is to become of the chat.
+/// The members of a `join`.
 package struct JSONJoin: Hashable, Sendable {
     package enum Chat: Hashable, Sendable {
         case named(String, secret: String?)
@@ -52,9 +52,9 @@ package struct JSONJoin: Hashable, Sendable {
     }
 
     package var chat: Chat
-    /// Whether it is to become the open chat, unless there is one.
+    /// Whether the chat becomes the open chat if there is none.
     package var opens = true
-    /// Whether the node is to be in it without this front end too.
+    /// Whether the node stays in the chat without this front end.
     package var isKept = false
     /// Whether the user confirms that the chat of that name is meant.
     package var isConfirmed = false
@@ -67,11 +67,11 @@ package struct JSONJoin: Hashable, Sendable {
     }
 }
 
-/// A line of input: what it asks for, and what its answer is known by.
+/// A line of input: its command, and the ID and tag of its answer.
 package struct JSONRequest: Sendable {
-    /// Nil if it has none, or one that is not valid.
+    /// Nil if the line has no ID, or one that is not valid.
     package let id: RequestID?
-    /// That of a `send`, even of one that is refused; nil for all else.
+    /// The tag of a `send`, even of a refused one; nil for other lines.
     package let tag: String?
     package let command: Result<JSONCommand, JSONCommand.Refusal>
 
@@ -100,7 +100,7 @@ package struct JSONRequest: Sendable {
     }
 }
 
-/// What a request was given to know its answer by.
+/// The ID of a request, by which a front end recognizes the answer.
 package enum RequestID: Hashable, Sendable {
     /// From 0 to ``greatest``.
     case number(UInt64)

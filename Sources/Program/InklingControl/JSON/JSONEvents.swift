@@ -1,7 +1,7 @@
 import Inkling
 import InklingModel
 
-/// What a node reports, as lines; the texts that people read in them come from the program.
+/// The writer of a node's events as lines. The program supplies the texts for people.
 package struct JSONEvents: Sendable {
     private let indicator: @Sendable ([Person]) -> String
     private let notice: @Sendable (Notice) -> String
@@ -16,7 +16,7 @@ package struct JSONEvents: Sendable {
         self.notice = notice
     }
 
-    /// - Parameter hasWaited: Whether it is about messages that came while nobody looked.
+    /// - Parameter hasWaited: Whether the event is about messages that arrived while no front end showed their chat.
     package func line(for timed: TimedEvent, hasWaited: Bool = false) -> JSONLine {
         let waited: [(String, JSONValue?)] = hasWaited ? [("waited", .boolean(true))] : []
         return switch timed.event {
@@ -64,7 +64,7 @@ package struct JSONEvents: Sendable {
         }
     }
 
-    /// A message that another front end of this user sent.
+    /// Returns the line of a message that another front end of this user sent.
     func line(for own: OwnMessage, from person: Person) -> JSONLine {
         JSONLine(
             on: "message", at: own.at,
@@ -82,7 +82,7 @@ package struct JSONEvents: Sendable {
     }
 }
 
-/// The line of the event that was last told to somebody: it is the same for all who are told.
+/// A cache of the latest event's line, which is the same for all front ends.
 final class EventLineCache {
     private var last: (timed: TimedEvent, text: String)?
 

@@ -1,6 +1,6 @@
 import InklingModel
 
-/// The members of a command, each of its type. Those that all commands may have are looked at in any case.
+/// The members of a command, each of its type. Members that all commands may have are always checked.
 struct JSONFields {
     typealias Refusal = JSONCommand.Refusal
 
@@ -10,7 +10,7 @@ struct JSONFields {
         "events",
         "chats", "confirm",
     ]
-    /// How many chats a `subscribe` may list.
+    /// The most chats that a `subscribe` may list.
     static let subscribedChats = 32
 
     let `do`: String
@@ -32,7 +32,7 @@ struct JSONFields {
         user = try Self.optional(members, "user")
     }
 
-    // A member that is null is not the same as a missing one: nobody joins an open chat whose secret got lost.
+    // A null member is not a missing one: a `join` whose secret got lost must not join an open chat.
     private static func optional(_ members: JSONMembers, _ name: String) throws(Refusal) -> String? {
         switch members[name] {
         case .string(let text): return text
@@ -69,14 +69,14 @@ struct JSONFields {
         return strings
     }
 
-    /// A static key (W-6).
+    /// Returns the static key (W-6).
     func key() throws(Refusal) -> String {
         let key = try string("key")
         guard isStaticKey(key) else { throw Refusal(text: "\"key\" is not a key") }
         return key
     }
 
-    /// By key for good, or by user ID until the node ends.
+    /// Returns a block by key, which is permanent, or by user ID, which lasts until the node ends.
     func block(_ isBlocked: Bool) throws(Refusal) -> JSONCommand {
         guard members["key"] == nil else {
             guard user == nil else { throw Refusal(text: "\"key\" and \"user\" exclude each other") }
@@ -99,7 +99,7 @@ struct JSONFields {
         return JSONJoin(.invite(invite), opens: opens, isKept: isKept, isConfirmed: isConfirmed)
     }
 
-    /// Without a member, all is meant.
+    /// Returns the subscription. A missing member means all kinds or all chats.
     func subscription() throws(Refusal) -> Subscription {
         var subscription = Subscription(chats: .all)
         if let words = try strings("events") {

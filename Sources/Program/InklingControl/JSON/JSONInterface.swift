@@ -5,7 +5,7 @@ import InklingModel
 package struct JSONTexts: Sendable {
     /// The version of the program.
     let version: String
-    /// Who is typing.
+    /// Returns the text that names the people who type.
     let indicator: @Sendable ([Person]) -> String
     let notice: @Sendable (Notice) -> String
     let error: @Sendable (NodeError) -> String
@@ -21,24 +21,23 @@ package struct JSONTexts: Sendable {
     }
 }
 
-/// A node as lines of JSON (`Protocol/api.md`): bytes of input come in, lines go out.
+/// The JSON interface of a node (`Protocol/api.md`), from bytes of input to lines of output.
 ///
-/// Requests are performed one after the other: while one is not answered, the lines after it wait here, and ``wantsInput``
-/// is false.
+/// The interface performs one request at a time. Until its answer, later lines wait here, and ``wantsInput`` is false.
 package final class JSONInterface {
-    /// What the lines go to.
+    /// The destination of the lines.
     package enum Stream {
-        /// Standard input and output of a program that begins with that chat.
+        /// Standard input and output of a program that joins this chat at its start.
         case standard(Chat, isConfirmed: Bool = false)
         /// A connection to a daemon, whose state directory has this device and inode.
         case connection(state: String)
     }
 
-    /// How it ended.
+    /// The reason for the end.
     package enum End: Equatable {
         /// The input ended, or asked for the end.
         case input
-        /// The chat that the program begins with can't be joined.
+        /// The first chat can't be joined.
         case start(NodeError)
         /// The node ended.
         case node(ServiceEnd)
@@ -48,7 +47,7 @@ package final class JSONInterface {
         /// The first chat is being joined.
         case beginning
         case running
-        /// The input has ended; if it asked for that, it is to be answered.
+        /// The input has ended, or a `quit` or `stop` with this ID ended it.
         case leaving(RequestID?)
         case ended
     }
@@ -61,19 +60,19 @@ package final class JSONInterface {
     private let write: (String) -> Void
     private let ended: (End) -> Void
     private var splitter = LineSplitter()
-    /// The chat that commands are for that name none.
+    /// The chat of commands that name none.
     private var open: String?
     private var subscription = Subscription()
     private var phase = Phase.beginning
-    /// Whether nothing is written any more.
+    /// Whether the output has ended.
     private var isSilent = false
     private var hasInputEnded = false
     private var isProceeding = false
-    /// What came before the line that says who this is.
+    /// Lines that arrived before `ready` was written.
     private var early: [String] = []
-    /// What waits for its answer, in the order of the requests.
+    /// Requests without an answer, in their order.
     private var pending: ArraySlice<Pending> = []
-    /// The lines that wait until the answers are there.
+    /// Lines of input that wait for the answers to earlier ones.
     private var waiting: ArraySlice<LineSplitter.Piece> = []
 
     /// A request that was passed on.
@@ -83,9 +82,9 @@ package final class JSONInterface {
         var join: JSONJoin?
     }
 
-    /// Who wants an answer.
+    /// The origin of a request.
     private struct Asked {
-        /// Of the input; 0 for what nobody asked.
+        /// The number of the line of input; 0 for a request of the interface itself.
         var line = 0
         var id: RequestID?
         var tag: String?
@@ -101,7 +100,7 @@ package final class JSONInterface {
         self.init(service, stream, texts: texts, cache: EventLineCache(), write: write, ended: ended)
     }
 
-    /// - Parameter cache: Shared by all who are told the same, on one event loop.
+    /// - Parameter cache: Shared by the front ends of one node, on one event loop.
     init(
         _ service: any ChatService, _ stream: Stream, texts: JSONTexts, cache: EventLineCache,
         write: @escaping (String) -> Void, ended: @escaping (End) -> Void
@@ -115,20 +114,20 @@ package final class JSONInterface {
         self.ended = ended
     }
 
-    /// Whether no further request is begun, as answers wait to be written. Otherwise a few bytes of input could ask for
-    /// more than there is memory for.
+    /// Whether requests wait because answers wait to be written. Otherwise a few bytes of input could fill the memory
+    /// with answers.
     package var isHeld = false {
         didSet { if !isHeld { proceed() } }
     }
 
-    /// Whether the next piece of input is to be read.
+    /// Whether to read the next piece of input.
     package var wantsInput: Bool {
         if case .running = phase { waiting.isEmpty } else { false }
     }
 
     // MARK: Inputs
 
-    /// The node is up, and its output goes to ``take(_:)-(ServiceOutput)``.
+    /// Starts the interface. The node is up, and its output goes to ``take(_:)-(ServiceOutput)``.
     package func begin() {
         switch stream {
         case .standard(let chat, let isConfirmed):
@@ -140,20 +139,20 @@ package final class JSONInterface {
         }
     }
 
-    /// Some bytes of input.
+    /// Receives bytes of input.
     package func take(_ bytes: [UInt8]) {
         waiting += splitter.feed(bytes)
         proceed()
     }
 
-    /// There is no more input.
+    /// Receives the end of input.
     package func endOfInput() {
         if let piece = splitter.finish() { waiting.append(piece) }
         hasInputEnded = true
         proceed()
     }
 
-    /// The node says something.
+    /// Receives an output of the node.
     package func take(_ output: ServiceOutput) {
         switch output {
         case .event(let timed): tell(cache.text(for: timed, from: events))
@@ -194,7 +193,7 @@ package final class JSONInterface {
         case .tooLong(let number):
             refuse("bad-command", "the line is longer than \(LineSplitter.longestLine) bytes", Asked(line: number))
         case .line(let bytes, let number):
-            // An empty line is nothing, as between the lines of a file that a person wrote.
+            // Empty lines are ignored: people write them into files.
             guard bytes.contains(where: { $0 != 0x20 && $0 != 0x09 }) else { return }
             let request = JSONRequest(bytes)
             let asked = Asked(line: number, id: request.id, tag: request.tag)
@@ -246,7 +245,7 @@ package final class JSONInterface {
             let secret = try secret.map { text throws(NodeError) in try Secret(text) }
             chat = try Chat(name, secret: secret)
         case .invite(let invite):
-            // People copy blanks along, programs don't (W-34).
+            // Only people copy blanks along with an invite (W-34).
             guard Blanks.trimmed(invite, lineEnds: true) == invite else { throw NodeError.invite(.scheme) }
             chat = try Chat(invite: invite)
         }
@@ -261,7 +260,7 @@ package final class JSONInterface {
         service.ask(request)
     }
 
-    /// The name of the chat that a command is for: the one it names, else the open one.
+    /// Returns the name of a command's chat, by default that of the open chat.
     private func resolve(_ name: String?) throws -> String {
         guard let chat = name.map({ NormalForm.canonical($0) }) ?? open else {
             throw JSONCommand.Refusal(text: "no chat is open; name one or open it first")
@@ -311,7 +310,7 @@ package final class JSONInterface {
                         ("invite", chat.invite.map(JSONValue.string)),
                     ]), id)
         } else if subscription.wants(.peer, in: chat.name, isMember: true) {
-            // The answer of one with an ID lists them.
+            // The answer to a join with an ID lists them.
             for peer in peers where peer.presence != .offline {
                 let why = peer.presence == .away ? PresenceReason.away : .hello
                 write(events.line(for: TimedEvent(at: Node.wallClock(), event: .peer(chat: chat.name, peer, why: why))))
@@ -347,7 +346,7 @@ package final class JSONInterface {
     }
 
     private func refuse(_ failure: NodeError, _ asked: Asked) {
-        // A request of its own that fails, as by a chat that was left meanwhile, concerns nobody.
+        // A failed request of the interface itself, as after the chat was left, is not reported.
         guard asked.line > 0 else { return }
         switch failure {
         case .queueFull(let user):
@@ -374,7 +373,7 @@ package final class JSONInterface {
     private func end(_ end: End) {
         if case .ended = phase { return }
         switch (stream, end) {
-        // What the end of the node brings is told on standard output.
+        // Standard output still gets the events of the node's end.
         case (.standard, .input), (.standard, .node): break
         case (.standard, .start), (.connection, .input), (.connection, .start): isSilent = true
         case (.connection, .node(let why)):

@@ -1,6 +1,6 @@
 import Inkling
 
-/// One line of output: what it is, when it was learned, and its members in order.
+/// One line of output: its kind, its time and its members in order.
 package struct JSONLine: Sendable {
     private var members: [(String, JSONValue)]
 
@@ -11,7 +11,7 @@ package struct JSONLine: Sendable {
         }
     }
 
-    /// Something more of it, after all else.
+    /// Appends a member.
     mutating func add(_ name: String, _ value: JSONValue) { members.append((name, value)) }
 
     package var text: String { JSONValue.object(members).text }

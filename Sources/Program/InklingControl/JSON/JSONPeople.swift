@@ -3,20 +3,20 @@ import InklingModel
 // People in lines of output.
 
 extension JSONValue {
-    /// Somebody in a chat.
+    /// Returns the object of a person in a chat.
     package static func person(_ person: Person) -> JSONValue { .object(members(of: person)) }
 
-    /// Somebody in a chat, among the members of an object.
+    /// Returns the members of a person, to be part of a larger object.
     package static func members(of person: Person) -> [(String, JSONValue)] {
         [("user", .string(person.user.description)), ("name", .string(person.name))]
     }
 
-    /// What a node knows of somebody.
+    /// Returns the object of a peer.
     package static func peer(_ peer: Peer) -> JSONValue {
         .object(members(of: peer.person) + [("presence", .string(peer.presence.rawValue))] + known(of: peer))
     }
 
-    /// What is known of somebody beside user ID, name and presence.
+    /// Returns the members of a peer other than user ID, name and presence.
     static func known(of peer: Peer) -> [(String, JSONValue)] {
         var members: [(String, JSONValue)] = [
             ("key", .string(peer.key)), ("verified", .boolean(peer.isVerified)), ("blocked", .boolean(peer.isBlocked)),

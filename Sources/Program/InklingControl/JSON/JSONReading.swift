@@ -1,13 +1,13 @@
 import InklingModel
 
-// Members of lines that a daemon writes. What is missing, or is of another type, is nil.
+// Members of lines that a daemon writes. A member that is missing or has another type is nil.
 
 extension JSONElement {
     var string: String? { if case .string(let text) = self { text } else { nil } }
     var boolean: Bool? { if case .boolean(let value) = self { value } else { nil } }
     var unsigned: UInt64? { if case .number(let digits) = self { UInt64(digits) } else { nil } }
     var integer: Int? { if case .number(let digits) = self { Int(digits) } else { nil } }
-    /// A finite one.
+    /// A finite number.
     var double: Double? {
         guard case .number(let digits) = self, let value = Double(digits), value.isFinite else { return nil }
         return value
@@ -27,7 +27,7 @@ extension JSONElement {
 }
 
 extension JSONMembers {
-    /// All members that can be converted; nil if one can't.
+    /// Returns the converted objects of a list; nil if one can't be converted.
     func list<Value>(_ name: String, _ convert: (JSONMembers) -> Value?) -> [Value]? {
         guard let objects = self[name]?.objects else { return nil }
         let values = objects.compactMap(convert)

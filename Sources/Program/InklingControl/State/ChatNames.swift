@@ -38,7 +38,7 @@ package struct ChatNames: Equatable, Sendable {
         return Array(JSONValue.object(members).text.utf8) + [0x0A]
     }
 
-    /// Adds the name of an open chat. The oldest name makes room for it.
+    /// Adds the name of an open chat. A full list drops its oldest name.
     mutating func addOpen(_ name: String) {
         guard !openNames.contains(name) else { return }
         openNames = openNames.suffix(DaemonLimits.openNames - 1) + [name]

@@ -5,7 +5,7 @@ package struct EnteredLines {
     package static let fileName = "history"
     /// How many lines can be recalled. The file is cut to them when it may have twice as many.
     package static let most = 200
-    /// The longest line that is kept, in bytes: no text that was pasted.
+    /// In bytes. Longer lines, such as pasted texts, are not stored.
     package static let longestLine = 1_024
 
     /// The lines that the file had, the earliest first.
@@ -23,7 +23,7 @@ package struct EnteredLines {
         (count, last) = (lines.count, lines.last)
     }
 
-    /// Adds a line. Where that is not possible, nothing is lost but convenience.
+    /// Adds a line. The lines are a convenience, so a failure is ignored.
     package mutating func add(_ line: String) {
         guard line != last, line.utf8.count <= Self.longestLine else { return }
         last = line
@@ -42,7 +42,7 @@ package struct EnteredLines {
             return
         }
         if status.st_mode & 0o077 != 0, fchmod(descriptor, 0o600) != 0 { return }
-        // One write, so that lines of several prompts don't mix.
+        // A single write keeps the lines of several prompts apart.
         let bytes = Array((Self.escaped(line) + "\n").utf8)
         _ = write(descriptor, bytes, bytes.count)
     }

@@ -12,7 +12,7 @@ package struct NameKeeper {
     /// The chat that commands without a name join.
     package static let defaultName = "lobby"
 
-    /// Nil where nothing lasts.
+    /// The state directory; nil where there is none.
     private let directory: String?
     /// Names of chats that commands without a name join.
     private let defaults: [String]
@@ -34,7 +34,7 @@ package struct NameKeeper {
     /// Decides whether a chat may be joined, and remembers its name before it is.
     ///
     /// - Parameter isConfirmed: Whether the user said that this chat is to have this name.
-    /// - Returns: The reason why it may not.
+    /// - Returns: The reason for a refusal, or nil.
     package func refusal(of chat: Chat, isConfirmed: Bool) -> NodeError? {
         let (names, fault) = list
         if chat.isOpen, !isConfirmed {
@@ -85,7 +85,7 @@ package struct NameKeeper {
         return chats.filter { !$0.isOpen }.map(\.name)
     }
 
-    /// Adds the name of a chat to the list, which is on disk then.
+    /// Adds the name of a chat to the list on disk.
     private func remember(_ chat: Chat) -> NodeError? {
         guard let directory, let file, !isKnown(chat) else { return nil }
         // Commands share the directory with a chat, and each reads before it writes.
@@ -97,7 +97,7 @@ package struct NameKeeper {
         guard fault == nil, !isKnown(chat, in: names) else { return nil }
         if chat.isOpen {
             names.addOpen(chat.name)
-            // Nobody's secret depends on this one.
+            // No secret depends on the name of an open chat.
             _ = file.write(names.bytes)
             return nil
         }
@@ -109,7 +109,7 @@ package struct NameKeeper {
         }
         names.privateNames.append(chat.name)
         guard let reason = file.write(names.bytes) else { return nil }
-        // A directory in which nothing can be written gives the node a temporary identity, and it says so.
+        // In a directory that can't be written, the node has a temporary identity and reports that already.
         guard access(directory, W_OK) == 0 else { return nil }
         return .other(
             code: "name-not-kept",

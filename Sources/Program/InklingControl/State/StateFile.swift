@@ -7,7 +7,7 @@ struct StateFile: Sendable {
 
     enum Failure: Error, Equatable {
         case missing
-        /// Another kind of file is in its place, or it is too long.
+        /// The path leads to another kind of file, or the file is too long.
         case damaged
         case unreadable(reason: String)
     }
@@ -27,7 +27,7 @@ struct StateFile: Sendable {
             throw .unreadable(reason: "it belongs to another user")
         }
         guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= Self.maximumBytes else { throw .damaged }
-        // Secrets are in it, wherever it was copied from.
+        // The file holds secrets, and a copy may have another mode.
         if status.st_mode & 0o077 != 0 { _ = fchmod(file, 0o600) }
         var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
         var count = 0

@@ -7,23 +7,23 @@ enum JSONElement: Equatable {
     case null
     case array([JSONElement])
     case object(JSONMembers)
-    /// One that nobody asks for, or that is nested too deep.
+    /// A value that no program asks for, or a value nested too deep.
     case skipped
 
-    /// How deep what a program asks for is nested: a list of people, each with a list of names in a member of theirs.
+    /// The deepest nesting that programs ask for: a list of people, each with a list of names in one of the members.
     static let depth = 6
 }
 
 /// The members of a JSON object, such as the one that fills a line (RFC 8259).
 ///
-/// All of the line is checked, also the values of members that nobody asks for. Of two members of a name the first
-/// counts.
+/// The whole line is checked, also the values of members that no program asks for. The first of two members with the
+/// same name counts.
 struct JSONMembers: Equatable {
     /// Why a line is not an object.
     enum Failure: Error, Equatable {
         case notUTF8
         case notObject
-        /// The byte of that offset, or the end in its place, can't be there.
+        /// The byte at this offset, or the end of the line there, is not valid.
         case unexpected(at: Int)
     }
 
@@ -57,6 +57,6 @@ struct JSONMembers: Equatable {
 
     subscript(name: String) -> JSONElement? { values[name] }
 
-    /// All of them.
+    /// All members.
     var all: [String: JSONElement] { values }
 }

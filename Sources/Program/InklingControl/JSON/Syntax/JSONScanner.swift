@@ -1,4 +1,4 @@
-/// Reads JSON from the front of a line that is UTF-8.
+/// A reader of JSON from the front of a line that is UTF-8.
 struct JSONScanner {
     private let bytes: [UInt8]
     private var offset = 0
@@ -10,7 +10,7 @@ struct JSONScanner {
     var isAtEnd: Bool { offset == bytes.count }
     var isAtObject: Bool { next == UInt8(ascii: "{") }
 
-    /// That what comes next can't be there.
+    /// The failure at the present offset.
     var failure: JSONMembers.Failure { .unexpected(at: offset) }
 
     private var next: UInt8? { isAtEnd ? nil : bytes[offset] }
@@ -25,7 +25,7 @@ struct JSONScanner {
         while let byte = next, byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D { offset += 1 }
     }
 
-    /// A member's name and the colon after it.
+    /// Reads a member's name and the colon after it.
     mutating func name() throws(JSONMembers.Failure) -> String {
         skipBlanks()
         let name = try string()
@@ -34,7 +34,7 @@ struct JSONScanner {
         return name
     }
 
-    /// A value of any kind. What is nested deeper than `depth` is checked, and not held.
+    /// Reads a value of any kind. Values nested deeper than `depth` are checked, but not held.
     mutating func value(depth: Int) throws(JSONMembers.Failure) -> JSONElement {
         skipBlanks()
         switch next {
@@ -88,9 +88,9 @@ struct JSONScanner {
         guard take("}") else { throw failure }
     }
 
-    /// A value that nobody asks for. It may be nested as deep as a line is long.
+    /// Checks a value and discards it, without recursion. Values can be nested as deep as a line is long.
     mutating func skipped() throws(JSONMembers.Failure) -> JSONElement {
-        // Whether each that is open is an object; the others are arrays.
+        // The open objects (true) and arrays (false).
         var open: [Bool] = []
         repeat {
             skipBlanks()
@@ -110,7 +110,7 @@ struct JSONScanner {
         return .skipped
     }
 
-    /// Goes on after a value: ends what ends there, or takes the comma before the next value.
+    /// Reads the brackets that close after a value, or the comma before the next value.
     private mutating func close(_ open: inout [Bool]) throws(JSONMembers.Failure) {
         while let isObject = open.last {
             skipBlanks()
@@ -149,7 +149,7 @@ struct JSONScanner {
         }
     }
 
-    /// One digit at least.
+    /// Skips at least one digit.
     private mutating func skipDigits() throws(JSONMembers.Failure) {
         let start = offset
         while let byte = next, (0x30...0x39).contains(byte) { offset += 1 }
@@ -163,7 +163,7 @@ struct JSONScanner {
             switch byte {
             case UInt8(ascii: "\""):
                 offset += 1
-                // The line is UTF-8, and what escapes add is too.
+                // The line is UTF-8, and each escape adds a whole scalar.
                 return String(decoding: text, as: UTF8.self)
             case UInt8(ascii: "\\"):
                 offset += 1
@@ -177,7 +177,7 @@ struct JSONScanner {
         throw failure
     }
 
-    /// The character of an escape, after its backslash.
+    /// Reads an escape after its backslash, and returns its character.
     private mutating func escaped() throws(JSONMembers.Failure) -> Unicode.Scalar {
         guard let byte = next else { throw failure }
         switch byte {
@@ -197,7 +197,7 @@ struct JSONScanner {
         UInt8(ascii: "t"): "\t",
     ]
 
-    /// The scalar of `u` and four hex digits, or of two such escapes that are a surrogate pair.
+    /// Reads the digits of a `u` escape, or two such escapes that form a surrogate pair, and returns the scalar.
     private mutating func escapedScalar() throws(JSONMembers.Failure) -> Unicode.Scalar {
         let start = offset
         let first = try codeUnit()

@@ -18,7 +18,7 @@ package enum JSONValue: Sendable {
         return text
     }
 
-    /// Adds it to a text, without blanks.
+    /// Appends the value to a text, without blanks.
     private func append(to text: inout String) {
         switch self {
         case .string(let value): Self.append(value, to: &text)
@@ -46,7 +46,7 @@ package enum JSONValue: Sendable {
         }
     }
 
-    /// Escapes all control and format characters, so that a line is harmless also where it is shown as it is.
+    /// Escapes all control and format characters, so that a terminal can safely show the line.
     private static func append(_ value: String, to text: inout String) {
         text += "\""
         for scalar in value.unicodeScalars {

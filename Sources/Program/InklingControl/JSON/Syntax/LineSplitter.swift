@@ -1,4 +1,4 @@
-/// Cuts input into lines, and holds no more than a line may have.
+/// A splitter of input into lines, which holds at most one line.
 package struct LineSplitter: Sendable {
     /// In bytes, without the line feed (J-4).
     package static let longestLine = 1 << 20
@@ -30,7 +30,7 @@ package struct LineSplitter: Sendable {
         return pieces
     }
 
-    /// The line that the input ended in, where no line feed ended it.
+    /// Returns the last line, if no line feed ended it.
     package mutating func finish() -> Piece? {
         held.isEmpty && !overflown ? nil : cut()
     }
