@@ -204,6 +204,7 @@ class Loop:
             self._flush()
             time.sleep(0.005)
             self._node.advance(now())
+        self._node.advance(now())
         self._flush()
 
 
