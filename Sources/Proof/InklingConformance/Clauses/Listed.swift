@@ -230,7 +230,7 @@ extension Clause {
         Clause(number: "S-3", level: .must, text: #"An unauthenticated datagram MUST draw at most one reply, no longer than itself, to its source."#),
         Clause(number: "S-4", level: .must, text: #"A node MUST tell its user that an open chat keeps nothing secret."#),
         Clause(number: "S-5", level: .must, text: #"A node MUST show names and texts of peers so that no control character, escape sequence or bidirectional override takes effect."#),
-        Clause(number: "S-6", level: .must, text: #"A node MUST draw keys, indices, tokens, nonces and runs from a random source that nobody can predict. It saves neither counters nor session keys."#),
+        Clause(number: "S-6", level: .must, text: #"A node MUST draw keys, indices, tokens, nonces and runs from an unpredictable random source, and save neither counters nor session keys."#),
         Clause(number: "X-1", level: .must, text: #"A node MUST send unassigned bits as zero and ignore them when it receives them."#),
         Clause(number: "X-2", level: .must, text: #"A node MUST take an unassigned bye reason for 0."#),
         Clause(number: "X-3", level: .must, text: #"A node MUST give all other frames of a datagram the same meaning, whether or not it knows a frame from 0x40 on in it. Such frames come before a record."#),
