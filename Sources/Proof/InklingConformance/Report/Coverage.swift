@@ -36,7 +36,7 @@ package struct Coverage: Sendable {
                 + " [vectors](vectors/README.md).", "",
             "The clauses come in the order of the [texts](README.md#conventions), and by number. `W-24.1` is the first case"
                 + " that was written for W-24. `W-24.v1` is made from vectors: from all of one kind, or from one sequence"
-                + " or timeline; the timelines of links.json and of a receiver of typing begin at `v101`. A case has the number of"
+                + " or timeline. The timelines of links.json and of a receiver of typing begin at `v101`. A case has the number of"
                 + " the first clause that it proves, and is in the row of each.", "",
             "\(clauses.count) clauses: \(seen) with a case, \(clauses.count - seen) that no case can see."
                 + " \(Catalogue.all.count) cases.", "",
