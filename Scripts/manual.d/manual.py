@@ -1,6 +1,6 @@
 """manual.py PROGRAM OUTPUT [DATE]: makes the manual pages, and the program's completions for bash, zsh and fish, in the
-folder OUTPUT. What is said of commands and options is what the program says of them itself; all else is in *.1.in, beside
-this file. DATE is YYYY-MM-DD, today if it is missing."""
+folder OUTPUT. The program describes its commands and options. Documentation/using.md has all other texts, and *.1.in,
+beside this file, the frame. DATE is YYYY-MM-DD, today if it is missing."""
 
 import datetime
 import json
@@ -8,11 +8,14 @@ import pathlib
 import re
 import subprocess
 import sys
-import textwrap
 
 # The options that many commands share are explained once. Each group is that of an option, with what it is called.
 GROUPS = {"--secret": "chat options", "--name": "node options", "--attach": "daemon options"}
 EVERYWHERE = {"--help", "--version"}
+USING = pathlib.Path(__file__).parents[2] / "Documentation/using.md"
+# Sections of using.md that the page has no room or no use for. The program describes its commands itself.
+LEFT_OUT = {"From a clone", "A session", "Look-alikes and strangers", "Commands"}
+MARKUP = re.compile(r"`([^`]+)`|\*([^*]+)\*|\[([^]]+)\]\((https:[^)]*)?[^)]*\)")
 EXAMPLE = re.compile(r"(inkling|sudo|make) ")
 DEFAULT = re.compile(r" \(default: (.*)\)\.$", re.DOTALL)
 
@@ -31,6 +34,45 @@ def bold(text):
 
 def italic(text):
     return f"\\fI{escaped(text, literal=True)}\\fP"
+
+
+def inline(text):
+    """A paragraph of Markdown. Links to other texts become plain words."""
+
+    def marked(found):
+        code, emphasis, words, address = found.groups()
+        if code:
+            return "\\fB" + code.replace("'", "\\(aq") + "\\fP"
+        return f"\\fI{emphasis}\\fP" if emphasis else words + (f" ({address})" if address else "")
+
+    return MARKUP.sub(marked, escaped(text))
+
+
+def example(text):
+    lines = escaped(text, literal=True).replace("\n\n", "\n\\&\n")
+    return f".PP\n.RS 4\n.EX\n{lines}\n.EE\n.RE"
+
+
+def block(text):
+    """A block of Markdown between blank lines. A table becomes a list, with its first column as terms."""
+    if text.startswith("```"):
+        return example(text.split("\n", 1)[1].removesuffix("\n```"))
+    if text.startswith("#"):
+        return f".SS {escaped(text.lstrip('# '))}"
+    if text.startswith("|"):
+        rows = [row.strip("| ").split(" | ", 1) for row in text.split("\n")[2:]]
+        return "\n".join(f".TP\n{inline(term)}\n{inline(meaning)}" for term, meaning in rows)
+    if text.startswith("- "):
+        return "\n".join(f".IP \\(bu 2\n{inline(item)}" for item in text[2:].split("\n- "))
+    return f".PP\n{inline(text)}"
+
+
+def sections():
+    """The title and the text for man(7) of each section of using.md, and at first those of the introduction."""
+    for section in USING.read_text(encoding="utf-8").removeprefix("# ").split("\n## "):
+        title, text = section.split("\n", 1)
+        blocks = map(block, re.findall(r"```(?s:.*?)\n```|.+(?:\n.+)*", text))
+        yield title, "\n".join(blocks).removeprefix(".PP\n")
 
 
 def listed(words):
@@ -84,7 +126,7 @@ def discussion(text):
     """Prose, and examples that stay lines of their own."""
     for paragraph in filter(None, re.split(r"\n\s*\n", text.strip())):
         if EXAMPLE.match(paragraph):
-            yield f".PP\n.RS 4\n.EX\n{escaped(paragraph, literal=True)}\n.EE\n.RE"
+            yield example(paragraph)
         else:
             yield f".PP\n{escaped(paragraph)}"
 
@@ -152,7 +194,12 @@ class Page:
             grouped.update(keys)
             self.groups[title] = (paths, keys)
         sentence = info["abstract"].rstrip(".")
+        (_, description), *others = sections()
+        if missing := LEFT_OUT - {title for title, _ in others}:
+            sys.exit(f"using.md lacks the section {min(missing)}")
         self.texts = {
+            "@DESCRIPTION@": description,
+            "@SECTIONS@": "\n".join(f".SH {title.upper()}\n{text}" for title, text in others if title not in LEFT_OUT),
             "@DATE@": date,
             "@VERSION@": version,
             "@NAME@": escaped(sentence[:1].lower() + sentence[1:]),
@@ -197,23 +244,11 @@ class Page:
     def text(self, template):
         for word, text in self.texts.items():
             template = template.replace(word, text)
-        lines = [line for line in template.split("\n") if line]
+        lines = [line for line in template.split("\n") if line and not line.startswith('.\\"')]
         left = [line for line in lines if re.search(r"@[A-Z]+@", line)]
         if left:
             sys.exit(f"nothing is known that could take the place of {left[0]}")
-        return "\n".join(wrapped(lines)) + "\n"
-
-
-def wrapped(lines):
-    """The same, in lines of at most 80 columns, but for macros and examples."""
-    literal = False
-    for line in lines:
-        literal = line == ".EX" or literal and line != ".EE"
-        if literal or line.startswith("."):
-            yield line
-            continue
-        for part in textwrap.wrap(line, 79, break_long_words=False, break_on_hyphens=False):
-            yield "\\&" + part if part[0] in ".'" else part
+        return "\n".join(lines) + "\n"
 
 
 def with_opposites(script, pairs):

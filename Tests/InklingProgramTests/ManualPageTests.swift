@@ -3,51 +3,25 @@ import InklingCLI
 import InklingConsole
 import Testing
 
-/// The hand-written lists of the manual page, compared with the code. Commands and options come from the program.
+/// The tables of `Documentation/using.md`, which the manual page has too, compared with the code. The program describes
+/// its commands and options in the manual page itself.
 @Suite("Manual page")
 struct ManualPageTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
 
-    /// The lines of a section, without comments.
-    private static func section(_ title: String) throws -> [String] {
-        let page = try String(
-            contentsOf: root.appending(path: "Scripts/manual.d/inkling.1.in"), encoding: .utf8)
-        let lines = page.split(separator: "\n").map(String.init)
-        let start = try #require(lines.firstIndex(of: ".SH \(title)"), "there is no section \(title)")
-        return Array(lines[(start + 1)...].prefix { !$0.hasPrefix(".SH ") })
+    /// Returns the first two cells of each row in a section, without the markup of the first one.
+    private static func rows(_ title: String) throws -> [(term: String, text: String)] {
+        let page = try String(contentsOf: root.appending(path: "Documentation/using.md"), encoding: .utf8)
+        let section = page.split(separator: "\n## ").first { $0.hasPrefix(title + "\n") }
+        let lines = try #require(section, "there is no section \(title)").split(separator: "\n")
+        return lines.filter { $0.hasPrefix("| `") }.map { line in
+            let cells = line.dropFirst(2).split(separator: " | ", maxSplits: 1)
+            return (term: String(cells[0].replacing("`", with: "")), text: String(cells[1]))
+        }
     }
 
-    /// Returns the term and the text of each item of a section, as a reader sees them.
-    private static func items(_ title: String) throws -> [(term: String, text: String)] {
-        var items: [(term: String, text: String)] = []
-        var isTerm = false
-        var isItem = false
-        for line in try section(title) {
-            let shown = plain(line)
-            if line == ".TP" {
-                isTerm = true
-            } else if isTerm {
-                items.append((shown, ""))
-                (isTerm, isItem) = (false, true)
-            } else if line.hasPrefix(".SS") || line == ".PP" {
-                isItem = false
-            } else if isItem, line != ".br" {
-                items[items.count - 1].text += (items[items.count - 1].text.isEmpty ? "" : " ") + shown
-            }
-        }
-        return items
-    }
-
-    /// Returns a line without macros for fonts, and without escapes.
-    private static func plain(_ line: String) -> String {
-        var text = line
-        if text.hasPrefix("."), let blank = text.firstIndex(of: " ") {
-            let isAlternating = text[..<blank].count > 2
-            text = String(text[text.index(after: blank)...])
-            if isAlternating { text = text.replacing(#/"([^"]*)" ?|([^" ]+) ?/#) { $0.1 ?? $0.2 ?? "" } }
-        }
-        return text.replacing(#/\\f[BIRP]/#, with: "").replacing("\\-", with: "-").replacing("\\(ti", with: "~")
-            .replacing("\\(dq", with: "\"")
+    private static func terms(_ title: String) throws -> Set<String> {
+        Set(try rows(title).flatMap { $0.term.split(separator: ", ").map(String.init) })
     }
 
     /// Returns the matches of a pattern's first group in the sources of the program and its libraries.
@@ -68,20 +42,15 @@ struct ManualPageTests {
         "Node/Inkling", "Program/InklingCLI", "Program/InklingControl", "Program/InklingProgram",
     ]
 
-    @Test("it explains the commands of the prompt as /help does, in the same order")
+    @Test("it has the commands of the prompt, with the arguments that /help shows")
     func commands() throws {
-        let listed = try Self.items("AT THE PROMPT").filter { $0.term.hasPrefix("/") }
-        let explained = PromptCommand.names.map { name in
-            let lines = PromptCommand.help(on: name) ?? []
-            return (term: lines.first ?? "", text: lines.dropFirst().joined(separator: " "))
-        }
-        #expect(listed.map(\.term) == explained.map(\.term))
-        for (item, command) in zip(listed, explained) { #expect(item.text == command.text) }
+        let listed = try Self.terms("At the prompt").filter { $0.hasPrefix("/") }
+        #expect(listed == Set(PromptCommand.names.compactMap { PromptCommand.help(on: $0)?.first }))
     }
 
     @Test("it has the keys that /help has")
     func keys() throws {
-        let listed = try Self.items("AT THE PROMPT")
+        let listed = try Self.rows("At the prompt")
         for line in PromptCommand.keyDescriptions {
             let blanks = try #require(line.firstRange(of: #/ {2,}/#))
             let (key, purpose) = (line[..<blanks.lowerBound], line[blanks.upperBound...])
@@ -91,7 +60,7 @@ struct ManualPageTests {
 
     @Test("it has the letters that the line editor takes with Ctrl and Alt")
     func letters() throws {
-        let terms = try Self.items("AT THE PROMPT").map(\.term).filter { !$0.hasPrefix("/") }
+        let terms = try Self.rows("At the prompt").map(\.term).filter { !$0.hasPrefix("/") }
         var listed: Set<String> = []
         for term in terms {
             var modifier = ""
@@ -113,29 +82,29 @@ struct ManualPageTests {
 
     @Test("it has all settings, with what they take")
     func settings() throws {
-        let listed = try Self.items("SETTINGS").map(\.term)
+        let listed = try Self.rows("Settings").map(\.term)
         #expect(Set(listed) == Set(SettingsFile.values.map { "\($0.key) = \($0.value)" }))
         #expect(listed.count == SettingsFile.values.count)
     }
 
     @Test("it has the variables of the environment that the program reads, and those that it sets for a command")
     func environment() throws {
-        let listed = try Self.items("ENVIRONMENT").flatMap { $0.term.split(separator: ", ").map(String.init) }
+        let listed = try Self.terms("Environment")
         var used = try Self.found(#/(?:nvironment|getenv)\("([A-Z_]+)"\)/#, in: Self.program)
         used.formUnion(try Self.found(#/"(INKLING_[A-Z]+)":/#, in: Self.program))
-        #expect(Set(listed) == used)
+        #expect(listed == used)
     }
 
     @Test("it has the exit statuses that the program ends with")
     func statuses() throws {
-        let listed = Set(try Self.items("EXIT STATUS").map(\.term))
+        let listed = try Self.terms("Exit status")
         let used = try Self.found(#/(?:ExitCode\(|status: |: Int32 = )([0-9]+)\b(?! \+)/#, in: ["Program/InklingCLI"])
         #expect(used.subtracting(listed).isEmpty)
     }
 
     @Test("it has the files of the state directory")
     func files() throws {
-        let listed = Set(try Self.items("FILES").flatMap { $0.term.split(separator: ", ").map(String.init) })
+        let listed = try Self.terms("Files")
         var used = try Self.found(#/\\\((?:directory|path)\)/([a-z]+)"/#, in: Self.program)
         used.formUnion(try Self.found(#/directory \+ "/([a-z]+)"/#, in: Self.program))
         used.formUnion(try Self.found(#/static let (?:name|fileName|damagedName) = "([a-z.-]+)"/#, in: Self.program))
