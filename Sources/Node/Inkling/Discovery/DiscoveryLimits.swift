@@ -9,6 +9,8 @@ package enum DiscoveryLimits {
     package static let lookupBurst = Limits.resolvesBegunBurst
     /// The timeout of one resolve or query.
     package static let lookupTime = Limits.resolveTimeout
+    /// The answers of one reference that the loop handles before it looks at its deadlines again.
+    package static let readRounds = 16
     /// The time that a query stays open for further addresses after the first.
     package static let quietTime = Duration.milliseconds(100)
     /// The time that the query of one address family stays open after the other family has answered.

@@ -249,29 +249,43 @@ final class DiscoveryLoop {
     // MARK: - Reading
 
     /// Waits for the library, a command or the next deadline, and handles the library's answers.
+    ///
+    /// After a pause of the process, answers and past deadlines meet. All answers that have come go first, so that no
+    /// lookup times out beside its answer.
     private func waitAndProcess() {
+        guard process(within: max(nextDeadline - .now, .zero)) else { return }
+        for _ in 1..<DiscoveryLimits.readRounds {
+            guard process(within: .zero) else { return }
+        }
+    }
+
+    /// Waits up to that long and handles one answer of each reference. Returns whether more may have come.
+    private func process(within wait: Duration) -> Bool {
         let sources: [DiscoverySource] =
             chats.keys.sorted().flatMap { chats[$0]?.sources ?? [] }
             + browsers.map { DiscoverySource(origin: .browser(scope: $0.key), reference: $0.value) }
             + lookups.map { DiscoverySource(origin: .lookup($0.key), reference: $0.value) }
         var descriptors = [pollfd(fd: mailbox.readable, events: Int16(POLLIN), revents: 0)]
         descriptors += sources.map { pollfd(fd: $0.reference.descriptor, events: Int16(POLLIN), revents: 0) }
-        let wait = max(nextDeadline - .now, .zero)
         let (seconds, attoseconds) = wait.components
         let milliseconds = min(seconds, 60) * 1_000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
-        guard poll(&descriptors, nfds_t(descriptors.count), Int32(milliseconds)) >= 0 else { return }
+        guard poll(&descriptors, nfds_t(descriptors.count), Int32(milliseconds)) > 0 else { return false }
+        var hasRead = false
         for (source, descriptor) in zip(sources, descriptors.dropFirst()) {
             if descriptor.revents & Int16(POLLIN) != 0 {
                 source.reference.process()
+                hasRead = true
             } else if descriptor.revents != 0 {
                 // The library's end of the connection is broken, and stays so.
-                return begin(outage: .gone, error: .unknown)
+                begin(outage: .gone, error: .unknown)
+                return false
             }
             for answer in source.reference.takeAnswers() {
                 // After all references were freed, the other sources are dead as well.
-                guard handle(answer, of: source.origin) else { return }
+                guard handle(answer, of: source.origin) else { return false }
             }
         }
+        return hasRead
     }
 
     /// Returns false when the daemon is gone and every reference was freed.
