@@ -183,7 +183,8 @@ extension Catalogue {
 
     private static let crowdCases: [Case] = [
         Case("D-17.1", "an address at which more than four keys are listed is asked for its own") { trial in
-            let (program, peer) = try start(trial)
+            // Hears nothing by IPv6: a lookup that a busy machine delays leaves fewer keys at one of two addresses.
+            let (program, peer) = try start(trial, at: "127.0.0.1")
             (peer.habits.answersAsks, peer.habits.answersInitiations) = (false, false)
             try advertise(peer, in: trial)
             for _ in 0..<6 { try forge(peer, trial) }
@@ -241,9 +242,10 @@ extension Catalogue {
         return program
     }
 
-    /// Starts the program with discovery, and a peer that has one socket for both families where there are two.
-    static func start(_ trial: Trial) throws -> (program: Program, peer: Peer) {
-        let peer = try (try? trial.peer(host: "::")) ?? trial.peer(host: "0.0.0.0")
+    /// Starts the program with discovery, and a peer. Without a host, the peer has one socket for both families where
+    /// there are two.
+    static func start(_ trial: Trial, at host: String? = nil) throws -> (program: Program, peer: Peer) {
+        let peer = try (try? trial.peer(host: host ?? "::")) ?? trial.peer(host: "0.0.0.0")
         // Without a daemon, this ends the case before the program starts.
         try trial.stage.browse()
         return (try startWithDiscovery(trial), peer)
