@@ -2,14 +2,15 @@ import Glibc
 import InklingCore
 import Logging
 
-/// The work of discovery's thread. Only that thread makes, runs and touches it.
+/// The work of discovery's thread. Only that thread creates and uses this object.
 final class DiscoveryLoop {
     typealias Instant = ContinuousClock.Instant
 
     /// Whether all wanted registrations and browsers exist.
     private enum Upkeep {
         case complete
-        /// Some are missing; `isTold` if the handler knows that discovery does not work.
+        /// Some registrations or browsers are missing. `isTold` is true if the handler knows that discovery does not
+        /// work.
         case missing(due: Instant, pause: Duration, isTold: Bool)
     }
 
@@ -59,7 +60,7 @@ final class DiscoveryLoop {
 
     // MARK: - Commands
 
-    /// Returns false for the command to stop.
+    /// Performs a command. Returns false for the command to stop.
     private func perform(_ command: DiscoveryCommand) -> Bool {
         switch command {
         case .join(let keys, let port, let first, let renewal):
@@ -149,8 +150,8 @@ final class DiscoveryLoop {
         upkeep = .missing(due: .now, pause: DiscoveryLimits.firstReconnect, isTold: false)
     }
 
-    /// Makes the missing references. Without a daemon the repair stops at the first failure. References that the daemon
-    /// refuses are retried later.
+    /// Makes the missing references. Without a daemon, the repair stops at the first failure. If the daemon refuses
+    /// some references, the loop retries them later.
     private func repair(pause: Duration, isTold: Bool) {
         var failure: ServiceError?
         search: for chat in chats.keys.sorted() {
@@ -170,7 +171,7 @@ final class DiscoveryLoop {
             if isTold { handler(.available) }
             return
         }
-        // A refusal may pass: lookups of other nodes hold the daemon's resources only for a moment.
+        // The daemon may accept later: lookups of other nodes use its resources only for a moment.
         let isRefused = failure != .unknown || !browsers.isEmpty || chats.values.contains { $0.hasReferences }
         let tells = !isTold && (!isRefused || pause >= DiscoveryLimits.refusalTime)
         if tells {
@@ -264,21 +265,21 @@ final class DiscoveryLoop {
             if descriptor.revents & Int16(POLLIN) != 0 {
                 source.reference.process()
             } else if descriptor.revents != 0 {
-                // The library's end of the connection is broken, and stays so.
+                // The library's end of the connection is broken, and will stay broken.
                 return begin(outage: .gone, error: .unknown)
             }
             for answer in source.reference.takeAnswers() {
-                // After all references were freed, the other sources are dead as well.
+                // If `handle` freed all references, the other sources are dead as well.
                 guard handle(answer, of: source.origin) else { return }
             }
         }
     }
 
-    /// Returns false when the daemon is gone and every reference was freed.
+    /// Handles an answer of the library. Returns false when the daemon is lost and every reference was freed.
     private func handle(_ answer: DiscoveryAnswer, of origin: DiscoverySource.Origin) -> Bool {
         switch (origin, answer) {
         case (.browser, .failed(.unknown)):
-            // For a registration or a lookup this code may mean anything. If the daemon is gone, the browser reports
+            // For a registration or a lookup this code has several meanings. If the daemon is gone, the browser reports
             // it.
             begin(outage: .gone, error: .unknown)
             return false
@@ -329,7 +330,7 @@ final class DiscoveryLoop {
         InstanceTable.Sighting(instance: InstanceTable.Instance(chat: chat, name: name), interface: interface)
     }
 
-    /// As ``repairSoon()``, after a pause.
+    /// Schedules a repair like ``repairSoon()``, after a pause.
     private func repairLater(_ pause: Duration?) {
         guard case .complete = upkeep else { return }
         let first = DiscoveryLimits.firstReconnect

@@ -1,6 +1,6 @@
 import InklingModel
 
-/// A chat that a node is in, as ``Node/join(_:)-(String)`` returns it: for programs that show or use one chat.
+/// A handle on a chat that a node is in, for programs that show or use one chat. ``Node/join(_:)-(String)`` returns it.
 ///
 /// ```swift
 /// let chat = try await node.join("kitchen")
@@ -12,7 +12,7 @@ import InklingModel
 /// dropping the last copy leaves no chat. When the node leaves the chat, every handle on the chat ends for good. A
 /// later ``Node/join(_:)-(String)`` of the same chat returns a new handle, and the old one does nothing there.
 public struct ChatHandle: Sendable {
-    /// The chat, by the name under which the node joined it.
+    /// The chat, with the name under which the node joined it.
     public let chat: Chat
     /// The node that is in the chat.
     public let node: Node
