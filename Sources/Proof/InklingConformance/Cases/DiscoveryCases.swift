@@ -96,7 +96,7 @@ extension Catalogue {
             let (program, peer) = try start(trial)
             let nonce = trial.generator.next()
             let name = peer.chat.instanceName(nonce: nonce)
-            // Character 20 is part of the check alone.
+            // Character 20 belongs only to the check in the name.
             let place = name.index(name.startIndex, offsetBy: 19)
             var changed = name
             changed.replaceSubrange(place...place, with: name[place] == "a" ? "b" : "a")
@@ -190,7 +190,7 @@ extension Catalogue {
             try trial.wait(
                 .seconds(20), for: "an ask to an address at which seven keys are listed",
                 until: { peer.asks.first })
-            // An attempt that began before the fifth instance came may continue.
+            // An attempt that began before the fifth instance was listed may continue.
             trial.run(for: .milliseconds(3_500))
             let count = peer.initiations.count
             try trial.never(for: .seconds(6), "no initiation before the tell") { peer.initiations.count > count }
@@ -211,7 +211,7 @@ extension Catalogue {
             try trial.wait(.seconds(20), for: "an initiation", until: { peer.initiations.first })
             trial.run(for: .seconds(8))
             let elapsed = trial.now - (peer.initiations.first?.at ?? trial.now)
-            // The program reaches each of the peer's addresses from one of its own.
+            // For each address of the peer, the program uses another source address.
             let counts = Dictionary(grouping: peer.initiations, by: \.source.host).mapValues(\.count)
             let limit = 48 + 4 * (elapsed.milliseconds / 1_000 + 1)
             guard let most = counts.values.max(), most <= limit else {
@@ -221,7 +221,7 @@ extension Catalogue {
         },
     ]
 
-    /// Advertises a key that no node has at the peer's port.
+    /// Advertises a key at the peer's port that no node there has.
     private static func forge(_ peer: Peer, _ trial: Trial, in chat: ChatKeys? = nil) throws {
         let chat = chat ?? peer.chat
         let nonce = trial.generator.next()
@@ -241,7 +241,8 @@ extension Catalogue {
         return program
     }
 
-    /// Starts the program with discovery, and a peer that has one socket for both families where there are two.
+    /// Starts the program with discovery, and a peer. The peer has one socket for both families if the machine has
+    /// both.
     static func start(_ trial: Trial) throws -> (program: Program, peer: Peer) {
         let peer = try (try? trial.peer(host: "::")) ?? trial.peer(host: "0.0.0.0")
         // Without a daemon, this ends the case before the program starts.
@@ -249,7 +250,7 @@ extension Catalogue {
         return (try startWithDiscovery(trial), peer)
     }
 
-    /// A peer of the same identity and run at another port.
+    /// Returns a peer of the same identity and run at another port.
     private static func twin(of peer: Peer, _ trial: Trial) throws -> Peer {
         let twin = try trial.peer(identity: peer.identity, host: peer.address.host)
         twin.habits = .none
@@ -275,7 +276,8 @@ extension Catalogue {
         try peer.awaitLink(from: program, within: .seconds(12))
     }
 
-    /// Fails if the program opens to an instance with such a TXT record, or then not to one with a good one.
+    /// Advertises a TXT record. Fails if the program opens to the instance, or if it then does not open to one with a
+    /// good record.
     static func expectIgnored(_ strings: [String], _ nonce: UInt64, _ peer: Peer, _ program: Program) throws {
         let trial = peer.trial
         peer.habits.answersInitiations = false
@@ -286,7 +288,7 @@ extension Catalogue {
         try awaitLink(peer, from: program)
     }
 
-    /// The nonce in a name that is of the chat.
+    /// Returns the nonce in an instance's name, which must belong to the chat.
     private static func nonce(of instance: String, in chat: ChatKeys) -> UInt64? {
         try? chat.nonce(ofInstance: instance)
     }
