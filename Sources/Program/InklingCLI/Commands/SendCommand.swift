@@ -32,13 +32,13 @@ struct SendCommand: ParsableCommand {
 
     private static let maximumBytes = 64 << 10
 
-    /// The chat and the message. Where an invite names the chat, the only argument is the message.
+    /// The chat and the message. If an invite names the chat, the only argument is the message.
     private var given: (chat: String?, text: String) {
         if let text { return (chat, text) }
         return (nil, chat)
     }
 
-    /// The message as the user typed the text.
+    /// The text of the message as the user typed it.
     var message: String { given.text }
 
     func validate() throws {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import InklingText
 
-/// The choice between a daemon's node and an own one.
+/// The choice between a daemon's node and an own node.
 struct AttachmentOptions: ParsableArguments {
     @Flag(help: "Use a node of this command's own, also where a daemon runs.")
     var standalone = false
