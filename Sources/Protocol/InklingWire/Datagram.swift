@@ -21,7 +21,7 @@ package enum Datagram: Equatable, Sendable {
     case initiation(Initiation)
     /// The second message of a handshake.
     case response(Response)
-    /// Frames under the key of a session.
+    /// A sealed datagram: frames encrypted under the key of a session.
     case sealed(SealedDatagram)
     /// A cookie from a node under load. The initiator must repeat its initiation with the cookie.
     case retry(Retry)

@@ -46,8 +46,8 @@ package struct SymmetricState: Sendable {
         mixKey(key)
     }
 
-    /// Mixes in the X25519 result of an own pair and another's key of 32 bytes; throws `invalidKey` for a zero result
-    /// (W-4).
+    /// Mixes in the X25519 result of this node's key pair and the peer's key of 32 bytes; throws `invalidKey` for a
+    /// zero result (W-4).
     package mutating func mixSharedSecret(_ own: KeyPair, _ other: [UInt8]) throws(NoiseError) {
         guard let secret = own.sharedSecret(with: other) else { throw .invalidKey }
         mixKey(secret)
