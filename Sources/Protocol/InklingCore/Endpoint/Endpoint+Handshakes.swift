@@ -251,7 +251,7 @@ extension Endpoint {
     /// The number of keys in a chat whose epochs a node keeps. Above it, the node drops the epochs of unused keys.
     private static let epochsKept = 4_096
 
-    /// Returns the own epoch for an initiation of an opening (L-64).
+    /// Returns this node's epoch for an initiation of an opening (L-64).
     mutating func openingEpoch(of person: PersonID) -> UInt32 {
         links.ids(of: person).last { links[$0].isDown }.map { links[$0].epochs.own } ?? epoch(of: person)
     }

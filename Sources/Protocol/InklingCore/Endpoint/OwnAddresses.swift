@@ -12,7 +12,7 @@ package struct OwnAddresses: Equatable, Sendable {
 
     /// Makes a set of ranges.
     ///
-    /// - Parameter networks: Ranges of own addresses. A single address has a prefix of 128 bits.
+    /// - Parameter networks: Ranges of the host's addresses. A single address has a prefix of 128 bits.
     package init(_ networks: [LocalNetwork] = []) {
         for network in networks { insert(network) }
     }

@@ -248,7 +248,8 @@ extension Surroundings {
 /// The pings that have another reason than silence (L-29, L-40, L-41).
 struct HintPings: Sendable {
     private var last: Instant?
-    /// The time of a postponed ping. The own networks changed less than a second after another ping.
+    /// The time of a postponed ping. A ping is postponed if this host's networks change less than a second after
+    /// another ping.
     private var due: Instant?
 
     var nextDeadline: Instant? { due }
@@ -261,7 +262,7 @@ struct HintPings: Sendable {
         return true
     }
 
-    /// Handles a change of the own networks.
+    /// Handles a change of this host's networks.
     ///
     /// - Returns: Whether a ping goes out now. If not, one follows when a second has passed since the last.
     mutating func networksChanged(_ now: Instant) -> Bool {

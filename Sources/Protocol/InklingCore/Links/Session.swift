@@ -13,8 +13,8 @@ struct Session: Sendable {
     private(set) var joinedAt: Instant
     /// Whether a sealed datagram has opened on the session.
     private(set) var isComplete = false
-    /// The session's number in the order in which sessions of the node got their first newest datagram; nil without one
-    /// (L-70).
+    /// The session's number in an order of the node's sessions: by the time of the first datagram that was the newest
+    /// of its state. Nil before that datagram (L-70).
     private(set) var proof: UInt64?
     private(set) var lastOpened: Instant
     /// The time of the next ping on a new session; nil after the last (L-74).

@@ -16,7 +16,7 @@ struct RetransmissionTimer {
 
     init(isOnLink: Bool) { self.isOnLink = isOnLink }
 
-    /// The time from a transmission to its repeat, with the doublings.
+    /// The time from a transmission to its repeat. Each expiry of the timer has doubled the time.
     var timeout: Duration {
         let (initial, shortest, longest) = RetransmissionTimer.bounds(isOnLink)
         let computed = smoothed.map { $0 + max(.milliseconds(1), variation * 4) } ?? initial

@@ -17,7 +17,7 @@ struct Attempt: Sendable {
 
     let person: PersonID
     let purpose: Purpose
-    /// The own epoch in the initiation (L-64).
+    /// This node's epoch in the initiation (L-64).
     let epoch: UInt32
     /// Whether the attempt may use the initiations that the node keeps for favoured people (L-6).
     let isFavoured: Bool

@@ -21,7 +21,7 @@ struct Instance: Sendable {
     fileprivate(set) var key: PublicKey?
     /// The candidate addresses.
     var addresses: [Address]
-    /// All addresses that discovery lists. A change of the own networks changes which of them are usable.
+    /// All addresses that discovery lists. A change of this host's networks changes which of them are usable.
     var offered: [Address] = []
     /// Whether discovery still lists the instance.
     var isListed = true

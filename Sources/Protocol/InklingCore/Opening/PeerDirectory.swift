@@ -138,7 +138,7 @@ struct PeerDirectory: Sendable {
         return instance
     }
 
-    /// Chooses the candidates of all instances again, because the own networks changed.
+    /// Chooses the candidates of all instances again, because this host's networks changed.
     mutating func review(_ links: LinkTable, _ surroundings: Surroundings) {
         for id in instances.sortedIDs {
             guard let person = instances[id].person, instances[id].isDiscovered else { continue }
