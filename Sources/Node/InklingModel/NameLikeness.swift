@@ -60,9 +60,9 @@ package struct NameLikeness: Hashable, Sendable {
     /// A word in the three spellings. In `folded`, "1" stands for an ambiguous scalar, either "i" or "l".
     private struct Word {
         var folded = ""
-        /// In NFKC.
+        /// The word in NFKC.
         var shown = ""
-        /// In NFKC and folded.
+        /// The word in NFKC with folded case.
         var lower = ""
 
         var withoutLast: Word {

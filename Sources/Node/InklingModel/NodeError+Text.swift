@@ -1,7 +1,7 @@
 import InklingWire
 
 extension NodeError: CustomStringConvertible {
-    /// The event, in one line.
+    /// A text about the error, in one line.
     public var fact: String {
         switch self {
         case .name(let fault): "This display name can't be used: \(fault.reason)."
@@ -119,7 +119,7 @@ extension PeerAddressFault {
 }
 
 extension StateDirectoryFault: CustomStringConvertible {
-    /// The event, in one line.
+    /// A text about the fault, in one line.
     public var fact: String {
         switch self {
         case .corrupt(let path): "The identity in \(printable(path)) is damaged."

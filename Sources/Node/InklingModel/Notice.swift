@@ -69,7 +69,7 @@ public enum LastWillOutage: Hashable, Sendable {
 }
 
 extension Notice: CustomStringConvertible {
-    /// The event, in one line.
+    /// A text about the event, in one line.
     public var fact: String {
         switch self {
         case .discoveryDown(let outage): outage.fact
@@ -132,7 +132,7 @@ extension Notice: CustomStringConvertible {
 }
 
 extension DiscoveryOutage: CustomStringConvertible {
-    /// The event, in one line.
+    /// A text about the outage, in one line.
     public var fact: String {
         switch self {
         case .absent: "Automatic discovery is unavailable: no discovery daemon answers."
@@ -157,7 +157,7 @@ extension DiscoveryOutage: CustomStringConvertible {
 }
 
 extension TemporaryIdentity: CustomStringConvertible {
-    /// The event, in one line.
+    /// A text about the temporary identity, in one line.
     public var fact: String {
         switch self {
         case .inUse(let directory):
