@@ -27,7 +27,7 @@ extension Scenario {
 
     /// The kinds of attack.
     package enum Attack: String, CaseIterable, Sendable {
-        /// Initiations with random keys and ciphertexts, from own and forged sources.
+        /// Initiations with random keys and ciphertexts, from the adversary's own and from forged sources.
         case initiations
         /// Valid initiations from many sources, repeated with their cookies. The adversary confirms no session.
         case cookies

@@ -6,7 +6,7 @@ struct Work {
     var datagrams = 0
     /// Typing frames and heartbeats sent. The node alone decides how many.
     var statuses = 0
-    /// Datagrams sealed, opened, or failed to open.
+    /// Datagrams that the node sealed, opened, or tried to open without success.
     var seals = 0
     /// X25519 operations for received datagrams.
     var agreements = 0

@@ -4,7 +4,7 @@ import InklingWire
 /// Checks a node's limits against an adversary: datagrams to the adversary, and the state and reports that the
 /// adversary causes.
 struct LimitChecker {
-    /// A token bucket, as an outside observer can count.
+    /// A token bucket that counts only what an observer outside the node can see.
     private struct Bucket {
         /// The tokens, in billionths of one.
         var level: Int64

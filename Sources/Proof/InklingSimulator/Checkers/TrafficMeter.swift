@@ -41,8 +41,8 @@ struct TrafficMeter {
         let counters = endpoint.counters.sent
         func sent(_ kind: DatagramKind) -> Int { (counters[kind] ?? 0) - (second.counters[kind] ?? 0) }
         let links = second.mostLinks + 1
-        // Links to all others may have come and gone between two ticks. When the measured number is small, a wider
-        // limit on it applies.
+        // Links to all others may have come and gone between two ticks. If the meter saw only few links, a wider limit
+        // applies to these few.
         let mostLinks = max(links, checker.mostLinks + 1)
         let ample = Int(length.nanoseconds / 1_000_000_000) + 1
         // Heartbeats: 2 a second while typing, and one more when a status changes. A link sends some more each time
