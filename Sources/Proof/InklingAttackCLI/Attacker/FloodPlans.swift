@@ -88,7 +88,7 @@ final class IndexFlood: AttackPlan {
     private static let keyCount = Limits.keysPerAddress
     /// The most announcements that the plan sends, one a second, until the victim opens to an instance.
     private static let announcements = 15
-    /// The seconds for which the plan uses an index after its last initiation.
+    /// The seconds for which the plan uses an index after the victim last sent an initiation with it.
     private static let indexSeconds = 3.0
 
     private let source: SourceChoice
