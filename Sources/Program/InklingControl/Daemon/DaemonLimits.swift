@@ -20,8 +20,8 @@ package enum DaemonLimits {
     static let waitingBytesPerPerson = 1 << 18
     /// The most bytes of messages and outcomes that wait for a front end that does not read.
     static let backlogBytes = 2 << 20
-    /// Returns the share of these bytes for messages from senders of a rank and of lower ranks; nil for no separate
-    /// share.
+    /// Returns the share of ``backlogBytes`` for messages from senders of a rank and of lower ranks; nil for no
+    /// separate share.
     static func backlogShare(of rank: SenderRank) -> Int? {
         switch rank {
         case .stranger: backlogBytes / 2
