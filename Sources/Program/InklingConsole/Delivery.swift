@@ -1,7 +1,7 @@
 import InklingModel
 import InklingText
 
-/// The outcome of an own message for each recipient.
+/// The outcome of one of the user's messages for each recipient.
 package struct Delivery: Sendable {
     let text: String
     private let recipients: Int

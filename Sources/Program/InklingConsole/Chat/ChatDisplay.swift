@@ -44,7 +44,7 @@ package struct ChatDisplay: Hashable, Sendable {
         self.explains = explains
     }
 
-    /// Whether own messages are shown as lines. A terminal that echoes its input has already shown them.
+    /// Whether this user's messages are shown as lines. A terminal that echoes its input has already shown them.
     var showsOwn: Bool { form != .lines }
     /// Whether the terminal rings. A pipe has no bell.
     var rings: Bool { ringsForMentions && form != .pipe }

@@ -32,7 +32,7 @@ package struct ChatModel: Sendable {
     var openIndex: Int?
     var isAway = false
     var pending = PendingAnswers()
-    /// The last lines about own messages in chats that the user is leaving.
+    /// The last lines about this user's messages in chats that the user is leaving.
     var leaving: [String: [Line]] = [:]
     /// The muted people of all chats, until the program ends.
     var muted = MutedPeople()

@@ -6,7 +6,7 @@ import InklingText
 ///
 /// Times without a unit in their names are milliseconds of a clock that never goes back.
 package struct ChatState {
-    /// The longest time that an own message waits for its delivery before it is shown without a mark.
+    /// The longest time that a message of this user waits for its delivery before it is shown without a mark.
     static let deliveryWait: Int64 = 150
     /// The time after joining in which peers may still appear, and for which messages wait. While nobody is there, the
     /// time is twice as long.
@@ -42,7 +42,7 @@ package struct ChatState {
     private var typing: [UserID] = []
     private var sent: [UInt64: Delivery] = [:]
     private var unsent = UnsentMessages()
-    /// An own message that is shown when its recipients have answered, or at `due`.
+    /// A message of this user that is shown when its recipients have answered, or at `due`.
     private var held: (number: UInt64, text: String, due: Int64)?
     /// Messages that wait until the node may have found all peers.
     private(set) var waiting: [String] = []
@@ -223,7 +223,7 @@ package struct ChatState {
     /// Records a sent message. Its outcomes follow.
     ///
     /// - Parameters:
-    ///   - isShown: whether to show the own message itself.
+    ///   - isShown: whether to show the message itself.
     ///   - time: the time when the message was sent.
     /// - Returns: The lines to show at once.
     package mutating func take(
@@ -242,7 +242,7 @@ package struct ChatState {
         return lines
     }
 
-    /// Records the outcome of an own message for a person: a failure if there is a reason.
+    /// Records the outcome of one of this user's messages for a person: a failure if there is a reason.
     package mutating func take(answerFor message: UInt64, by user: UserID, failure: FailureReason?) -> [Line] {
         guard var delivery = sent[message] else { return [] }
         answers += 1
@@ -272,7 +272,7 @@ package struct ChatState {
     /// Stops awaiting outcomes.
     ///
     /// - Parameter isSeen: whether the chat is open. In another chat, the user has read no replies.
-    /// - Returns: The last lines about own messages.
+    /// - Returns: The last lines about this user's messages.
     package mutating func abandon(isSeen: Bool) -> [Line] {
         let lines = releaseHeld()
         let open = sent.sorted { $0.key < $1.key }.map(\.value.abandonedLine)
