@@ -67,7 +67,7 @@ struct SendCommand: ParsableCommand {
                 if json { try report(settings.chat, [], [], result.labels) }
                 throw CommandFailure(text: "not sent: " + settings.nobodyText)
             }
-            // A node that stops reports no more peers as unanswered.
+            // People without an answer count as failed, because this node stops now and will get no more answers.
             let missed = outcome.failed.map { ($0.peer, $0.why) } + outcome.unanswered.map { ($0, .quit) }
             try report(settings.chat, outcome.delivered, missed, result.labels)
             if !outcome.reachedAll { throw ExitCode(1) }

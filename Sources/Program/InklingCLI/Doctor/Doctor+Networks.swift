@@ -128,8 +128,8 @@ extension Doctor {
         return (0, [])
     }
 
-    /// Reports one finding for all own addresses, because the losses have one cause. The finding about firewall rules
-    /// may already have named the cause.
+    /// Reports one finding for all addresses of this host, because the losses have one cause. The finding about
+    /// firewall rules may already have named the cause.
     func tellOfLost(_ lost: [SocketProbe.Echo]) {
         guard let reason = lost.first?.failure else { return }
         let check = "UDP port"
@@ -148,7 +148,7 @@ extension Doctor {
 
     /// Reports the findings about the firewall.
     ///
-    /// - Parameter lost: the lost datagrams to the own addresses.
+    /// - Parameter lost: the lost datagrams to addresses of this host.
     func examineFirewall(_ interfaces: [NetworkInterface], lost: [SocketProbe.Echo]) {
         guard !lost.isEmpty || Self.firewallTools.contains(where: { HostTools.path(of: $0) != nil }) else {
             return say(.note("firewall", "no program for its rules is installed here, so there is most likely none"))

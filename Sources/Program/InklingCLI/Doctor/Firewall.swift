@@ -329,7 +329,7 @@ private struct FirewallWalk {
     private func holds(_ text: String, _ port: UInt16) -> Bool { Self.range(text)?.contains(port) ?? false }
 
     /// Returns whether ports in a rule include the destinations of the chat's datagrams. Many other nodes have the same
-    /// port as the own node.
+    /// port as this node.
     private func holdsOthers(_ text: String) -> Match {
         guard let range = Self.range(text) else { return .never }
         if range.lowerBound <= others.lowerBound, range.upperBound >= others.upperBound { return .always }

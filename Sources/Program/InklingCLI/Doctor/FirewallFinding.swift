@@ -16,7 +16,7 @@ extension Finding {
         }
     }
 
-    /// The loss of datagrams to the own addresses.
+    /// The way in which datagrams to addresses of this host were lost.
     package enum Loss: Equatable, Sendable {
         case none
         /// The system refused to send them. Only a firewall causes this.

@@ -9,7 +9,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Runs a session on the event loop of the calling thread, with an own node or a daemon's node.
+/// Runs a session on the event loop of the calling thread, with this program's own node or a daemon's node.
 enum ChatProgram {
     /// Runs a session.
     ///

@@ -18,7 +18,7 @@ final class SessionHost {
     private let finished: (Int32) -> Void
     /// Whether the session holds back output while standard output is full. False at the end.
     private var holdsBack = true
-    /// The daemon that has the node; nil for an own node.
+    /// The daemon that has the node; nil for this program's own node.
     private var daemon: DaemonConnection?
     private var hasWarned = false
     private var hasToldVersion = false
@@ -66,7 +66,7 @@ final class SessionHost {
 
     /// Begins a session on a running node.
     ///
-    /// - Parameter daemon: the daemon that has the node; nil for an own node.
+    /// - Parameter daemon: the daemon that has the node; nil for this program's own node.
     func begin(_ node: any ChatService, of daemon: DaemonConnection?, _ session: any Session) {
         self.node = node
         self.daemon = daemon

@@ -128,7 +128,7 @@ struct NodeOptions: ParsableArguments {
         return (ownWords + Self.words(settings, flags: flags)).map { " " + $0 }.joined()
     }
 
-    /// The options that only an own node can follow. They have no effect on a daemon's node.
+    /// The options that only the command's own node can follow. They have no effect on a daemon's node.
     var ownWords: [String] {
         var options = [("--name", name), ("--port", port.map(String.init)), ("--bind", bind)]
         options += peer.map { ("--peer", $0) } + interface.map { ("--interface", $0) }
