@@ -124,7 +124,8 @@ public struct PresenceLines: Sendable {
         return lines
     }
 
-    /// Drops the waiting changes, because other causes than these people's actions explain them.
+    /// Drops the waiting changes. The caller knows that these people did nothing, for example because this user's node
+    /// ended.
     package mutating func discard() { pending = [] }
 
     private var release: Int64? {
