@@ -202,7 +202,7 @@ struct RecordReceiverTests {
             Record(number: number, type: number == 0 ? .name : .text, body: [0x61])
         }
         for number in [2, 3, 0] as [UInt32] { _ = receiver.receive(record(number), now: .zero) { _ in true } }
-        /// Returns a pool with room for one text.
+        /// Returns a closure that grants room for one text.
         func room() -> (TextDemand) -> Bool {
             var texts = 1
             return { demand in
