@@ -28,7 +28,7 @@ struct OutputLine: Sendable {
 }
 
 /// A process with its standard streams on pipes. The process leads its own process group, so an interrupt at the
-/// terminal ends only the test run. The end of its input then ends the process.
+/// terminal ends only the test run. Then the input of the process ends, and with it the process.
 final class Child: Sendable {
     enum Ending: Equatable {
         case exited(Int32)

@@ -86,7 +86,7 @@ final class NodeProcess: Sendable {
             command += ["--name", name] + arguments
         }
         if let script { command = ["sh", "-c", "\"$@\" | {\n\(script)\n}", "sh"] + command }
-        // When the front end ends, the daemon ends too, as an own node would.
+        // When the front end ends, the daemon ends too, as the front end's own node would.
         child = try Child(host.command(command), environment: environment) { [daemon] in daemon?.signal(SIGTERM) }
         try await wait("ready") { $0.on == "ready" }
     }
