@@ -47,7 +47,7 @@ public struct Configuration: Sendable {
     /// The shortest time between two writes of known people that peers cause; tests change it.
     package var saveInterval = KnownPeersLimits.saveInterval
 
-    /// How long a reader may leave waiting events before messages stop waiting for it.
+    /// The time for which a reader may take no events. After it, the node no longer holds messages for that reader.
     package var readerPatience = NodeLimits.readerPatience
 
     /// A configuration with a name, and defaults that suit most programs.

@@ -165,7 +165,7 @@ package struct InstanceTable {
         for instance in instances.keys.sorted() { refresh(instance, now: now) }
     }
 
-    /// Sets the own instances. The table neither looks them up nor reports them.
+    /// Sets the node's own instances. The table neither looks them up nor reports them.
     package mutating func setOwnInstances(_ instances: Set<Instance>, now: Instant) {
         let different = instances.symmetricDifference(ownInstances)
         ownInstances = instances

@@ -33,7 +33,7 @@ extension InstanceTable {
         private var later = Heap<Place<Instant>>()
         /// Sightings that were never looked up, the newest last.
         private var untried: [Ticket] = []
-        /// Other sightings whose time has come, by the number of attempts.
+        /// Sightings that were looked up before and whose time has come, by the number of attempts.
         private var tried = Heap<Place<Int>>()
         /// Sightings that never answered any of their lookups, the one with the most attempts first.
         private var vain = Heap<Place<Int>>()

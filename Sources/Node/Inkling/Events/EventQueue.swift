@@ -9,7 +9,7 @@ import NIOCore
 /// - One person's events in a chat keep their order. A presence that changed before their messages comes first, and one
 ///   that changed after the messages comes last. Just before a message, the list of typists shows its author as at that
 ///   time. A person who leaves is off that list first.
-/// - Outcomes of own messages wait one by one.
+/// - Outcomes of this node's messages wait one by one.
 /// - The queue counts the dropped events of each chat, and delivers the counts first.
 package struct EventQueue: Sendable {
     /// The number of dropped events in a chat.

@@ -9,7 +9,7 @@ import InklingModel
 ///   can send more. Those who send the most wait first (M-20). Each sender's messages keep their order. Senders take
 ///   turns, so a flood from one doesn't delay the others' messages. A person's typing, coming and going keep their
 ///   order with their messages.
-/// - Outcomes of own messages wait one by one, 131,072 at most.
+/// - Outcomes of this node's messages wait one by one, 131,072 at most.
 ///
 /// A reader that takes nothing for 10 s, while events wait for it, delays nobody any longer. The node drops messages
 /// that waited for the reader, and those that arrive until it takes again. ``Event/missed(chat:messages:outcomes:)``

@@ -5,7 +5,7 @@ import NIOCore
 ///
 /// The node calls the sink for one output after the other, never from within a call of the sink.
 final class FrontEnd {
-    /// How far the queue has ended.
+    /// The progress of the queue's end.
     private enum End {
         case open
         /// No more outputs come. The sink learns of the end after all waiting outputs.

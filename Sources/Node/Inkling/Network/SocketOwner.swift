@@ -35,7 +35,7 @@ package enum SocketOwner {
     /// A socket can send from any address of the host, even from one that it is not bound to. So all sockets with the
     /// port have to belong to one user. One of them has to be bound to the address or to all addresses.
     ///
-    /// - Parameter address: An own address, IPv4 or IPv6, with the port.
+    /// - Parameter address: An address of this host, IPv4 or IPv6, with the port.
     /// - Returns: Nil if there is no such socket, if sockets of several users have the port, or if the kernel does not
     ///   answer.
     package static func user(of address: Address) -> uid_t? {

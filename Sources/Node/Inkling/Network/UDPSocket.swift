@@ -86,7 +86,7 @@ struct UDPSocket {
 
     /// Sends one datagram.
     ///
-    /// - Parameter source: The own address to send from; nil to let the system choose.
+    /// - Parameter source: The address of this host to send from; nil to let the system choose.
     /// - Returns: The system's error number; nil on success.
     func send(_ bytes: [UInt8], to address: Address, from source: Address? = nil) -> CInt? {
         if isIPv4Only && address.ipv4 == nil { return EAFNOSUPPORT }
@@ -112,8 +112,8 @@ struct UDPSocket {
         return sent < 0 ? errno : nil
     }
 
-    /// Returns the control message with the own address to send from: `struct in_pktinfo` or, on a socket for both
-    /// families, `struct in6_pktinfo`. The module map of the C library lacks the latter.
+    /// Returns the control message with the address of this host to send from: `struct in_pktinfo` or, on a socket for
+    /// both families, `struct in6_pktinfo`. The module map of the C library lacks the latter.
     private func packetInfo(source: Address) -> [UInt8] {
         var info: [UInt8] = []
         if isIPv4Only {

@@ -64,7 +64,7 @@ public struct ChatHandle: Sendable {
         return stream
     }
 
-    /// The events of this chat: presence, typing, messages, and the outcomes of own messages.
+    /// The events of this chat: presence, typing, messages, and the outcomes of this node's messages.
     ///
     /// Each call begins a new sequence. If events came while nobody read them,
     /// ``Event/missed(chat:messages:outcomes:)`` comes first. The present state follows: an ``Event/peer(chat:_:why:)``
