@@ -95,7 +95,7 @@ struct AttachedNodeTests {
             #expect(try await frontEnd.ask(request) == answer, "\(request)")
         }
         #expect(try await frontEnd.run { $0.service.identity.name } == "Alicia")
-        // All requests together, in their order.
+        // Now all requests follow each other without a wait. Their answers must keep the order.
         try await frontEnd.run { $0.forget() }
         let requests = passed.map(\.0) + [.startTyping(chat: "kitchen"), .chats]
         try await frontEnd.run { frontEnd in for request in requests { frontEnd.service.ask(request) } }
@@ -132,7 +132,7 @@ struct AttachedNodeTests {
             let presence: Presence = why == .away ? .away : why == .hello || why == .back ? .online : .offline
             events.append(.peer(chat: "kitchen", Somebody.peer(Somebody.bob, presence), why: why))
         }
-        // The front end does not need the departure of people whom it did not know.
+        // The departure of people whom the front end did not know makes no difference to it.
         let told = events.filter { event in
             if case .peer(_, let peer, _) = event { peer.presence != .offline } else { true }
         }
@@ -200,7 +200,7 @@ struct AttachedNodeTests {
         let frontEnd = try await stage.attach()
         _ = try await frontEnd.ask(.join(try Chat("kitchen")))
         try await frontEnd.run { $0.service.takesEvents = false }
-        // One read may be in progress.
+        // The front end may still be reading a piece of input.
         try await stage.run { $0.node.tell(Somebody.message(1)) }
         try await Task.sleep(for: .milliseconds(50))
         let before = try await frontEnd.run { $0.texts.count }

@@ -87,7 +87,7 @@ struct ControlServerTests {
         try await stage.end()
     }
 
-    /// Returns the path that a socket of this process is bound to.
+    /// Returns the path to which a socket of this process is bound.
     private static func path(of descriptor: Int32) -> String? {
         var name = sockaddr_un()
         var length = socklen_t(MemoryLayout<sockaddr_un>.size)
@@ -122,7 +122,7 @@ struct ControlServerTests {
         .enabled(if: geteuid() == 0, "only root can be another user"))
     func otherUser() async throws {
         let stage = try await DaemonStage()
-        // The modes of the folder and the socket keep others out, so the test loosens them.
+        // The test loosens the modes of the folder and the socket, which would keep other users out.
         chmod(stage.folder, 0o755)
         chmod(stage.folder + "/run", 0o755)
         chmod(stage.path, 0o666)

@@ -64,7 +64,7 @@ struct DaemonNodeTests {
         }
         #expect(peers.map(\.user) == [bob.user] && peers.first?.presence == .online)
 
-        // No front end shows the chat yet.
+        // At this time no front end shows the chat.
         _ = try await bob.send("early", to: "lobby")
         try await first.wait("the message") { $0.texts == ["early"] }
         _ = try await second.ask(.open(chat: "lobby"))
@@ -74,7 +74,7 @@ struct DaemonNodeTests {
         _ = try await third.ask(.open(chat: "lobby"))
         try await third.wait("what waited") { $0.waited.count == 1 }
 
-        // Both front ends type, and one of them is killed.
+        // Both front ends type, and then one of them is killed.
         let typing = await bob.typing(in: "lobby")
         let counts = Task { () -> [Int] in
             var counts: [Int] = []
@@ -93,7 +93,7 @@ struct DaemonNodeTests {
         #expect(await counts.value == [0, 1, 0])
         #expect(begin.duration(to: .now) < .seconds(1), "sooner than it ends by itself")
 
-        // Own messages.
+        // The other front ends also see messages that one front end sends.
         let fourth = try await stage.attach()
         _ = try await fourth.ask(.join(lobby))
         let answer = try await third.ask(.send("hello", chat: "lobby"))

@@ -54,6 +54,8 @@ final class DaemonStage: Sendable {
     var path: String { folder + "/run/socket" }
     private let world: NIOLoopBoundBox<World?>
 
+    /// Starts a daemon.
+    ///
     /// - Parameter makeService: Makes the node, on the event loop.
     init(
         on loop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next(),
@@ -105,7 +107,7 @@ final class DaemonStage: Sendable {
         return AttachedStage(loop: loop, frontEnd: try await attached.futureResult.get())
     }
 
-    /// Returns a connection that does not block.
+    /// Returns a connected socket that does not block.
     func connect() throws -> Int32 {
         let kind = SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue
         let descriptor = socket(AF_UNIX, Int32(kind), 0)
@@ -167,7 +169,7 @@ final class RawFrontEnd {
         _ = fcntl(descriptor, F_SETFL, 0)
     }
 
-    /// Connects as another user; only root can.
+    /// Connects to the daemon as another user, which only root can do.
     init(_ stage: DaemonStage, of user: uid_t) throws {
         descriptor = try asOtherUser(user) { try stage.connect() }
         _ = fcntl(descriptor, F_SETFL, 0)

@@ -9,7 +9,7 @@ final class FakeNode: ChatService {
     var takesEvents = true
     private(set) var requests: [ServiceRequest] = []
     private(set) var stops = 0
-    /// The answers to requests for which this node has no other answer.
+    /// The prepared answers to certain requests. Other requests get a default answer.
     var answers: [ServiceRequest: ServiceAnswer] = [:]
     /// The people of each chat.
     var people: [String: [Peer]] = [:]
@@ -17,7 +17,7 @@ final class FakeNode: ChatService {
     var chats: [Chat] = []
     /// The number of recipients of each message.
     var recipients = 1
-    /// Whether its answers wait for ``release()``.
+    /// Whether the node's answers wait for ``release()``.
     var isSlow = false
     private var held: [ServiceOutput] = []
     private var sent: UInt64 = 0
@@ -85,7 +85,7 @@ final class FakeNode: ChatService {
         }
     }
 
-    /// The chats of the node, which still looks for others in private ones.
+    /// The state of each chat. The node still looks for people in private ones.
     private var statuses: [ChatStatus] {
         chats.map { ChatStatus($0.name, hasSecret: !$0.isOpen, isLooking: !$0.isOpen) }
     }

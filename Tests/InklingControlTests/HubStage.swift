@@ -28,7 +28,7 @@ final class HubStage {
         get { world.ranks }
         set { world.ranks = newValue }
     }
-    /// The write of a list of chats, which calls back with its result.
+    /// The function that stands for the write of the kept chats, and calls its argument with the result.
     var keepCompletion: (@escaping (String?) -> Void) -> Void {
         get { world.keepCompletion }
         set { world.keepCompletion = newValue }
@@ -63,7 +63,7 @@ final class HubStage {
         return frontEnd
     }
 
-    /// Returns a front end that is in a chat, and has it open on request.
+    /// Returns a front end that is in a chat. With `opens`, the chat is also open.
     func frontEnd(in name: String, opens: Bool = true) throws -> StageFrontEnd {
         let frontEnd = frontEnd()
         frontEnd.ask(.join(try Chat(name)))
@@ -72,7 +72,7 @@ final class HubStage {
         return frontEnd
     }
 
-    /// Advances the clock, and performs the work that falls due.
+    /// Advances the clock, and performs the work that is then due.
     func pass(_ milliseconds: Int64) {
         let end = world.now + milliseconds
         while let deadline = hub.nextDeadline, deadline <= end {
@@ -104,7 +104,9 @@ final class StageFrontEnd {
         }
     }
 
-    /// - Returns: The latest answer by then.
+    /// Makes a request.
+    ///
+    /// - Returns: The latest answer so far.
     @discardableResult
     func ask(_ request: ServiceRequest) -> ServiceAnswer? {
         service.ask(request)

@@ -4,7 +4,7 @@ import Testing
 /// The commands in lines of input, and the lines that are refused (J-1, J-4).
 @Suite("Commands of the JSON interface")
 struct JSONCommandTests {
-    /// Returns the text of a `compose`, given the member as JSON.
+    /// Returns the text of a `compose` whose `text` member is written as this JSON.
     private static func text(_ written: String) -> String? {
         let line = Array(#"{"do":"compose","text":\#(written)}"#.utf8)
         if case .compose(let text, nil) = try? JSONCommand(line) { return text }

@@ -2,7 +2,7 @@ import InklingControl
 import InklingModel
 import Testing
 
-/// Requests and answers between bytes and a node, and the order of both.
+/// The path of requests and answers between bytes and a node, and their order.
 @Suite("The JSON interface")
 struct JSONInterfaceTests {
     /// An interface over a node that the tests control.

@@ -40,7 +40,7 @@ struct NodeHubLimitTests {
         #expect(stage.node.takeRequests().isEmpty)
         second.ask(.leave(chat: "kitchen"))
         stage.pass(4_999)
-        // A script that attaches and detaches does not extend the 5 s.
+        // A front end that attaches and detaches at once does not extend the 5 s.
         try stage.frontEnd(in: "kitchen", opens: false).service.stop {}
         _ = stage.node.takeRequests()
         stage.pass(1)
@@ -324,7 +324,7 @@ struct NodeHubLimitTests {
     }
 }
 
-/// Each bound of the waiting messages.
+/// The limits of the waiting messages.
 @Suite("Messages that wait")
 struct WaitingMessagesTests {
     private static func message(

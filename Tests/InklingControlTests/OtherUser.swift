@@ -30,7 +30,7 @@ func asOtherUser<Value: Sendable>(_ user: uid_t, _ body: @escaping @Sendable () 
     return try outcome.get()
 }
 
-/// The number of the system call; its name is not visible to Swift.
+/// The number of the system call, whose name Swift does not import.
 #if arch(x86_64)
     private let setresuid = 117
 #else

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Counters in the JSON interface")
 struct StatisticsLineTests {
-    /// Counters that all differ, so that none can stand for another.
+    /// Returns counters that are all different, so that a mix-up of two is noticed.
     private static func statistics(roundTrips: Bool) throws -> Statistics {
         let names = [
             "bytesReceived", "bytesSent", "staleClears", "retransmissions", "typingStartsSent", "typingStartsReceived",

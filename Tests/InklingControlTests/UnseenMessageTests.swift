@@ -2,7 +2,7 @@ import InklingControl
 import InklingModel
 import Testing
 
-/// The messages that a hook for notifications gets.
+/// The messages for which a daemon starts its hook, such as a notification.
 @Suite("Messages that nobody looks at")
 struct UnseenMessageTests {
     @Test("those are told that come while no front end shows their chat")

@@ -3,7 +3,7 @@ import Inkling
 import InklingControl
 import Testing
 
-/// The words that programs act upon: each is part of the interface, and none may change.
+/// The words of the interface upon which programs act. None of them may change.
 @Suite("Words of the JSON interface")
 struct WordTests {
     private static let person = Person(user: UserID("mfrggzdfmztwq2lk") ?? fallback, name: "Bob")

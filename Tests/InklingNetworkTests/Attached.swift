@@ -6,7 +6,9 @@ import Testing
 let isAttached = ProcessInfo.processInfo.environment["INKLING_NETWORK_ATTACHED"] == "1"
 
 extension Trait where Self == ConditionTrait {
-    /// Disables a test of programs with a node of their own, for this reason.
+    /// Disables a test when each node is a daemon, because the test needs programs with their own nodes.
+    ///
+    /// - Parameter reason: why the test needs them.
     static func standalone(_ reason: String) -> Self { .disabled(if: isAttached, "left out attached: \(reason)") }
 }
 
@@ -34,22 +36,22 @@ final class DaemonProcess: Sendable {
         }
     }
 
-    /// Starts a daemon for front ends at a terminal with that home.
+    /// Starts a daemon for the front ends at a terminal with a certain home directory.
     static func atHome(_ home: String, on host: Host, _ arguments: [String]) async throws -> DaemonProcess {
         try await DaemonProcess(
             on: host, socket: "\(home)/.local/state/inkling/socket", arguments,
             environment: ["HOME": home, "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": "", "XDG_RUNTIME_DIR": ""])
     }
 
-    /// The process ID of the program itself, in the test's process namespace.
+    /// The process ID of the daemon's program, in the test's process namespace.
     var program: pid_t? { child.onlyChild }
     var ending: Child.Ending? { child.ending }
     var errorText: String { child.errorText }
 
-    /// Signals the program itself, if it still runs.
+    /// Sends a signal to the daemon's program, if it still runs.
     func signal(_ number: Int32) {
         if let program { kill(program, number) }
-        // The wrapper process in front of the program stopped too.
+        // The signal also stopped the wrapper process in front of the program.
         if number == SIGCONT { child.signal(SIGCONT) }
     }
 

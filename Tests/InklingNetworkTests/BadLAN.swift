@@ -5,7 +5,7 @@ struct BadLAN: Sendable {
     let hosts: [Host]
     let `switch`: UserSpaceSwitch
 
-    /// Brings the hosts up, hands them to `body`, and takes them down. The switch begins without faults.
+    /// Brings the hosts up, calls `body` with them, and takes them down. The switch begins without faults.
     ///
     /// `INKLING_SWITCH_SEED` repeats the faults of another run, as long as the same frames arrive in the same order.
     static func with(_ options: Network.Options, _ body: (BadLAN) async throws -> Void) async throws {

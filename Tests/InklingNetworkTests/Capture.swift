@@ -7,7 +7,7 @@ struct CapturedDatagram: Sendable {
     let at: Double
     /// Whether the host sent the datagram.
     let isOutgoing: Bool
-    /// 4 or 16 bytes.
+    /// The addresses, with 4 or 16 bytes.
     let source, destination: [UInt8]
     let sourcePort, destinationPort: UInt16
     let payload: [UInt8]
@@ -80,7 +80,7 @@ final class Capture: Sendable {
 
     private struct Received { let value: CapturedDatagram? }
 
-    /// Returns nil when the interface is gone for good.
+    /// Receives a datagram. Returns nil if the interface is gone for good.
     private static func receive(_ descriptor: Int32) -> Received? {
         var frame = [UInt8](repeating: 0, count: 2_048)
         var address = [UInt8](repeating: 0, count: 20)
@@ -106,7 +106,7 @@ final class Capture: Sendable {
         }
         // The interface may go down and come up again. A socket that outlives its namespace reads no more.
         guard count > 0 else { return errno == EBADF ? nil : Received(value: nil) }
-        // The only control message: a header of 16 bytes, then seconds and nanoseconds.
+        // There is a single control message: a header of 16 bytes, then seconds and nanoseconds.
         let (seconds, nanoseconds) = control.withUnsafeBytes {
             ($0.load(fromByteOffset: 16, as: Int64.self), $0.load(fromByteOffset: 24, as: Int64.self))
         }
@@ -154,8 +154,8 @@ final class Stranger: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Sends a payload over IPv4 to the destination of `model`, from its source or a given address. The frame has an
-    /// own hardware address, so that the switch still knows the other ports.
+    /// Sends a payload over IPv4 to the destination of `model`, from its source or a given address. The frame has a
+    /// separate hardware address, so that the switch does not mistake the port for another host's.
     func send(_ payload: [UInt8], like model: CapturedDatagram, from source: [UInt8]? = nil) {
         func bytes(_ number: Int) -> [UInt8] { [UInt8(number >> 8 & 0xff), UInt8(number & 0xff)] }
         var header: [UInt8] = [0x45, 0] + bytes(28 + payload.count) + [0, 0, 0x40, 0, 64, 17, 0, 0]
@@ -164,7 +164,7 @@ final class Stranger: Sendable {
         for index in stride(from: 0, to: 20, by: 2) { sum += Int(header[index]) << 8 | Int(header[index + 1]) }
         while sum > 0xffff { sum = (sum & 0xffff) + (sum >> 16) }
         header.replaceSubrange(10..<12, with: bytes(~sum & 0xffff))
-        // A checksum of 0 means none.
+        // The value 0 means that the datagram has no checksum.
         let udp = bytes(Int(model.sourcePort)) + bytes(Int(model.destinationPort)) + bytes(8 + payload.count) + [0, 0]
         let hardware: [UInt8] = [0x02, 0, 0, 0, 0, UInt8(host.number)]
         put(Array(model.frame[..<6]) + hardware + [0x08, 0x00] + header + udp + payload)

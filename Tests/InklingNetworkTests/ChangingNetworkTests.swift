@@ -20,7 +20,7 @@ extension NetworkTests {
                 let talk = Task { try await Talk(nodes).run(for: 9) }
 
                 try await pause(0.5)
-                // The address is gone for a moment, as at the renewal of a lease.
+                // The address disappears for a moment, as during the renewal of a lease.
                 try await network[0].run("ip address del 10.77.0.1/24 dev eth0; sleep 0.4")
                 let moved = now()
                 try await network[0].run("ip address add 10.77.0.101/24 dev eth0; ip route add 224.0.0.0/4 dev eth0")
@@ -63,7 +63,7 @@ extension NetworkTests {
         @Test("an interface down for 1 s loses nothing; cable out for 6 s: back within 2 s, unannounced 4 s")
         func cable() async throws {
             try await Network.with(hosts: 3) { network in
-                // A node without the system's notices has to look by itself.
+                // A node without the system's notices must check its addresses itself.
                 let unaware = try await TestClock()
                 let alice = try await NodeProcess("Alice", on: network[0])
                 let dora = try await NodeProcess(
@@ -157,7 +157,7 @@ extension NetworkTests {
             }
         }
 
-        /// A socket bound to one address works again after the address is back.
+        /// Checks that a socket bound to one address works again after the address is back.
         private static func bind() async throws {
             try await Network.with(hosts: 2) { network in
                 let alice = try await NodeProcess("Alice", on: network[0], ["--bind", "10.77.0.1"])
@@ -218,7 +218,7 @@ extension NetworkTests {
                 try await waitUntilAllOnline(nodes)
                 for name in ["docker0", "wg0"] { try await network.join(network[0], network[1], by: name) }
                 for host in network.hosts {
-                    // The daemon uses all interfaces, so the choice is the program's.
+                    // The daemon uses all interfaces, so the program must choose.
                     try await host.run(
                         """
                         nft add table inet watch
@@ -292,7 +292,7 @@ extension Network {
         try await host.run("ip route add 224.0.0.0/4 dev eth0")
     }
 
-    /// Joins two hosts by one more network beside the switch, with an interface of that name on each.
+    /// Joins two hosts by another network beside the switch. Each host gets an interface with this name.
     fileprivate func join(_ left: Host, _ right: Host, by name: String) async throws {
         try await enter(left, "ip link add \(name) type veth peer name \(name) netns \(right.processID)")
         for host in [left, right] {
@@ -302,7 +302,7 @@ extension Network {
     }
 
     private func enter(_ host: Host, _ script: String) async throws {
-        // The command enters only the network, because the script has process numbers of this machine.
+        // The command enters only the network namespace, because the script uses process IDs of this machine.
         try await run(["nsenter", "--target", "\(host.processID)", "--net", "--", "sh", "-c", script])
     }
 }
@@ -314,7 +314,7 @@ extension Host {
         return String(line.prefix { $0 != ":" })
     }
 
-    /// Returns the number of datagrams, without multicast DNS, on other interfaces than `eth0`.
+    /// Returns the number of datagrams on other interfaces than `eth0`, without multicast DNS.
     fileprivate func virtualPackets() async throws -> Int {
         let text = try await run("nft list counter inet watch virtual")
         return text.firstMatch(of: /packets ([0-9]+)/).flatMap { Int($0.output.1) } ?? -1
@@ -327,6 +327,8 @@ private struct Talk {
 
     init(_ nodes: [NodeProcess]) { self.nodes = nodes }
 
+    /// Sends the messages.
+    ///
     /// - Returns: The messages of each node.
     func run(for duration: Double) async throws -> [[String]] {
         let end = now() + duration
@@ -343,7 +345,7 @@ private struct Talk {
     }
 }
 
-/// Expects each node to have all messages once and in order, without a change of presence.
+/// Expects that each node has all messages once and in order, and that no presence changed.
 private func expectAllDelivered(_ sent: [[String]], among nodes: [NodeProcess], from marks: [Int]) async throws {
     for (receiver, mark) in zip(nodes, marks) {
         for (author, texts) in zip(nodes, sent) where author !== receiver {

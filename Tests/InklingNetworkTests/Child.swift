@@ -16,7 +16,7 @@ func now() -> Double {
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
-/// Sleeps in real time. Only this file's callers, which run real processes, may do so.
+/// Sleeps in real time. Only code that runs real processes may call this.
 func pause(_ seconds: Double) async throws {
     try await ContinuousClock().sleep(for: .seconds(seconds))
 }
@@ -28,7 +28,7 @@ struct OutputLine: Sendable {
 }
 
 /// A process with its standard streams on pipes. The process leads its own process group, so an interrupt at the
-/// terminal ends only the test run. Then the end of input ends the process.
+/// terminal ends only the test run. Then the input of the process ends, and with it the process.
 final class Child: Sendable {
     enum Ending: Equatable {
         case exited(Int32)
@@ -40,7 +40,7 @@ final class Child: Sendable {
     private let lines = Mutex<[OutputLine]>([])
     private let complaints = Mutex<[String]>([])
     private let end = Mutex<Ending?>(nil)
-    /// The number of open streams among output and errors.
+    /// The number of streams that are still open, of output and errors.
     private let openStreams = Mutex(2)
     private let whenEnded: @Sendable () -> Void
 
@@ -124,7 +124,8 @@ final class Child: Sendable {
 
     // MARK: - Spawning
 
-    // A pipe must not leak into a child that another thread starts between its creation and FD_CLOEXEC.
+    // Another thread may start a child between a pipe's creation and FD_CLOEXEC. The pipe must not leak into that
+    // child.
     private static let spawning = Mutex(())
 
     private struct Streams {
@@ -216,7 +217,7 @@ final class Child: Sendable {
     }
 }
 
-/// Runs a command to its end, which must be a success.
+/// Runs a command to its end, and expects success.
 @discardableResult
 func run(_ command: [String], within seconds: Double = 20) async throws -> String {
     let child = try Child(command)

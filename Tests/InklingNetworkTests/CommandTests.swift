@@ -4,13 +4,13 @@ import Testing
 
 extension NetworkTests {
     @Suite("Commands around the prompt", .serialized, .sideBySide) struct CommandTests {
-        /// The answer of a finished command.
+        /// The output of a finished command.
         struct Answer {
             let ending: Child.Ending
             let text: String
             let errors: String
 
-            /// Returns the printed object.
+            /// Returns the JSON object that the command printed.
             func json() throws -> [String: Any] {
                 let object = try JSONSerialization.jsonObject(with: Data(text.utf8))
                 guard let members = object as? [String: Any] else { throw HarnessError("no object: \(text)") }
@@ -18,7 +18,7 @@ extension NetworkTests {
             }
         }
 
-        /// Runs a command to its end, with the state of the node of that name, if any.
+        /// Runs a command to its end, with the state directory of the node with that name, if any.
         private static func inkling(
             _ arguments: [String], on host: Host, state: String = "tools", input: [String] = []
         ) async throws -> Answer {
@@ -30,8 +30,8 @@ extension NetworkTests {
                 ending: ending, text: child.output.map(\.text).joined(separator: "\n"), errors: child.errorText)
         }
 
-        /// Runs a node of user 65534, and prints the owner of its files in /proc. Root owns them if no program of the
-        /// user may read them.
+        /// A script that runs a node as user 65534, and prints the owner of the node's files in /proc. If no program of
+        /// the user may read them, root owns them.
         private static let ownerOfFiles = """
             cd /run
             sleep 5 | HOME=/run setpriv --reuid=65534 --regid=65534 --clear-groups \
@@ -275,7 +275,7 @@ extension NetworkTests {
                 try interrupt(early)
                 #expect(try await early.waitForEnd() == .exited(1), "\(early.errorText)")
 
-                // In each case Bob's answers stay away: for less than the wait, for longer, or Bob leaves meanwhile.
+                // In each case Bob's answers are missing: for less than the wait, for longer, or because Bob leaves.
                 for (text, outage, leaves, status) in [
                     ("shorter", 0.8, false, 0), ("longer", 3, false, 1), ("leaves", 0.8, true, 1),
                 ] as [(String, Double, Bool, Int32)] {
@@ -299,7 +299,7 @@ extension NetworkTests {
                     if !leaves { bob.quit() }
                     _ = try await bob.waitForEnd()
                 }
-                // The command knows by now that the chat is empty.
+                // By now the command knows that the chat is empty.
                 try await pause(0.05)
                 #expect(lonely.output.contains { $0.text.contains("Nobody was here to receive: hi") })
                 try interrupt(lonely)
@@ -310,7 +310,7 @@ extension NetworkTests {
         // R31
         @Test("doctor explains what keeps two machines apart: firewall, other chat, no daemon, no bus")
         func doctor() async throws {
-            /// Returns the texts of the problems, after the name of the check.
+            /// Returns the texts of the problems in an answer, without the names of the checks.
             func problems(_ answer: Answer) throws -> [String] {
                 let checks = try #require(try answer.json()["checks"] as? [[String: String]])
                 let found = checks.filter { $0["status"] == "problem" }
@@ -327,7 +327,7 @@ extension NetworkTests {
                 let healthy = try await doctor("kitchen", on: network[0])
                 #expect(try problems(healthy) == [])
                 #expect(healthy.text.contains("Bob answers, round trip"), "\(healthy)")
-                // Bob knows no person of that name.
+                // Bob knows nobody with that name.
                 let seen = bob.events.filter { $0.on == "peer" }
                 #expect(!seen.isEmpty && seen.allSatisfy { $0.name?.hasPrefix("doctor ") == true }, "\(seen)")
                 let other = try problems(await doctor("Kitchen", on: network[0]))
@@ -345,7 +345,7 @@ extension NetworkTests {
                 async let here = doctor("kitchen", on: network[0])
                 async let there = doctor("kitchen", on: network[1])
                 let silent = try problems(await here)
-                // The doctor on the other host is as silent as Bob.
+                // The firewall hides Bob and the other doctor's node alike. Discovery still announces both.
                 let stranger = "somebody you have not met (\(bob.events.first?.user ?? ""))"
                 #expect(silent.contains { $0.hasPrefix("peers: \(stranger) is announced at") }, "\(silent)")
                 #expect(silent.allSatisfy { $0.contains("but does not answer") }, "\(silent)")
@@ -353,7 +353,8 @@ extension NetworkTests {
                 #expect(walled.first?.hasPrefix("firewall: it may drop") == true, "\(walled)")
                 #expect(walled.first?.contains("udp dport != 5353 drop") == true)
 
-                // The firewall drops loopback too: one problem, whose consequences are not problems.
+                // The firewall drops loopback datagrams too. The doctor reports one problem, and no consequences as
+                // problems.
                 try await network[1].run("nft flush ruleset")
                 try await network[1].run(
                     """
@@ -420,7 +421,7 @@ extension NetworkTests {
                     #expect(event.user == user ? event.name == "Alice" : event.name?.hasPrefix("doctor ") == true)
                 }
 
-                // A doctor without root, and a firewall that drops.
+                // The doctor runs without root, and the firewall drops datagrams.
                 try await host.run(
                     """
                     nft add table inet wall
@@ -433,7 +434,7 @@ extension NetworkTests {
                 #expect(first.contains("The first suspect is the firewall of this machine"), "\(first)")
                 #expect(unread.summary.contains("I have to look at the firewall of mine as root"), "\(unread.summary)")
 
-                // Leaving datagrams.
+                // This firewall drops leaving datagrams.
                 try await host.run(
                     """
                     nft flush ruleset
@@ -451,7 +452,7 @@ extension NetworkTests {
                         == true, "\(read)")
                 let fix = try #require(read.checks.first { $0["check"] == "firewall" }?["mend"])
                 #expect(fix.hasPrefix("nft insert rule inet wall out udp sport { 5353, "), "\(fix)")
-                // The advice works.
+                // The suggested command works.
                 let line = try #require(fix.split(separator: "    (").first)
                 try await host.run(String(line.replacing("{", with: "'{").replacing("}", with: "}'")))
                 #expect(problems(try await doctor("kitchen").checks) == [])
@@ -462,7 +463,7 @@ extension NetworkTests {
         func doctorAsRoot() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
                 let (host, program) = (network[0], try NodeProcess.program())
-                /// Runs the doctor as the user with this home, or as root there.
+                /// Runs the doctor as the user with this home directory, or as root there.
                 func doctor(
                     _ words: String, asRoot: Bool
                 ) async throws -> (checks: [[String: String]], answer: Answer) {
@@ -479,7 +480,7 @@ extension NetworkTests {
                         ending: ending, text: child.output.map(\.text).joined(separator: "\n"), errors: child.errorText)
                     return (try answer.json()["checks"] as? [[String: String]] ?? [], answer)
                 }
-                /// Returns the files that root made.
+                /// Returns the files in the home directory that root made.
                 func spoiled() async throws -> String { try await host.run("find /run/home -user 0") }
 
                 try await host.run(
@@ -510,7 +511,7 @@ extension NetworkTests {
                 #expect(asRoot.checks.contains { $0["check"] == "peers" }, "\(asRoot.answer)")
                 #expect(try await spoiled() == "")
 
-                // The test runs beside the user's daemon.
+                // The doctor as root also runs beside the user's daemon.
                 let daemon = try Child(
                     host.command(
                         ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", program, "daemon"]

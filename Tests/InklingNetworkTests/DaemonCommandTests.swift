@@ -110,7 +110,8 @@ extension NetworkTests {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
                 let host = network[0]
                 let daemon = try await Self.daemon(on: host)
-                // The relay greets as the daemon does and then falls silent. With that file, it closes the connection.
+                // The relay greets like the daemon and then falls silent. If that file exists, it closes the
+                // connection.
                 let relay = try Child(
                     host.command([
                         "python3", "-c",
@@ -280,11 +281,11 @@ extension NetworkTests {
                 try await terminal.press("Enter")
                 try await terminal.wait("the wait") { $0.has("waits until it does") }
                 let mark = bob.mark
-                // The wrapper process in front of the daemon stopped too.
+                // The signal also stopped the wrapper process in front of the daemon.
                 kill(process, SIGCONT)
                 daemon.signal(SIGCONT)
                 try await bob.wait("the message", from: mark) { $0.on == "message" && $0.text == "are you there?" }
-                // A delivery after more than a second has its own line. The keys decide which end opens the link.
+                // A delivery after more than a second gets its own line. Which end opens the link depends on the keys.
                 try await terminal.wait("the delivery") {
                     $0.has("are you there?  (delivered)") || $0.has("* Delivered: are you there?")
                 }
@@ -292,7 +293,7 @@ extension NetworkTests {
                 kill(process, SIGSTOP)
                 bob.send("hello?")
                 try await bob.wait("the failure", from: mark, within: 6) { $0.on == "failed" }
-                // The wrapper process in front of the daemon stopped too.
+                // The signal also stopped the wrapper process in front of the daemon.
                 kill(process, SIGCONT)
                 daemon.signal(SIGCONT)
                 try await terminal.wait("what waited") { $0.has("Bob: hello?  (written earlier)") }
@@ -306,7 +307,7 @@ extension NetworkTests {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
                 let host = network[0]
                 let daemon = try await Self.daemon(on: host)
-                // The modes of the directory and the socket normally stop other users. Here their connections reach the
+                // Normally the modes of the directory and the socket stop other users. Here their connections reach the
                 // daemon.
                 try await host.run("chmod 755 \(Self.directory) && chmod 666 \(Self.directory)/socket")
                 let other = try Child(

@@ -68,7 +68,7 @@ extension NetworkTests {
                 let capture = try Capture(on: network[1])
                 let carol = try await NodeProcess(
                     "Carol", on: network[0], chat: "garden", ["--secret", "abcdefghijklmnopqrstuvwxya"])
-                // The listing of one registration may be slow, and another may follow.
+                // The first registration may be listed slowly, and another one may replace it.
                 var known = 0
                 for round in 1...3 {
                     let mark = carol.mark
@@ -92,7 +92,7 @@ extension NetworkTests {
             }
         }
 
-        // R29: the library calls at random when its daemon dies, unless its memory is zeroed
+        // R29: when the daemon dies, the library calls a random address unless its memory is zeroed
         @Test("Avahi killed eight times in a row ends none of three nodes")
         func daemonKilledAgainAndAgain() async throws {
             try await Network.with(hosts: 1) { network in
@@ -136,13 +136,13 @@ private func instanceNames(in text: String) -> Set<String> {
     Set(text.matches(of: /\.([a-z2-7]{26})(?![a-z2-7])/).map { String($0.output.1) })
 }
 
-/// Returns the sealed keys in such a text.
+/// Returns the sealed keys in a text of ``Capture/advertised``.
 private func sealedKeys(in text: String) -> Set<String> {
     Set(text.matches(of: /k=([A-Za-z0-9_-]{64})/).map { String($0.output.1) })
 }
 
 extension Capture {
-    /// All multicast DNS so far. A dot replaces each octet outside ASCII, so labels and strings stay whole.
+    /// The text of all multicast DNS so far. A dot replaces each octet outside ASCII, so labels and strings stay whole.
     fileprivate var advertised: String {
         discovery.map { datagram in
             String(decoding: datagram.payload.map { (0x20..<0x7f).contains($0) ? $0 : 0x2e }, as: UTF8.self)

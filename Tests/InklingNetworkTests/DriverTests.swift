@@ -5,7 +5,7 @@ extension NetworkTests {
     @Suite("JSON lines", .serialized, .sideBySide) struct DriverTests {
         private static let alone = Network.Options(hosts: 1, discovery: false)
 
-        /// Runs two nodes on one host, with each other's address.
+        /// Runs two nodes on one host. Each knows the other's address.
         private static func pair(_ body: (NodeProcess, NodeProcess) async throws -> Void) async throws {
             try await Network.with(alone) { network in
                 let alice = try await NodeProcess("Alice", on: network[0], ["--no-discovery", "--port", "40001"])

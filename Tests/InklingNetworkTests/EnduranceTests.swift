@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension NetworkTests {
-    /// The minutes of traffic are in `INKLING_ENDURANCE_MINUTES`, such as 30. The default is one minute.
+    /// `INKLING_ENDURANCE_MINUTES` sets the minutes of traffic, such as 30. The default is one minute.
     @Suite("Endurance", .serialized, .sideBySide) struct EnduranceTests {
         fileprivate static func startCrowd(on hosts: [Host]) async throws -> [NodeProcess] {
             let names = (0..<20).map { "Node \($0)" }
@@ -24,7 +24,7 @@ extension NetworkTests {
 
         private static let sideRoom = "side room"
 
-        /// One of two nodes stays in a further chat, and the other joins and leaves again and again.
+        /// Lets one of two nodes stay in a further chat, while the other joins and leaves it again and again.
         private static func openAndClose(
             _ alice: NodeProcess, _ bob: NodeProcess, _ processes: [pid_t]
         ) async throws -> Growth {
@@ -109,8 +109,8 @@ extension NetworkTests {
             }
         }
 
-        /// An allocator takes and returns a mebibyte at a time. The runtime makes the threads of its pools at first
-        /// use, as many as there are processors.
+        /// Expects that the resources do not grow. Some steps are normal: an allocator takes a mebibyte at a time. The
+        /// runtime makes the threads of its pools at first use, as many as there are processors.
         private static func expectNone(_ growth: Growth) {
             #expect(growth.compare(\.memory).allSatisfy { $0.growth <= 1_024 })
             #expect(growth.compare(\.descriptors).allSatisfy { $0.growth <= 0 })
@@ -121,7 +121,7 @@ extension NetworkTests {
 }
 
 extension NetworkTests {
-    /// Twenty programs that start at once, and use all processor time.
+    /// Twenty programs that start at the same time and use all processor time.
     @Suite("A crowd that starts at once", .serialized, .alone) struct StartingCrowdTests {
         // R22, R24
         @Test("20 nodes, started at once on 5 hosts, all see all others within 5 s")
@@ -148,7 +148,7 @@ extension NetworkTests {
 }
 
 extension NodeProcess {
-    /// The process IDs of the program, its helper and its front end, in the test's process namespace.
+    /// Returns the process IDs of the program, its helper and its front end, in the test's process namespace.
     fileprivate func processes() throws -> [pid_t] {
         guard let program else { throw HarnessError("\(name) has ended") }
         return [program, try helper()] + (frontEnd.map { [$0] } ?? [])

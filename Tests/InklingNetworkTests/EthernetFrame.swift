@@ -1,4 +1,4 @@
-/// An Ethernet frame with its UDP header, in the view of a switch.
+/// An Ethernet frame and the position of its UDP header, as a switch needs them.
 struct EthernetFrame: Sendable {
     private(set) var bytes: [UInt8]
     /// The offset of the UDP header; nil for a frame without one.
@@ -32,7 +32,7 @@ struct EthernetFrame: Sendable {
     var sourcePort: UInt16? { transport.map { number(at: $0) } }
     var destinationPort: UInt16? { transport.map { number(at: $0 + 2) } }
 
-    /// Whether the frame has UDP other than multicast DNS.
+    /// Whether the frame has a UDP datagram that is not multicast DNS.
     var isDatagram: Bool {
         guard let sourcePort, let destinationPort else { return false }
         return sourcePort != 5353 && destinationPort != 5353
@@ -48,7 +48,7 @@ struct EthernetFrame: Sendable {
 
     private func number(at offset: Int) -> UInt16 { UInt16(bytes[offset]) << 8 | UInt16(bytes[offset + 1]) }
 
-    /// Changes a port and updates the checksum by RFC 1624. A checksum of 0 means none.
+    /// Changes a port and updates the checksum by RFC 1624. The value 0 means that there is no checksum.
     private mutating func setPort(_ port: UInt16, at offset: Int, checksum: Int) {
         let before = number(at: checksum)
         if before != 0 {

@@ -20,8 +20,8 @@ extension NetworkTests {
             }
         }
 
-        /// Starts an example that uses the program under test as `inkling`. The home of the example lasts as long as
-        /// the host.
+        /// Starts an example that uses the program under test as `inkling`. The example's home directory lasts as long
+        /// as the host.
         private static func start(_ program: String, _ arguments: [String], on host: Host) throws -> Child {
             let folder = URL(filePath: try NodeProcess.program()).deletingLastPathComponent()
             let scripts = URL(filePath: #filePath).appending(path: "../../../Protocol/examples").standardized

@@ -1,23 +1,23 @@
 import Foundation
 import Testing
 
-/// Puts a measured figure into the log of the run.
+/// Writes a measured figure to the log of the run.
 func figure(_ text: String) { print("figure: \(text)") }
 
-/// "0.80"
+/// Returns a time in milliseconds, such as "0.80".
 func milliseconds(_ seconds: Double) -> String { String(format: "%.2f", seconds * 1_000) }
 
-/// "2.953 s"
+/// Returns a time in seconds, such as "2.953 s".
 func seconds(_ seconds: Double) -> String { String(format: "%.3f s", seconds) }
 
-/// "median 0.80, 99 of 100 within 2.10, most 3.00 ms (200 samples)"
+/// Returns a summary such as "median 0.80, 99 of 100 within 2.10, most 3.00 ms (200 samples)".
 func summary(_ delays: [Double]) -> String {
     let (middle, high) = (milliseconds(percentile(50, of: delays)), milliseconds(percentile(99, of: delays)))
     return "median \(middle), 99 of 100 within \(high), most \(milliseconds(delays.max() ?? 0)) ms"
         + " (\(delays.count) samples)"
 }
 
-/// Measures delays until they keep their bounds, three times at most. Three failures are an issue.
+/// Measures delays until they keep their bounds, at most three times. Three failures fail the test.
 ///
 /// Other programs on the machine only make delays longer. So one measurement within the bounds proves that the program
 /// keeps them. A program that does not keep them fails each time.

@@ -104,7 +104,7 @@ extension NetworkTests {
             }
         }
 
-        // L-33: the signals that end or stop a whole terminal job reach the helper too
+        // L-33: signals to a whole terminal job, which end or stop it, reach the helper too
         @Test("a helper that the signals of a terminal reach still says goodbye for its node")
         func helperIsSignalled() async throws {
             try await Network.with(hosts: 2) { network in
@@ -137,7 +137,7 @@ extension NetworkTests {
                 let helper = try alice.helper()
                 kill(helper, SIGSTOP)
                 let marks = others.map(\.mark)
-                // Each round opens and closes 124 sessions.
+                // In each round, 124 sessions are opened and closed.
                 for _ in 0..<2 {
                     let (mark, last) = (alice.mark, others.map(\.mark))
                     for chat in chats { alice.tell(["do": "join", "chat": chat]) }
@@ -188,7 +188,7 @@ extension NodeProcess {
         while NodeProcess.isRunning(helper) { try await pause(0.001) }
     }
 
-    /// Whether a process runs. A zombie does not.
+    /// Returns whether a process runs. A zombie does not count as running.
     static func isRunning(_ process: pid_t) -> Bool {
         let status = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
         guard let end = status.lastIndex(of: ")") else { return false }

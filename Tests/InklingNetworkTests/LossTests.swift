@@ -7,9 +7,9 @@ extension NetworkTests {
     struct LossTests {
         // R22, R24, R26
         //
-        // The time counts from the first initiation, when one node knows of the other. With faults on all frames, the
-        // other may learn of the node seconds later. A host repeats an unanswered request for an address only after a
-        // second. Then each link must come up, but its speed does not depend on Inkling.
+        // The time counts from the first initiation, when one node has found the other. With faults on all frames, the
+        // other may find the first one only seconds later. Also, a host repeats an unanswered ARP request only after a
+        // second. In this case each link must come up, but the time does not depend on Inkling.
         @Test(
             "with 30 % lost each way 54 of 54 links come up, 95 of 100 within 3 s; with 30 % of all frames they do too",
             arguments: [Faults.Scope.datagrams, .everything])
@@ -45,7 +45,7 @@ extension NetworkTests {
             }
         }
 
-        /// Returns the names of so many nodes on each host.
+        /// Returns the names of `count` nodes on each host.
         private static func crowd(_ count: Int, on hosts: [Host]) -> (names: [String], hosts: [Host]) {
             let all = hosts.flatMap { host in (1...count).map { (name: "\(host.name) \($0)", host: host) } }
             return (all.map(\.name), all.map(\.host))
@@ -81,7 +81,7 @@ extension NetworkTests {
                         #expect(shown.count == own.count, "\(typist.name) at \(watcher.name): once a bout")
                         for (interval, bout) in zip(shown, own) where shown.count == own.count {
                             #expect(interval.start > bout.interval.start)
-                            // The last copy of an end leaves 120 ms after the end.
+                            // The last copy of a stop is sent 120 ms after the stop.
                             #expect(interval.end < bout.interval.end + 0.25, "\(typist.name) at \(watcher.name)")
                         }
                         #expect(watcher.messages(from: typist, after: mark).map(\.text) == own.compactMap(\.text))
@@ -98,7 +98,7 @@ extension NetworkTests {
             }
         }
 
-        /// Expects that a message ends its author's typing, unless the author has begun the next one.
+        /// Expects that each message ends its author's typing, unless the author has begun to type again.
         private static func expectNoTypingWithMessages(
             of typist: NodeProcess, _ bouts: [Bout], at watcher: NodeProcess, from mark: Int
         ) {

@@ -15,7 +15,7 @@ extension NetworkTests {
                 let start = now()
                 for (index, text) in texts.enumerated() {
                     alice.send(text)
-                    // The author is ahead of the arrivals, but well below the limit of a peer's queue.
+                    // The author writes faster than messages arrive, but stays well below the limit of a peer's queue.
                     while bob.messageCount + 200 < index {
                         try await pause(0.01)
                         guard now() < start + 90 else { throw HarnessError("\(bob.messageCount) messages in 90 s") }
@@ -35,7 +35,7 @@ extension NetworkTests {
             }
         }
 
-        /// Returns the same texts in each run, with characters of up to four bytes.
+        /// Returns texts with characters of up to four bytes, the same in each run.
         private static func texts(_ count: Int) -> [String] {
             var state: UInt64 = 0x1f3d_5b79
             func next(_ bound: UInt64) -> UInt64 {

@@ -42,7 +42,7 @@ extension NetworkTests {
             }
         }
 
-        /// Returns another address of the same kind.
+        /// Returns another address of the same family.
         private static func replacement(of address: [UInt8], _ round: Int) -> [UInt8] {
             address.dropLast() + [UInt8(101 + round)]
         }
@@ -67,7 +67,7 @@ extension NetworkTests {
                         #expect(delay <= 2)
                     }
                 }
-                // Only heartbeats show the first changes.
+                // For the first changes, heartbeats are the only traffic.
                 for round in 0..<3 { try await change(UInt16(50_000 + round), "all quiet") }
                 let flow = MessageFlow(nodes)
                 try await flow.run { round in
@@ -88,12 +88,12 @@ extension NetworkTests {
                 try await waitUntilAllOnline([alice] + watchers)
                 var delays: [Double] = []
                 for round in 0..<10 {
-                    // In every other round the helper dies too, and no farewell follows.
+                    // In every second round the helper is killed too, so nobody sends a farewell.
                     if !round.isMultiple(of: 2) { try await alice.killHelper() }
                     try alice.signal(SIGKILL)
                     _ = try await alice.waitForEnd()
                     let marks = watchers.map(\.mark)
-                    // The helper still holds a chosen port for a moment.
+                    // The helper may still hold the chosen port for a moment.
                     alice = try await NodeProcess("Alice", on: lan[0], round < 5 ? [] : ["--port", "40000"])
                     for watcher in watchers { try await alice.waitForPresence("online", of: watcher) }
                     let text = "round \(round)"
@@ -110,7 +110,7 @@ extension NetworkTests {
                     }
                     for watcher in watchers { try await MobilityTests.expectOnce(alice, at: watcher) }
                 }
-                // The silent earlier runs have timed out by now, and must not affect the new one.
+                // By now the earlier runs have timed out. They must not affect the new one.
                 try await pause(4)
                 for watcher in watchers { try await MobilityTests.expectOnce(alice, at: watcher) }
                 figure("killed and started again: all that was tried had worked \(summary(delays)) after the start")
@@ -118,7 +118,8 @@ extension NetworkTests {
             }
         }
 
-        /// Expects a person once in the list, as online, with one report of online for each report of offline.
+        /// Expects that the list has a person once, as online, and that each report of offline is followed by one of
+        /// online.
         private static func expectOnce(_ peer: NodeProcess, at watcher: NodeProcess) async throws {
             let mark = watcher.mark
             watcher.tell(["do": "who"])
@@ -132,7 +133,7 @@ extension NetworkTests {
     }
 }
 
-/// Messages from each node to all others, ten a second, with their arrivals.
+/// Messages from each node to all others, ten a second, with their arrival times.
 private final class MessageFlow {
     private let marks: [Int]
     private let nodes: [NodeProcess]
@@ -147,7 +148,7 @@ private final class MessageFlow {
 
     var sent: Int { times.map(\.count).min() ?? 0 }
 
-    /// Sends messages round by round until `body` returns false.
+    /// Sends messages in rounds until `body` returns false.
     func run(_ body: (Int) async throws -> Bool) async throws {
         let nodes = nodes
         let sender = Task {
@@ -168,7 +169,7 @@ private final class MessageFlow {
         try await pause(3)
     }
 
-    /// Returns the delay of each message from its sending to its display at each other node.
+    /// Returns the delay of each message, from its sending until another node shows it.
     func delays(_ nodes: [NodeProcess]) -> [Double] {
         nodes.indices.flatMap { source in
             nodes.indices.filter { $0 != source }.flatMap { target in
@@ -177,7 +178,7 @@ private final class MessageFlow {
         }
     }
 
-    /// Expects all messages once and in order, without a change of presence.
+    /// Expects that all messages arrived once and in order, and that no presence changed.
     func expectAllArrived(_ nodes: [NodeProcess]) {
         for (source, author) in nodes.enumerated() {
             let texts = times[source].indices.map { "\(author.name) \($0)" }
@@ -201,7 +202,7 @@ extension Host {
             let groups = stride(from: 0, to: 16, by: 2).map { UInt16(address[$0]) << 8 | UInt16(address[$0 + 1]) }
             return groups.map { String($0, radix: 16) }.joined(separator: ":") + "/64"
         }
-        // By default the kernel drops all addresses of a network together with the first one.
+        // By default, the kernel drops all addresses of a network together with the first one.
         try await run(
             """
             echo 1 >/proc/sys/net/ipv4/conf/eth0/promote_secondaries

@@ -6,8 +6,8 @@ import Testing
 /// fresh `/run`, and its own D-Bus and Avahi daemons. A veth pair joins each host to a bridge in a further network
 /// namespace.
 ///
-/// Nothing has a name outside, and the first process of each namespace ends with its input. So the kernel removes all
-/// processes and interfaces after any end of the test run.
+/// Nothing has a name outside the namespaces, and the first process of each namespace ends with its input. So after the
+/// test run, even a failed one, the kernel removes all processes and interfaces.
 final class Network: Sendable {
     enum IPv6 { case none, linkLocal, global }
 
@@ -26,14 +26,14 @@ final class Network: Sendable {
         self.bridge = bridge
     }
 
-    /// Brings a network up, hands it to `body`, and takes it down.
+    /// Brings a network up, calls `body` with it, and takes it down.
     static func with(_ options: Options, _ body: (Network) async throws -> Void) async throws {
         let bridge = try await Host(name: "switch", number: 0)
         defer { bridge.end() }
         try await bridge.run("ip link add bridge type bridge mcast_snooping 0 && ip link set bridge up")
         try await withHosts(options) { host in
-            // The command makes the pair inside the switch's namespace, with one end in the host's, and never in this
-            // machine's.
+            // The command makes both ends of the pair inside namespaces, one in the switch's and one in the host's.
+            // Neither end ever exists in this machine's own network.
             try await bridge.enteringNetworkOnly(
                 "ip link add port\(host.number) type veth peer name eth0 netns \(host.processID)"
                     + " && ip link set port\(host.number) master bridge up")
@@ -42,7 +42,7 @@ final class Network: Sendable {
         }
     }
 
-    /// Brings up hosts without `eth0`, which the caller makes, for the time of `body`.
+    /// Brings up hosts for the duration of `body`. The caller must make `eth0` on them.
     static func withHosts(
         _ options: Options, connect: (Host) async throws -> Void, body: ([Host]) async throws -> Void
     ) async throws {
@@ -66,7 +66,7 @@ final class Network: Sendable {
 
     subscript(index: Int) -> Host { hosts[index] }
 
-    /// Copies the identity of a node to a host without a node of that name.
+    /// Copies a node's identity to a host that has no node of that name.
     func copyState(_ name: String, from source: Host, to target: Host) async throws {
         let folder = "root/run/inkling-\(name)"
         try await run(["cp", "-a", "/proc/\(source.processID)/\(folder)", "/proc/\(target.processID)/\(folder)"])
@@ -82,7 +82,7 @@ final class Network: Sendable {
 final class Host: Sendable {
     let name: String
     let number: Int
-    /// The outermost process of the namespaces, by its number on this machine.
+    /// The process ID, on this machine, of the outermost process of the namespaces.
     let processID: pid_t
     private let holder: Child
 
@@ -90,7 +90,8 @@ final class Host: Sendable {
         precondition(Turn.isTaken, "a suite that makes hosts has to be .sideBySide or .alone")
         self.name = name
         self.number = number
-        // `cat` ends with the test run, and the process namespace with `cat`. SIGCHLD is ignored, so no zombies stay.
+        // `cat` ends with the test run, and its end ends the process namespace. SIGCHLD is ignored, so that no zombies
+        // stay.
         let script = """
             mount -t tmpfs -o mode=755 tmpfs /run && hostname "$0" && ip link set lo up || exit
             echo ready; exec env --ignore-signal=CHLD cat >/dev/null
@@ -129,7 +130,7 @@ final class Host: Sendable {
 
     var ipv4Address: [UInt8] { [10, 77, 0, UInt8(number)] }
 
-    /// Returns a command line that runs in all of this host's namespaces.
+    /// Returns a command line that runs `arguments` in all of this host's namespaces.
     func command(_ arguments: [String]) -> [String] {
         ["nsenter", "--target", "\(processID)", "--net", "--mount", "--uts", "--pid", "--"] + arguments
     }
@@ -139,7 +140,8 @@ final class Host: Sendable {
         try await InklingNetworkTests.run(command(["sh", "-c", script]))
     }
 
-    /// Runs a script in the network only. `ip … netns PID` needs a number from outside the host's process namespace.
+    /// Runs a script in the network namespace only. `ip … netns PID` needs a process ID from outside the host's process
+    /// namespace.
     fileprivate func enteringNetworkOnly(_ script: String) async throws {
         try await InklingNetworkTests.run(["nsenter", "--target", "\(processID)", "--net", "--", "sh", "-c", script])
     }
@@ -211,7 +213,8 @@ final class Host: Sendable {
 }
 
 extension Child {
-    /// The only child of `unshare` or `nsenter`: the program in a process namespace, by its number on this machine.
+    /// The only child of `unshare` or `nsenter`, which is the program in a process namespace. The process ID is that of
+    /// this machine.
     var onlyChild: pid_t? { Child.children(of: processID).first }
 
     /// Returns the children of all threads of a process.

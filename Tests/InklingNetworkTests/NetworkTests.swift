@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// Real nodes on hosts of their own, with real daemons. These tests show the effects of a real network. Other tests
-/// check the rules under a virtual clock. A ``Turn`` decides whether a suite runs beside others or alone.
+/// Real nodes on separate hosts, with real daemons. These tests show the effects of a real network. Other tests check
+/// the rules under a virtual clock. A ``Turn`` decides whether a suite runs beside others or alone.
 @Suite(
     "Real network", .enabled(if: hasNamespaces, "left out: only root can make network namespaces"),
     .timeLimit(.minutes(3 + enduranceMinutes)))
@@ -13,10 +13,10 @@ enum NetworkTests {}
 private let enduranceMinutes = Int(
     (ProcessInfo.processInfo.environment["INKLING_ENDURANCE_MINUTES"].flatMap { Double($0) } ?? 0).rounded(.up))
 
-/// With `INKLING_NETWORK_TESTS=required` the tests run, and fail where they can't.
+/// Whether the tests must run. With `INKLING_NETWORK_TESTS=required` they fail on a machine where they can't run.
 private let areRequired = ProcessInfo.processInfo.environment["INKLING_NETWORK_TESTS"] == "required"
 
-/// Whether the machine has TAP devices, which the switch of this process needs. Some containers lack them.
+/// Whether the machine has TAP devices, which the switch in this process needs. Some containers lack them.
 let hasTAP = areRequired || access("/dev/net/tun", R_OK | W_OK) == 0
 
 private let hasNamespaces: Bool = {

@@ -9,7 +9,7 @@ struct Event: Decodable, Sendable {
         let name: String
     }
 
-    /// One line of the answer to `who`.
+    /// One entry of the answer to `who`.
     struct Listed: Decodable, Sendable {
         let name: String
         let presence: String
@@ -48,18 +48,18 @@ struct Event: Decodable, Sendable {
     }
 }
 
-/// `inkling chat … --json` on a host. If ``isAttached``, the node belongs to a daemon, and the front end reads and
-/// writes the lines. Then the members about the node, such as its process, mean the daemon.
+/// A running `inkling chat … --json` on a host. If ``isAttached`` is true, the node belongs to a daemon, and a front
+/// end reads and writes the lines. Properties of the node, such as its process, are then those of the daemon.
 final class NodeProcess: Sendable {
     let name: String
     let host: Host
-    /// The time just before the start of the program.
+    /// The time just before the program was started.
     let started: Double
     private let daemon: DaemonProcess?
     private let child: Child
     private let decoded = Mutex<[Event]>([])
 
-    /// Starts a node and waits for its `ready`. Its state is in the host's `/run`, and vanishes with the host.
+    /// Starts a node and waits for its `ready`. The node's state is in the host's `/run`, and vanishes with the host.
     ///
     /// - Parameters:
     ///   - program: the program's path; nil for the one built together with the tests.
@@ -86,7 +86,7 @@ final class NodeProcess: Sendable {
             command += ["--name", name] + arguments
         }
         if let script { command = ["sh", "-c", "\"$@\" | {\n\(script)\n}", "sh"] + command }
-        // The end of the front end ends the daemon too, as an own node would end.
+        // When the front end ends, the daemon ends too, as the front end's own node would.
         child = try Child(host.command(command), environment: environment) { [daemon] in daemon?.signal(SIGTERM) }
         try await wait("ready") { $0.on == "ready" }
     }
@@ -103,7 +103,9 @@ final class NodeProcess: Sendable {
 
     // MARK: - Commands
 
-    /// Sends a command, and returns the time just before.
+    /// Sends a command.
+    ///
+    /// - Returns: The time just before.
     @discardableResult
     func tell(_ command: [String: String]) -> Double {
         let bytes = (try? JSONSerialization.data(withJSONObject: command)) ?? Data()
@@ -132,17 +134,19 @@ final class NodeProcess: Sendable {
         return time
     }
 
-    /// Signals the program itself, and returns the time just before.
+    /// Sends a signal to the program.
     ///
     /// The daemon gets the signals of a service manager, and its front end those of a terminal. Both get the signals
     /// that stand for events of the machine, such as SIGKILL and SIGSTOP.
+    ///
+    /// - Returns: The time just before.
     @discardableResult
     func signal(_ number: Int32) throws -> Double {
         guard program != nil, let frontEnd = child.onlyChild else { throw HarnessError("\(name) has ended") }
         let time = now()
         if number != SIGINT, number != SIGHUP, number != SIGTSTP, let daemon { daemon.signal(number) }
         if daemon == nil || number != SIGTERM { kill(frontEnd, number) }
-        // The wrapper process in front of the program stopped too.
+        // The signal also stopped the wrapper process in front of the program.
         if number == SIGCONT { child.signal(SIGCONT) }
         return time
     }
@@ -154,16 +158,16 @@ final class NodeProcess: Sendable {
         return self.ending ?? ending
     }
 
-    /// The ending; with a daemon, the first ending that is a failure.
+    /// How the program ended. With a daemon, a failure of either program takes precedence.
     var ending: Child.Ending? {
         guard let ending = child.ending, let daemon else { return child.ending }
         guard let last = daemon.ending else { return nil }
         return ending == .exited(0) ? last : ending
     }
 
-    /// The process ID of the node's program itself, in the test's process namespace.
+    /// The process ID of the node's program, in the test's process namespace.
     var program: pid_t? { if let daemon { daemon.program } else { child.onlyChild } }
-    /// The process ID of a separate front end.
+    /// The process ID of the front end; nil if the node has no separate one.
     var frontEnd: pid_t? { daemon == nil ? nil : child.onlyChild }
     var errorText: String { [daemon?.errorText ?? "", child.errorText].filter { !$0.isEmpty }.joined(separator: "\n") }
 
@@ -182,7 +186,7 @@ final class NodeProcess: Sendable {
         }
     }
 
-    /// The number of lines so far. Tests use the mark to separate later lines from earlier ones.
+    /// The number of lines so far. A test uses it as a mark to separate later lines from earlier ones.
     var mark: Int { child.outputCount }
 
     /// Waits for the first matching event from `mark` on.
@@ -214,7 +218,7 @@ final class NodeProcess: Sendable {
         }
     }
 
-    /// Waits until the newest typing list from `mark` on contains the peer, or lacks the peer.
+    /// Waits until the newest list of typists from `mark` on contains a peer, or no longer does.
     @discardableResult
     func waitForTyping(
         of peer: NodeProcess, _ isTyping: Bool = true, from mark: Int, within seconds: Double = 5
@@ -224,7 +228,7 @@ final class NodeProcess: Sendable {
         }
     }
 
-    /// Returns the number of events of that kind so far.
+    /// Returns the number of events of a kind so far.
     func count(of kind: String) -> Int { events.count { $0.on == kind } }
 
     /// Returns the events about people from `mark` on: presence, typing, messages.

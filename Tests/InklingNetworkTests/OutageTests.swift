@@ -33,7 +33,7 @@ extension NetworkTests {
                         #expect(offline.why == "silence")
                         try await alice.waitForPresence("offline", of: other, from: aliceMark)
                     }
-                    // Alice has stopped by then, so typing shown on her return is stale.
+                    // By then Alice has stopped typing, so any typing that is shown after her return is outdated.
                     try await pause(max(edited + 3 - now(), 0))
                     let marksAfter = others.map(\.mark)
                     let plugged = lan.switch.plug(alice.host)
@@ -60,7 +60,7 @@ extension NetworkTests {
                 var random = SeededGenerator(seed: lan.switch.seed)
                 var (delays, beats): ([Double], [Double]) = ([], [])
                 lan.switch.set(.none)
-                // Alice types all the time, so that each outage begins during her typing.
+                // Alice types all the time. So each outage begins while she types.
                 let typing = Task {
                     var text = ""
                     while !Task.isCancelled {
@@ -115,7 +115,8 @@ extension NetworkTests {
         @Test("parted for 60 s, both ways or one: offline within 4 s, together again within 5 s")
         func partitions() async throws {
             try await BadLAN.with(hosts: 4) { lan in
-                // Three pairs run at a time in chats of their own. In the last pair, one node receives but can't send.
+                // Three pairs run at the same time, each in its own chat. In the last pair, one node receives datagrams
+                // but can't send any.
                 let (left, right) = (lan[0], lan[1])
                 let (deaf, mute) = (lan[2], lan[3])
                 let pairs = try await withThrowingTaskGroup(of: (Int, [NodeProcess]).self) { group in

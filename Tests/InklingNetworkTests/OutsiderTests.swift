@@ -59,7 +59,8 @@ extension NetworkTests {
                 let stranger = try Stranger(on: network[2])
                 let own = network[2].ipv4Address
                 for datagram in recorded {
-                    // Once from the stranger's address, and once from the sender's. The payload is a copy each time.
+                    // The stranger sends it once from its own address, and once from the original sender's. The payload
+                    // is an unchanged copy.
                     stranger.send(datagram.payload, like: datagram, from: own)
                     stranger.send(datagram.payload, like: datagram)
                     try await pause(0.002)
@@ -82,7 +83,7 @@ extension NetworkTests {
                 for number in 0..<2_000 {
                     let payload = (0..<(number % 1_250)).map { index -> UInt8 in
                         state = state &* 1_664_525 &+ 1_013_904_223
-                        // Half of the garbage begins like the protocol.
+                        // Half of the random payloads begin with a valid first byte.
                         let isFirstByte = index == 0 && number.isMultiple(of: 2)
                         return isFirstByte ? 0x20 | UInt8(number / 2 % 7) : UInt8(state >> 24)
                     }
@@ -95,11 +96,12 @@ extension NetworkTests {
                     #expect(node.shown(from: mark).isEmpty, "\(node.name) shows \(node.shown(from: mark))")
                     #expect(node.ending == nil, "\(node.name) ended: \(node.errorText)")
                 }
-                // A stranger may get a response to a replayed initiation, no longer than the initiation.
+                // A stranger may get a response to a replayed initiation. The response must not be longer than the
+                // initiation.
                 let initiations = recorded.count { $0.kind == 1 }
                 let answers = (atAlice.datagrams(since: begin) + atBob.datagrams(since: begin))
                     .filter { $0.isOutgoing && $0.destination == own }
-                // A stranger may also get a retry, because its hop limit is below 255 (L-92).
+                // A stranger may also get a retry, because its datagrams have a hop limit below 255 (L-92).
                 let sizes = answers.map { [Int($0.kind ?? 0), $0.payload.count] }
                 #expect(
                     Set(sizes).isSubset(of: [[2, 69], [4, 21]]) && answers.allSatisfy { $0.at <= replayed + 0.1 })

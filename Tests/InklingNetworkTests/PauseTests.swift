@@ -17,9 +17,9 @@ extension NetworkTests {
             }
         }
 
-        /// SIGSTOP, which no program can catch.
+        /// Stops nodes with SIGSTOP, which no program can catch.
         private static func stop(for duration: Double, _ network: Network) async throws {
-            // The names are unique, because the other scenarios run beside this one.
+            // The names and the chat are unique, because the other scenarios run at the same time on these hosts.
             let names = ["Alice", "Bob", "Charlie"].map { "\($0) \(Int(duration))" }
             let nodes = try await startNodes(names, on: network.hosts, chat: "stop \(Int(duration))")
             let (alice, others) = (nodes[0], Array(nodes[1...]))
@@ -86,7 +86,7 @@ extension NetworkTests {
             }
         }
 
-        /// The clock that counts suspend jumps 8 hours ahead, and the peers have timed the node out.
+        /// Moves the clock that counts suspend 8 hours ahead, so that the peers have timed the node out.
         private static func sleep() async throws {
             try await Network.with(hosts: 3) { network in
                 let clock = try await TestClock()
@@ -123,7 +123,7 @@ extension NetworkTests {
             }
         }
 
-        /// The time of day jumps ten years ahead, ten back, and to the right time, each during typing.
+        /// Sets the time of day ten years ahead, ten back, and right again, each while people type.
         private static func shiftTimeOfDay() async throws {
             try await Network.with(hosts: 2) { network in
                 let clock = try await TestClock()
@@ -181,7 +181,7 @@ extension NetworkTests {
                 let host = network[0]
                 let terminal = try await RealTerminal(on: host)
                 try await host.run("mkdir -m 777 /run/other")
-                // As after `su`, the program can't open the terminal again, and reads on a thread.
+                // As after `su`, the program can't open the terminal again, so a thread reads it.
                 try await terminal.type(
                     "setpriv --reuid=65534 --regid=65534 --clear-groups \(try NodeProcess.program()) chat kitchen "
                         + "--name Alice --no-discovery --state-dir /run/other/state")
@@ -192,7 +192,7 @@ extension NetworkTests {
                 try await host.run("kill -CONT $(pgrep -x inkling)")
                 try await pause(0.5)
                 try await terminal.type("fg")
-                // This shell leaves the terminal in the chat's modes, where Enter ends no line.
+                // This shell leaves the terminal in the chat's modes, in which Enter does not end a line.
                 try await terminal.press("C-j")
                 try await pause(1)
                 try await terminal.type("hello")
@@ -201,12 +201,12 @@ extension NetworkTests {
             }
         }
 
-        /// SIGTSTP, before which the program says goodbye.
+        /// Suspends programs with SIGTSTP, which lets a program say goodbye before it stops.
         private static func suspend(_ network: Network) async throws {
             let nodes = try await startNodes(["Anna", "Ben", "Cleo"], on: network.hosts, chat: "suspend")
             let (alice, others) = (nodes[0], Array(nodes[1...]))
             try await waitUntilAllOnline(nodes, within: 15)
-            // The node reports each of several stops.
+            // Each program is stopped several times, and the node reports each stop.
             try await expectDelays("suspended: gone at the others", most: 0.1) {
                 var delays: [Double] = []
                 for _ in 0..<3 {
@@ -238,7 +238,8 @@ extension NetworkTests {
                     for (node, mark) in zip(nodes, last) {
                         #expect(
                             node.events.dropFirst(mark).allSatisfy { $0.typists ?? [] == [] }, "nothing old comes up")
-                        // The suspended program shows no people, and reported their absence before the stop.
+                        // The program showed nobody while it was suspended, and had reported all people as offline
+                        // before.
                         let gone = node.events.dropFirst(mark).filter { $0.presence == "offline" }
                         #expect(gone.allSatisfy { node === alice && $0.why == "bye" && $0.at < resumed })
                     }
@@ -249,13 +250,13 @@ extension NetworkTests {
             try await expectConversation(nodes)
         }
 
-        /// Ctrl-Z at a terminal, under a shell with job control.
+        /// Presses Ctrl-Z at a terminal, under a shell with job control.
         private static func suspendAtTerminal(_ network: Network) async throws {
             let bob = try await NodeProcess("Bob", on: network[1], chat: "terminal")
             let program = "\(try NodeProcess.program()) chat terminal --name Alice --state-dir /run/inkling-terminal"
             let keys =
                 #"sleep 5; printf 'half a sent'; sleep 1; printf '\032'; sleep 5; printf ' and on'; sleep 2; printf '\003'"#
-            // `script` makes the terminal. The commands after the program are the user's at the shell.
+            // `script` makes the terminal. The words after the program are commands that the user enters at the shell.
             let job = "set -m; \(program); echo; echo now it is stopped; sleep 3; fg; echo; echo now it has ended"
             let shell = try Child(
                 network[0].command(["sh", "-c", "{ \(keys); } | SHELL=/bin/sh script -qefc '\(job)' /dev/null"]),
@@ -284,7 +285,7 @@ extension NetworkTests {
     }
 }
 
-/// Expects that all nodes see each other type and get each other's messages.
+/// Expects that all nodes see each other type, and receive each other's messages.
 private func expectConversation(_ nodes: [NodeProcess]) async throws {
     for author in nodes {
         let others = nodes.filter { $0 !== author }
@@ -302,10 +303,10 @@ private func expectConversation(_ nodes: [NodeProcess]) async throws {
 }
 
 extension NodeProcess {
-    /// The people in the newest typing list.
+    /// The people in the newest list of typists.
     fileprivate var newestTypists: [String] { events.last { $0.typists != nil }?.typists ?? [] }
 
-    /// Whether the program itself is stopped.
+    /// Whether the node's program is stopped.
     fileprivate var isStopped: Bool {
         guard let program, let status = try? String(contentsOfFile: "/proc/\(program)/stat", encoding: .utf8),
             let end = status.lastIndex(of: ")")

@@ -150,7 +150,7 @@ extension NetworkTests {
 
 extension NetworkTests {
     @Suite("Farewells, in milliseconds", .serialized, .alone) struct FarewellDelayTests {
-        // R6, R14, R22: each also in the middle of typing
+        // R6, R14, R22: each ending also happens while the user is typing
         @Test("quit, interrupt, termination, hang-up and end of input show as offline within 100 ms")
         func farewells() async throws {
             try await Network.with(hosts: 3) { network in

@@ -6,7 +6,7 @@ struct ProcessFigures: Sendable {
     /// Resident memory in KiB.
     let memory: Int
     let descriptors: Int
-    /// The names of its threads, sorted.
+    /// The names of the process's threads, sorted.
     let threadNames: [String]
     var threads: Int { threadNames.count }
 
@@ -37,8 +37,8 @@ struct Growth {
         var growth: Int { after - before }
     }
 
-    /// Returns for each process the medians of the second quarter of samples, after the warm-up, and of the last
-    /// quarter.
+    /// Compares, for each process, the median of the second quarter of samples with that of the last quarter. The first
+    /// quarter is warm-up.
     func compare(_ value: (ProcessFigures) -> Int) -> [Comparison] {
         let quarter = samples.count / 4
         guard quarter > 0, let first = samples.first else { return [] }
@@ -61,7 +61,7 @@ struct Growth {
         return "\(samples[samples.count / 4][most].threadNames) -> \(last[most].threadNames)"
     }
 
-    /// "memory in KiB 9128 to 34516, grown by 68 at most; descriptors 8 to 51, …"
+    /// A text such as "memory in KiB 9128 to 34516, grown by 68 at most; descriptors 8 to 51, …".
     var text: String {
         func range(_ name: String, _ value: (ProcessFigures) -> Int) -> String {
             let all = compare(value)

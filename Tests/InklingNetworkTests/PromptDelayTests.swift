@@ -36,8 +36,8 @@ extension NetworkTests {
             }
         }
 
-        /// Returns the delay of the echo of each of 100 keys. Each key is a character that the screen does not show
-        /// otherwise.
+        /// Presses 100 keys, and returns the delay of each echo. Each key is a character that is nowhere else on the
+        /// screen.
         private static func echoes(of child: Child, from first: Int) async throws -> [Double] {
             var delays: [Double] = []
             for number in 0..<100 {

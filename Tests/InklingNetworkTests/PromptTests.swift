@@ -75,7 +75,7 @@ extension NetworkTests {
                         try await pause(0.01)
                     }
                 }
-                // The messages are too slow to be folded.
+                // These messages come too slowly to be folded.
                 let talking = Task {
                     var said = 0
                     while !Task.isCancelled {
@@ -102,7 +102,7 @@ extension NetworkTests {
                 try await firing.value
                 talking.cancel()
                 let said = await talking.value
-                // The last edit may have left the cursor at the beginning.
+                // After the last edit, the cursor may be at the beginning.
                 try await terminal.press("C-e")
                 try await terminal.type("the end")
                 try await terminal.press("Enter")
@@ -146,7 +146,7 @@ extension NetworkTests {
                     try await terminal.press("Enter")
                     try await terminal.wait("the question") { $0.shows("Your name, as others will see it") }
                     try await terminal.press(key)
-                    // An interrupted shell forgets the rest of the line.
+                    // After an interrupt, the shell forgets the rest of the line.
                     if key == "C-c" {
                         try await terminal.type("echo status $?")
                         try await terminal.press("Enter")
@@ -228,7 +228,7 @@ extension NetworkTests {
                 }
                 bob.quit()
                 try await charlie.wait("Bob's end") { $0.isPresence("offline", of: "Bob") }
-                // The prompt reports a leaving after half a second.
+                // The prompt reports that a person left after half a second.
                 try await pause(1)
                 try await enter("/who")
                 try await terminal.wait("the list") { screen in
@@ -406,7 +406,7 @@ extension NetworkTests {
                 try await terminal.press("C-z")
                 try await bob.wait("a goodbye") { $0.isPresence("offline", of: "Alice") }
                 try await terminal.wait("the shell") { $0.last == "#" }
-                // Other shells do so by themselves.
+                // Other shells continue a stopped job by themselves when they kill it.
                 try await terminal.type("kill %1; kill -CONT %1")
                 try await terminal.press("Enter")
                 // A zombie has no command line.
@@ -462,7 +462,7 @@ extension NetworkTests {
                 try await terminal.wait("the shell") { $0.last == "#" }
                 try await terminal.type("bg")
                 try await terminal.press("Enter")
-                // The test can't wait for a text, because the shell reports the stop at any time.
+                // The shell may report the stop at any time, so there is no text for which the test could wait.
                 try await pause(1)
                 try await terminal.type("fg")
                 try await terminal.press("Enter")
@@ -477,12 +477,12 @@ extension NetworkTests {
 }
 
 extension NetworkTests.PromptTests {
-    /// The expected draft after a user's keys.
+    /// The draft that should result from the user's keys.
     private struct Draft {
         private(set) var text = ""
         private var killed = ""
 
-        /// Returns the keys of a step.
+        /// Returns the keys of one step, and applies them to the draft.
         mutating func step(_ number: Int) -> (text: String, isText: Bool) {
             switch number % 8 {
             case 0, 1:
@@ -514,7 +514,7 @@ extension NetworkTests.PromptTests {
 }
 
 extension [String] {
-    /// Returns a row, counted from the end.
+    /// Returns a row, with negative indices counted from the end.
     fileprivate func row(_ index: Int) -> String { count + index >= 0 ? self[count + index] : "" }
 
     fileprivate func shows(_ text: String) -> Bool { contains { $0.contains(text) } }

@@ -8,7 +8,7 @@ extension NetworkTests {
         private static let alice: [UInt8] = [10, 77, 0, 1]
         private static let port = "40001"
 
-        /// Returns an ask for the open chat and an initiation to a node's key, recorded from Bob's node.
+        /// Returns an ask for the open chat and an initiation to a node's key. Both were recorded from Bob's node.
         private static func recorded(
             on network: Network, to node: NodeProcess
         ) async throws -> (ask: [UInt8], initiation: [UInt8]) {
@@ -36,7 +36,8 @@ extension NetworkTests {
                     "Alice", on: host, ["--no-discovery", "--port", ReachTests.port, "--interface", "eth0"])
                 let (ask, initiation) = try await ReachTests.recorded(on: network, to: node)
 
-                // Once to the address on that interface, and once over that interface to the address on the other.
+                // The first datagram goes to the address on that interface. The second goes over that interface to the
+                // other interface's address.
                 try await other.run("ip route add 10.77.0.1/32 dev eth1 src 10.88.0.3")
                 try await host.run("ip neighbour flush all; sysctl -qw net.ipv4.conf.all.rp_filter=0")
                 let outside = try Probe(on: other, address: [10, 88, 0, 3])
@@ -80,7 +81,7 @@ extension NetworkTests {
                 far.send(ask, to: ReachTests.alice, port: 40_002)
                 #expect(try await far.answers(1).map { $0.payload.first } == [0x26])
 
-                // The node sends that host asks too, so the answers are its asks and the tell.
+                // The node also sends that host asks. So the answers are the node's asks and its tell.
                 _ = try await NodeProcess(
                     "Friend", on: host, ["--no-discovery", "--port", "40003", "--peer", "192.0.2.3:9"])
                 far.send(ask, to: ReachTests.alice, port: 40_003)
@@ -121,12 +122,12 @@ extension NetworkTests {
 }
 
 extension CapturedDatagram {
-    /// The hop limit of IPv6 or the time to live of IPv4.
+    /// The hop limit of an IPv6 datagram, or the time to live of an IPv4 one.
     fileprivate var hopLimit: UInt8 { source.count == 4 ? frame[22] : frame[21] }
 }
 
 extension NodeProcess {
-    /// Waits until the node has dropped so many datagrams for that reason.
+    /// Waits until the node has dropped `count` datagrams for that reason.
     fileprivate func waitForDrops(_ count: Int, _ reason: String) async throws {
         let deadline = now() + 10
         while true {
@@ -146,6 +147,8 @@ private final class Probe {
     private let descriptor: Int32
     private let isIPv6: Bool
 
+    /// Makes the socket.
+    ///
     /// - Parameter address: The host's address to use, 4 or 16 bytes.
     init(on host: Host, address: [UInt8]) throws {
         let isIPv6 = address.count == 16

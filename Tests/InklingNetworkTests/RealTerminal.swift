@@ -1,15 +1,15 @@
 import Foundation
 import Synchronization
 
-/// A terminal on a host, with a shell in it. tmux plays the terminal.
+/// A terminal on a host, with a shell in it. The program tmux provides the terminal.
 final class RealTerminal: Sendable {
     private let host: Host
     private let socket: String
     private let home: String
-    /// The daemon of attached chats.
+    /// The daemon to which chats in this terminal attach, if any.
     private let daemon = Mutex<DaemonProcess?>(nil)
 
-    /// Opens a terminal with a shell, which outlives its commands.
+    /// Opens a terminal with a shell. The shell continues after its commands have ended.
     init(on host: Host, columns: Int = 80, rows: Int = 24, home: String = "home") async throws {
         self.host = host
         self.home = home
@@ -24,7 +24,7 @@ final class RealTerminal: Sendable {
             """)
     }
 
-    /// Starts a chat with that name. If ``isAttached``, the first chat starts a daemon before.
+    /// Starts a chat under a name. If ``isAttached`` is true, the first chat starts a daemon before.
     func chat(_ chat: String, as name: String, _ options: String = "") async throws {
         var words = ["--name", name] + options.split(separator: " ").map(String.init)
         if isAttached {
@@ -39,13 +39,13 @@ final class RealTerminal: Sendable {
         try await press("Enter")
     }
 
-    /// Types a text at once.
+    /// Types a text in one piece.
     func type(_ text: String) async throws { try await tmux("send-keys", "-l", "--", text) }
 
     /// Presses keys by their names in tmux.
     func press(_ keys: String...) async throws { try await tmux(["send-keys"] + keys) }
 
-    /// Pastes a text as a terminal does.
+    /// Pastes a text in the way of a terminal.
     func paste(_ text: String) async throws {
         try await tmux("set-buffer", "--", text)
         try await tmux("paste-buffer", "-p", "-d")
@@ -55,10 +55,10 @@ final class RealTerminal: Sendable {
         try await tmux("resize-window", "-x", "\(columns)", "-y", "\(rows)")
     }
 
-    /// Returns the visible rows without the empty rows below.
+    /// Returns the visible rows, without empty rows at the bottom.
     func screen() async throws -> [String] { try await captured(["-p"]) }
 
-    /// Returns all scrolled and visible rows. Rows that the terminal broke are joined.
+    /// Returns all rows, including those scrolled out of view. Rows that the terminal broke are joined.
     func everything() async throws -> [String] { try await captured(["-p", "-J", "-S", "-"]) }
 
     /// Waits for a matching screen, and returns the screen.
@@ -94,10 +94,10 @@ final class RealTerminal: Sendable {
 }
 
 extension [String] {
-    /// Whether a line shows that text after any time, and with any break at the terminal's edge.
+    /// Returns whether a line shows a text, after any time and with any break at the terminal's edge.
     func has(_ text: String) -> Bool {
         let words = { (text: String) in text.replacing(#/\s+/#, with: "") }
-        // A time begins a line and is not part of the text, and its digits do not continue the line before.
+        // The time at the beginning of a line is not part of the text. Its digits do not continue the line before.
         let lines = map { row in
             let rest = row.trimmingPrefix(#/[0-9]{2}:[0-9]{2} /#)
             return (rest.count < row.count ? "\n" : "") + words(String(rest))
@@ -107,6 +107,6 @@ extension [String] {
 }
 
 extension String {
-    /// The row without blanks at its end, which a terminal can't tell from unwritten cells.
+    /// The row without trailing blanks, which tmux can't tell from unwritten cells.
     var withoutBlankEnd: String { replacing(#/ +$/#, with: "") }
 }

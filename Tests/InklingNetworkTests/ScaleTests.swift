@@ -24,7 +24,7 @@ extension NetworkTests {
                 let nodes = try await ScaleTests.start(size, on: network.hosts)
                 try await ScaleTests.waitForMesh(nodes)
                 let meshed = now() - begun
-                // Intervals announced in a smaller chat have run out by then.
+                // By now, peers no longer use intervals that were announced in a smaller chat.
                 try await pause(10)
                 let marks = nodes.map(\.mark)
                 let idle = try await ScaleTests.measure(nodes, seconds: 20) {}
@@ -50,7 +50,7 @@ extension NetworkTests {
             }
         }
 
-        /// Starts the nodes ten at a time, because the test does not measure starts.
+        /// Starts the nodes ten at a time. The test does not measure their starts.
         private static func start(_ size: Int, on hosts: [Host]) async throws -> [NodeProcess] {
             var nodes: [NodeProcess] = []
             while nodes.count < size {
@@ -92,7 +92,7 @@ extension NetworkTests {
             }
         }
 
-        /// The average work of a node in a second.
+        /// The average work of one node in a second.
         private struct Cost {
             var sent = 0.0, received = 0.0, bytes = 0.0, processor = 0.0, memory = 0.0
 
@@ -120,7 +120,7 @@ extension NetworkTests {
                 processor: (after.processor - before.processor) * share, memory: after.memory / Double(nodes.count))
         }
 
-        /// Returns the sums over all nodes.
+        /// Returns the counters, summed over all nodes.
         private static func sample(_ nodes: [NodeProcess]) async throws -> Cost {
             var sum = Cost()
             for node in nodes {
@@ -135,7 +135,7 @@ extension NetworkTests {
             return sum
         }
 
-        /// Returns the seconds of a process on a processor, in user and system mode.
+        /// Returns the processor time of a process in seconds, in user and system mode.
         private static func processorTime(of process: pid_t) throws -> Double {
             let text = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
             // The name, in parentheses, may contain blanks.
@@ -165,7 +165,7 @@ extension NetworkTests {
 }
 
 extension NodeProcess {
-    /// Asks for the counters.
+    /// Requests the node's counters.
     fileprivate func stats() async throws -> Event {
         let mark = mark
         tell(["do": "stats"])

@@ -40,7 +40,7 @@ extension NetworkTests {
 
         private static let alice = ["--name", "Alice", "--no-discovery", "--peer", "127.0.0.1:40001"]
 
-        /// Runs Alice, who chats with Bob on the same host, with these redirections to her end.
+        /// Runs Alice's program with shell redirections. Alice chats with Bob on the same host.
         private static func chat(_ redirections: String, on host: Host) async throws -> CommandTests.Answer {
             guard isAttached else {
                 return try await shell("\"$0\" chat kitchen \(alice.joined(separator: " ")) \(redirections)", on: host)
@@ -59,7 +59,7 @@ extension NetworkTests {
             try await NodeProcess("Bob", on: host, chat: "kitchen", ["--no-discovery", "--port", "40001"])
         }
 
-        // The program can read such an end again and again, but must leave time for the network.
+        // Reading such an end never blocks. The program must still leave time for the network.
         @Test("a chat whose input has nothing in it comes online, says goodbye and ends well")
         func emptyInput() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
@@ -96,7 +96,7 @@ extension NetworkTests {
                 // A pipe that is also open for writing never ends.
                 try await network[0].run("seq 500 >/run/lines; mkfifo /run/pipe")
                 _ = try await StreamTests.bob(on: network[0])
-                // A daemon's first line comes after such an input has ended, so the program loses no output.
+                // A daemon's first line comes only after such an input has ended, so no output is lost.
                 let isHarmless = isAttached && input == "</dev/null"
                 for words in isHarmless ? ["--json "] : ["", "--json "] {
                     let answer = try await StreamTests.chat("\(words)\(input) >/dev/full", on: network[0])

@@ -1,10 +1,10 @@
 import Foundation
 import InklingTestSupport
 
-/// The faults of one direction of a wire. Shares are whole percents.
+/// The faults of one direction of a wire. Shares are whole percentages.
 struct Faults: Sendable, Equatable {
     enum Scope: Sendable {
-        /// UDP without multicast DNS: Inkling's own datagrams.
+        /// UDP datagrams except multicast DNS: Inkling's own.
         case datagrams
         /// All frames, including address resolution and multicast DNS.
         case everything
@@ -13,7 +13,7 @@ struct Faults: Sendable, Equatable {
     var lost = 0
     var doubled = 0
     var delayed = 0
-    /// The delay of a delayed frame, both ends included. Later frames overtake it.
+    /// The range of delays of a delayed frame, in milliseconds. Later frames overtake it.
     var delay = 1...200
     var scope = Scope.datagrams
 
@@ -27,7 +27,7 @@ struct Fate: Sendable, Equatable {
 }
 
 /// The fates of the frames from one host to another, in order. The fate of frame n depends only on the seed, the two
-/// hosts, n, and the present faults. The fates of other frames, and earlier faults, do not matter.
+/// hosts, n, and the current faults. The fates of other frames and earlier faults have no effect.
 struct FaultSequence: Sendable {
     private var generator: SeededGenerator
 
@@ -37,7 +37,7 @@ struct FaultSequence: Sendable {
     }
 
     mutating func next(_ faults: Faults) -> Fate {
-        // Each frame takes the same number of draws.
+        // Each frame uses the same number of random numbers.
         let draws = (0..<4).map { _ in generator.number(in: 0...99) }
         let delays = (0..<2).map { _ in generator.number(in: faults.delay) }
         guard draws[0] >= faults.lost else { return Fate(copies: []) }
@@ -47,13 +47,13 @@ struct FaultSequence: Sendable {
     }
 }
 
-/// The counts of one direction of a wire: frames that met faults, and frames that were cut off.
+/// The counts for one direction of a wire: frames with faults, and frames that were cut off.
 struct FaultCounts: Sendable {
     var seen = 0
     var lost = 0
     var doubled = 0
     var delayed = 0
-    /// Frames lost because the direction was dark or the cable out, and not because of a fault.
+    /// Frames lost because the direction was dark or the cable was out, not because of a fault.
     var cutOff = 0
 
     mutating func note(_ fate: Fate) {
@@ -69,7 +69,7 @@ struct FaultCounts: Sendable {
             delayed: left.delayed + right.delayed, cutOff: left.cutOff + right.cutOff)
     }
 
-    /// "3,012 frames: 10.1 % lost, 0.0 % doubled, 24.8 % delayed, 17 cut off"
+    /// A text such as "3,012 frames: 10.1 % lost, 0.0 % doubled, 24.8 % delayed, 17 cut off".
     var text: String {
         func share(_ count: Int) -> String {
             String(format: "%.1f %%", seen == 0 ? 0 : Double(count) * 100 / Double(seen))

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// The switch of the tests of bad networks keeps its promises.
+/// Checks of the switch that the tests of bad networks use.
 @Suite("Switch of bad networks") struct SwitchTests {
     @Test("the same seed gives the same fates, another seed or direction others")
     func repeatable() {
@@ -38,7 +38,7 @@ import Testing
             delays.formUnion(fate.copies)
         }
         #expect((29_500...30_500).contains(counts.lost))
-        // Doubled frames among those not lost. Each copy has its own chance of a delay.
+        // The expected number of doubled frames among those not lost. Each copy may also be delayed.
         #expect((6_500...7_500).contains(counts.doubled))
         #expect((18_750...19_750).contains(counts.delayed))
         #expect(delays == Set(0...200))
@@ -119,7 +119,7 @@ extension NetworkTests {
             try await BadLAN.with(Network.Options(hosts: 2, ipv6: .none, discovery: false)) { lan in
                 let sender = try PlainSocket(on: lan[0])
                 let receiver = try PlainSocket(on: lan[1])
-                // This datagram resolves the addresses.
+                // This datagram makes the hosts resolve each other's hardware addresses.
                 sender.send([0xff], to: lan[1])
                 try await pause(0.1)
                 let before = receiver.receive().count

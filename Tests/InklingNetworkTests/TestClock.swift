@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
 
-/// A clock for programs that differs from this machine's: a small preloaded library adds to the system's times. So the
-/// time of day can jump, and the machine can seem to sleep. The library can also hide the kernel's notices of network
-/// changes from a program.
+/// A clock for programs that differs from this machine's. A small preloaded library adds an offset to the system's
+/// times. So the time of day can jump, and the machine can seem to sleep. The library can also hide the kernel's
+/// notices of network changes from a program.
 final class TestClock: Sendable {
     private let folder: String
 
@@ -27,7 +27,7 @@ final class TestClock: Sendable {
     /// Shifts the time of day.
     func shiftTimeOfDay(by seconds: Int64) throws { try write(seconds, at: 0) }
 
-    /// Moves the clock that counts suspend ahead, as if the machine had slept.
+    /// Moves the clock that counts suspend ahead, as after a sleep of the machine.
     func sleepMachine(for seconds: Int64) throws { try write(seconds, at: 8) }
 
     private func write(_ seconds: Int64, at offset: off_t) throws {

@@ -10,7 +10,7 @@ struct Turn: SuiteTrait, TestScoping {
 
     fileprivate let kind: Kind
 
-    /// The wait is outside of the time limits and the reported times of the suite's tests.
+    /// Waits for the suite's turn. The time limits and reported times of the suite's tests do not include the wait.
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
@@ -34,13 +34,12 @@ extension Trait where Self == Turn {
     static var alone: Self { Turn(kind: .alone) }
 }
 
-/// The suites that run and that wait. A suite that runs alone begins when no suite runs, and only suites that run alone
-/// wait.
+/// The suites that run or wait. A suite that runs alone begins when no suite runs. Only such suites wait.
 private actor Turns {
     static let shared = Turns()
 
-    /// The most suites side by side. Their starts take all processor time, and the others must still keep their bounds
-    /// on two processors.
+    /// The most suites side by side. When they start, they take all processor time. Even on two processors, the running
+    /// ones must still keep their bounds.
     private static let places = 6
 
     private enum State {
@@ -73,7 +72,7 @@ private actor Turns {
             state = .sideBySide(count + 1)
             waiting.remove(at: next).turn.resume()
         }
-        // The remaining suites, with none running, wait to run alone.
+        // No suite is running, and those that remain wait to run alone.
         guard case .sideBySide(0) = state, let next = waiting.first else { return }
         state = .alone
         waiting.removeFirst()

@@ -1,10 +1,10 @@
 import Foundation
 import InklingTestSupport
 
-/// One stretch of typing: from its first character to its message, or to the empty line.
+/// One stretch of typing, from its first character until its message is sent or its text is deleted.
 struct Bout: Sendable {
     let interval: Interval
-    /// The message at the end; nil for typing taken back.
+    /// The message at the end; nil if the text was deleted.
     let text: String?
 }
 
@@ -48,12 +48,12 @@ extension NodeProcess {
     }
 }
 
-/// The accuracy of one node's indicator about another's typing.
+/// How accurately one node's indicator shows another node's typing.
 struct Accuracy {
     private(set) var typed = 0.0
     private(set) var shown = 0.0
     private(set) var shared = 0.0
-    /// The delays from the first character to the indicator.
+    /// The delays from the first character to the indicator, in seconds.
     private(set) var delays: [Double] = []
 
     mutating func add(_ bouts: [Bout], shown intervals: [Interval]) {

@@ -48,7 +48,7 @@ extension NetworkTests {
                             $0.isPresence("online", of: other.name) && $0.at > mended
                         }
                     }
-                    // The link is back before the end of typing, so the typing shows again.
+                    // The link is back before the typing ends, so the typing shows again.
                     alice.compose("")
                     try await pause(0.6)
                 }
@@ -129,7 +129,7 @@ extension NetworkTests {
                     for _ in 0..<34 {
                         for (index, typist) in nodes.enumerated() {
                             let others = nodes.filter { $0 !== typist }
-                            // A start is announced every 500 ms at most.
+                            // Starts are announced at most every 500 ms.
                             let rest = lastStart[index] + 0.52 - now()
                             if rest > 0 { try await pause(rest) }
                             for isTyping in [true, false] {

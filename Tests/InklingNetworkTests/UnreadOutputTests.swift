@@ -6,7 +6,7 @@ extension NetworkTests {
         "Output that nobody reads", .serialized, .alone,
         .standalone("a daemon cuts off a front end that does not read for 10 s (A-29)"))
     struct UnreadOutputTests {
-        /// The script passes the first lines on, then none for 15 s, and then all.
+        /// A script that passes the first lines on, then nothing for 15 s, and then the rest.
         private static let script = """
             lines=0
             while [ $lines -lt 2 ] && IFS= read -r line; do printf '%s\\n' "$line"; lines=$((lines + 1)); done
@@ -15,8 +15,8 @@ extension NetworkTests {
             """
         /// Two seconds more than the pause of the reader. Each of four writers sends as many messages a second, of
         /// three records each. All four are strangers of one source, and the reader holds 512 KiB of their texts
-        /// (M-42). The reader drops messages after 10 s, and the texts of these 10 s must fit each writer's queue of 4
-        /// MiB (M-14).
+        /// (M-42). The reader drops messages after 10 s. Each writer's queue of 4 MiB must have room for the texts of
+        /// these 10 s (M-14).
         private static let seconds = 17
         private static let rate = 125
         private static let text = String(repeating: "x", count: 2_700)
@@ -50,8 +50,8 @@ extension NetworkTests {
                     try await pause(0.02)
                 }
                 #expect(mostWaiting > 500, "the writers are held back: \(mostWaiting) messages wait for them")
-                // Each writer has an answer to each request, and the reader knows of each missing message. A full queue
-                // refused the rest (M-14).
+                // Each writer has an answer to each request, and the reader knows the number of missing messages. A
+                // full queue has refused the rest (M-14).
                 for writer in writers {
                     func answers() -> Int {
                         writer.count(of: "delivered") + writer.count(of: "failed")
@@ -81,7 +81,7 @@ extension NetworkTests {
                         + "\(missing) were missed, \(shown) shown, \(failed) failed; peaks of memory in KiB: \(peak)")
                 let most = peak.split(separator: "\n").compactMap { Int($0) }.max() ?? .max
                 #expect(most < 120_000)
-                // Typing shows, and the program ends as usual.
+                // Typing still shows, and the program still ends as usual.
                 let mark = reader.mark
                 writers[0].compose("h")
                 try await reader.waitForTyping(of: writers[0], from: mark)
@@ -92,7 +92,7 @@ extension NetworkTests {
             }
         }
 
-        /// Prints the peaks of resident memory of all nodes, in KiB.
+        /// A script that prints the peak of each node's resident memory, in KiB.
         private static let peakMemory = """
             for process in /proc/[0-9]*; do
                 [ "$(cat "$process/comm")" = inkling ] || continue

@@ -9,7 +9,7 @@ import Synchronization
 final class UserSpaceSwitch: Sendable {
     let seed: UInt64
     private let state: Mutex<SwitchState>
-    /// A byte in this pipe wakes the thread.
+    /// A pipe. A byte in it wakes the thread.
     private let wake: (read: Int32, write: Int32)
 
     init(seed: UInt64) throws {
@@ -21,7 +21,7 @@ final class UserSpaceSwitch: Sendable {
         thread.start()
     }
 
-    /// Makes `eth0` of a host, as a port of the switch.
+    /// Makes a host's `eth0`, as a port of the switch.
     func attach(_ host: Host) throws {
         let descriptor = try UserSpaceSwitch.makeTAP("eth0", on: host)
         state.withLock { $0.addPort(descriptor, of: host.number) }
@@ -51,7 +51,9 @@ final class UserSpaceSwitch: Sendable {
         state.withLock { $0.change(from: source?.number, to: target?.number) { $0.isDark = true } }
     }
 
-    /// Returns the time.
+    /// Ends ``darken(from:to:)`` for a direction.
+    ///
+    /// - Returns: The time.
     @discardableResult
     func lighten(from source: Host? = nil, to target: Host? = nil) -> Double {
         state.withLock { state in
@@ -71,8 +73,8 @@ final class UserSpaceSwitch: Sendable {
     @discardableResult
     func plug(_ host: Host) -> Double { state.withLock { $0.setPlugged(true, host.number) } }
 
-    /// Shows a host's UDP port to others as another one, and accepts datagrams only there. So a router's address
-    /// translation forgets a node and numbers the node again.
+    /// Shows a host's UDP port to others as another one, and accepts datagrams only there. A router does this when its
+    /// address translation forgets a node and gives the node a new port.
     func translate(_ port: UInt16, of host: Host, as outside: UInt16) {
         state.withLock { $0.translations[host.number] = SwitchState.Translation(inside: port, outside: outside) }
     }
@@ -84,12 +86,12 @@ final class UserSpaceSwitch: Sendable {
         state.withLock { $0.counts(from: source?.number, to: target?.number) }
     }
 
-    /// Returns when the last UDP frame of one host left the switch for the other, without multicast DNS.
+    /// Returns the time when the last UDP frame of one host left the switch for the other, without multicast DNS.
     func lastDatagram(from source: Host, to target: Host) -> Double? {
         state.withLock { $0.directions[.init(from: source.number, to: target.number)]?.lastDatagram }
     }
 
-    /// Returns when the first such frame left after the direction was last lightened.
+    /// Returns the time when the first such frame left after the direction was no longer dark.
     func firstDatagram(from source: Host, to target: Host) -> Double? {
         state.withLock { $0.directions[.init(from: source.number, to: target.number)]?.firstDatagram }
     }
@@ -128,7 +130,7 @@ final class UserSpaceSwitch: Sendable {
             guard descriptor >= 0 else {
                 throw HarnessError("/dev/net/tun: \(String(cString: strerror(errno)))")
             }
-            // struct ifreq: the name in 16 bytes, then the flags.
+            // The fields of struct ifreq: the name in 16 bytes, then the flags.
             var request = [UInt8](repeating: 0, count: 40)
             request.replaceSubrange(0..<name.utf8.count, with: name.utf8)
             let flags = UInt16(0x0002 | 0x1000)  // IFF_TAP, IFF_NO_PI
@@ -143,7 +145,7 @@ final class UserSpaceSwitch: Sendable {
     }
 }
 
-/// Returns the nanoseconds of the clock of `poll`.
+/// Returns the monotonic time in nanoseconds, by the clock that `poll` uses.
 private func monotonic() -> Int {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
@@ -186,7 +188,7 @@ private struct SwitchState {
     var translations: [Int: Translation] = [:]
     private(set) var ports: [Port] = []
     private let seed: UInt64
-    /// The host of each hardware address.
+    /// The host at which each hardware address was seen.
     private var learned: [UInt64: Int] = [:]
     /// The waiting frames. The frame due first is the last element.
     private var waiting: [Waiting] = []
@@ -232,7 +234,7 @@ private struct SwitchState {
         waiting.last.map { Int32((max($0.due - time, 0) + 999_999) / 1_000_000) } ?? 1_000
     }
 
-    /// Reads frames of a port, but not so many that other ports wait long.
+    /// Reads frames from a port, but only so many that other ports do not wait for long.
     mutating func read(_ index: Int) {
         for _ in 0..<64 {
             let count = Glibc.read(ports[index].descriptor, &buffer, buffer.count)
@@ -289,7 +291,7 @@ private struct SwitchState {
         guard let port = ports.first(where: { $0.host == pair.to }) else { return }
         var frame = frame
         if let translation = translations[pair.to], frame.isDatagram {
-            // The inside port number does not exist outside.
+            // Outside the translation, no host has the inside port number.
             guard frame.destinationPort != translation.inside else { return }
             if frame.destinationPort == translation.outside { frame.setDestinationPort(translation.inside) }
         }

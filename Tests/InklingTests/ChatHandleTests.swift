@@ -5,7 +5,7 @@ import Testing
 /// Nodes of this process on the loopback interface, used through handles on their chats.
 @Suite("A handle on a chat", .serialized, .timeLimit(.minutes(1)))
 struct ChatHandleTests {
-    /// Runs a body with Alice and Bob, who see each other in the chat "kitchen", and their handles on it.
+    /// Runs a body with the handles of Alice and Bob on the chat "kitchen", where they see each other.
     private static func withPair(_ body: (ChatHandle, ChatHandle) async throws -> Void) async throws {
         let alice = try await NodeTests.node("Alice", chats: [])
         let bob = try await NodeTests.node("Bob", peers: [alice], chats: [])

@@ -27,9 +27,9 @@ struct CrowdTests {
             }
         }
         print("figure: \(size) nodes in one process: all see all after \(ContinuousClock.now - start)")
-        // Intervals announced while the chat was smaller have expired by then.
+        // By now, peers no longer use intervals that were announced in a smaller chat.
         try await Task.sleep(for: .seconds(size > 50 ? 10 : 2))
-        // While many nodes join at once, the machine may fall behind.
+        // While many nodes join at once, the machine may be too slow for their heartbeats.
         let lost = await Self.linksLost(nodes)
         print("figure: \(size) nodes: \(lost) links were lost to silence while they came")
         let idle = try await Self.measure(nodes, seconds: size > 50 ? 20 : 5)
@@ -76,7 +76,7 @@ struct CrowdTests {
             Double(last.sent - first.sent), Double(last.received - first.received), Double(last.bytes - first.bytes),
             (after.processor - before.processor) * 1_000,
         ].map { String(format: "%.1f", $0 * share) }
-        // 50 heartbeats a second, and as jitter shortens the intervals, up to a third more (T-11).
+        // 50 heartbeats a second, and up to a third more, because jitter shortens the intervals (T-11).
         #expect(Double(last.sent - first.sent) * share <= 70)
         return "\(numbers[0]) datagrams a second out, \(numbers[1]) in, \(numbers[2]) bytes both ways, "
             + "\(numbers[3]) ms of processor a second"
@@ -101,9 +101,9 @@ struct CrowdTests {
 
     /// The resources that this process has used so far.
     private struct Usage {
-        /// Seconds on a processor.
+        /// Processor time in seconds.
         let processor: Double
-        /// Resident bytes.
+        /// Resident memory in bytes.
         let memory: Int
 
         init() {

@@ -2,7 +2,7 @@ import Inkling
 import InklingModel
 import Testing
 
-/// The decisions behind waiting for others and for the outcome of a message, without a node.
+/// The decisions when to stop waiting for people and for the outcomes of a message, without a node.
 @Suite("Who is waited for, and what a message came to")
 struct DeliveryDecisionTests {
     @Test("a wait lasts as long as it may for nobody, and half a second after the last who came or went")

@@ -14,7 +14,7 @@ struct DeliveryTests {
         let bob = try await NodeTests.node("Bob", peers: [alice])
         let dora = try await NodeTests.node("Dora", peers: [alice])
         #expect(await found.map(\.name) == ["Bob", "Dora"])
-        // People who are present already are found too.
+        // The wait also finds people who are present already.
         let start = ContinuousClock.now
         #expect(await alice.waitForOthers(in: "lobby", within: .seconds(30)).map(\.name) == ["Bob", "Dora"])
         #expect(start.duration(to: .now) >= NodeLimits.settling)

@@ -3,7 +3,7 @@ import InklingCore
 import InklingWire
 import Testing
 
-/// A table with one accepted interface, number 2, and the moves of a test's plot.
+/// A table with one accepted interface, number 2, and the inputs that a test gives it.
 private struct Plot {
     static let chat = {
         var random = SystemRandomNumberGenerator()
@@ -28,14 +28,14 @@ private struct Plot {
         table.advance(to: now)
     }
 
-    /// All lookups that may begin now.
+    /// Returns all lookups that may begin now.
     mutating func begin() -> [InstanceTable.Lookup] {
         var lookups: [InstanceTable.Lookup] = []
         while let lookup = table.nextLookup(now: now) { lookups.append(lookup) }
         return lookups
     }
 
-    /// Resolves and answers everything that is wanted, with one IPv4 address by interface, until nothing is left.
+    /// Answers all wanted lookups, with one IPv4 address for each interface, until none is left.
     mutating func lookUpAll(port: UInt16 = 7_000, txt: [UInt8] = [1]) {
         while true {
             let lookups = begin()
@@ -359,7 +359,7 @@ struct DiscoveryInstanceTests {
         #expect(next == nil)
     }
 
-    // M5 of the review of who may cost a node what
+    // M5 of the review of costs that others can cause on a node
     @Test("when full, one tried in vain gives way to a new one; without such a one any other")
     func full() {
         var plot = Plot()
@@ -371,7 +371,7 @@ struct DiscoveryInstanceTests {
         plot.table.added(Plot.sighting("new"), now: plot.now)
         let next = plot.table.nextLookup(now: plot.now)
         #expect(next?.sighting == Plot.sighting("new"), "the newest is looked up first")
-        // New instances, as many as there are places, evict all former ones.
+        // As many new instances as the table has places evict all earlier ones.
         for number in 0..<100 {
             let sighting = Plot.sighting("newer\(number)")
             plot.table.added(sighting, now: plot.now)
@@ -399,7 +399,7 @@ struct DiscoveryInstanceTests {
         let second = names.filter { !plot.table.isKnown($0) }
         #expect(second.count == 1)
         let tried = plot.begin()
-        // All lookups have failed by now, and the waiting instance takes the place of a failed one.
+        // By now all lookups have failed. The waiting instance takes the place of a failed one.
         plot.pass(.seconds(1))
         plot.pass(DiscoveryLimits.returnTime)
         #expect(plot.table.isKnown(second[0]))
@@ -418,7 +418,7 @@ struct DiscoveryInstanceTests {
         plot.pass(.seconds(1))
         plot.table.added(Plot.sighting("friend"), now: plot.now)
         #expect(plot.begin().contains { $0.sighting == Plot.sighting("friend") })
-        // Newer instances arrive all the time. Every second lookup picks one at random, so old ones get a turn.
+        // New instances arrive all the time. Every second lookup picks a random one, so old ones get a turn.
         var isOld = 0
         for number in 0..<400 {
             plot.pass(.seconds(1))

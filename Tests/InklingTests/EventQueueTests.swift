@@ -60,8 +60,8 @@ struct EventQueueTests {
         #expect(queue.isEmpty)
     }
 
-    /// One sender floods, presence and typing of strangers change all the time, and the reader takes one event where
-    /// eight come.
+    /// One sender floods, and the presence and typing of strangers change all the time. The reader takes one event for
+    /// every eight that come.
     @Test("whoever floods makes nobody else's message wait for more than 20 events, and each one's order is kept")
     func flood() {
         var queue = EventQueue()
@@ -99,7 +99,7 @@ struct EventQueueTests {
         let first = [Self.peer(Self.bob, .online), Self.message(Self.bob, 1), Self.message(Self.bob, 2)]
         Self.add(first + [Self.peer(Self.bob, .offline)], to: &queue)
         #expect(Self.taken(from: &queue) == first + [Self.peer(Self.bob, .offline)])
-        // Changes undone between two messages are not reported.
+        // The queue does not report changes that were undone between two messages.
         Self.add(first + [Self.peer(Self.bob, .offline), Self.peer(Self.bob, .away)], to: &queue)
         Self.add([Self.message(Self.bob, 3)], to: &queue)
         #expect(
@@ -117,7 +117,7 @@ struct EventQueueTests {
                 .typing(chat: "c", [Self.carol, Self.bob]),
                 .typing(chat: "c", [Self.carol, Self.bob, Self.mallory]), Self.message(Self.bob, 2, chat: "d"),
             ], to: &queue)
-        // After the first is taken, Bob has no message waiting in c, wherever else he writes.
+        // After the first message is taken, no message of Bob waits in c. His message in d does not matter.
         #expect(
             Self.taken(from: &queue) == [
                 .typing(chat: "c", [Self.carol, Self.mallory]), Self.message(Self.bob, 1),
@@ -134,7 +134,7 @@ struct EventQueueTests {
         let end = [.typing(chat: "c", []), Self.peer(Self.bob, .offline)]
         Self.add(end, to: &queue)
         #expect(Self.taken(from: &queue) == end)
-        // A list that starts late, because another one was just told, is not overtaken by what belongs behind it.
+        // A list may wait because another one was just delivered. Later events still do not overtake it.
         Self.add([.typing(chat: "c", [Self.carol])], to: &queue)
         #expect(Self.taken(from: &queue).count == 1)
         Self.add([.typing(chat: "c", [Self.carol, Self.bob]), Self.message(Self.bob, 3)], to: &queue)
@@ -199,7 +199,7 @@ struct EventQueueTests {
                 ], to: &queue)
         }
         #expect(queue.otherCount == 2 && queue.turnCount < 100 && queue.isEmpty)
-        // The reader gets the events of people who were present before it began.
+        // For people who were present before the reader began, the reader gets all events.
         Self.add([.typing(chat: "c", []), Self.peer(Self.bob, .offline)], to: &queue)
         #expect(Self.taken(from: &queue) == [.typing(chat: "c", []), Self.peer(Self.bob, .offline)])
         #expect(queue.otherCount == 0)
@@ -237,7 +237,7 @@ struct EventQueueTests {
                 Self.peer(Self.bob, .online), .typing(chat: "c", []), Self.message(Self.bob, 1),
                 Self.message(Self.carol, 2, chat: "d"), Self.message(Self.bob, 3), .typing(chat: "c", [Self.bob]),
                 Self.peer(Self.bob, .away), .delivered(chat: "c", message: 9, user: Self.bob.user),
-                // A person who came and left before any report.
+                // Mallory came and left before any report about her.
                 Self.peer(Self.mallory, .online), Self.message(Self.mallory, 4), Self.peer(Self.mallory, .offline),
             ], to: &queue)
         #expect(queue.giveUpMessages() == [1, 2, 3, 4])
@@ -312,7 +312,7 @@ struct EventQueueTests {
                 number += 1
                 queue.add(Self.message(person, number, chat: chat).timed)
             }
-            // At times the reader pauses for long.
+            // Sometimes the reader pauses for a long time.
             if generator.next() % 500 == 0 { Self.taken(from: &queue).forEach(check) }
             if seed % 2 == 0, generator.next() % 2 == 0 { Self.taken(from: &queue, atMost: 1).forEach(check) }
         }

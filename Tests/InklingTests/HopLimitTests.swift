@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Hop limits of what arrives", .serialized, .timeLimit(.minutes(1)))
 struct HopLimitTests {
-    /// The address that a node is bound to, nil for all, and the family of a datagram to it.
+    /// The address to which a node is bound, nil for all, and the family of a datagram to it.
     struct Way: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let bind: String?

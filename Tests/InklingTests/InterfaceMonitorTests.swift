@@ -15,7 +15,7 @@ struct InterfaceMonitorTests {
         try await ContinuousClock().sleep(for: .milliseconds(100))
         let before = try Self.openDescriptors()
         for _ in 0..<200 { _ = InterfaceMonitor(on: MultiThreadedEventLoopGroup.singleton.next()) {} }
-        // The event loop closes them; other tests may hold a few for a moment.
+        // The event loop closes the monitors' descriptors later. Other tests may hold a few for a moment.
         for _ in 0..<100 where try Self.openDescriptors() > before + 20 {
             try await ContinuousClock().sleep(for: .milliseconds(20))
         }

@@ -67,7 +67,7 @@ struct KeyStoreTests {
         "a relative directory is made, and what is above it, however short its first component",
         arguments: ["", "/y", "/y/"])
     func relative(_ rest: String) throws {
-        // In the working directory, which all tests share.
+        // The directory lies in the working directory, which all tests share. So its name must be unused.
         let letters = "abcdefghijklmnopqrstuvwxyz".map { String($0) }
         let first = try #require(letters.shuffled().first { access($0, F_OK) != 0 })
         defer { Scratch.remove(first) }
@@ -120,7 +120,7 @@ struct KeyStoreTests {
         store.close()
         #expect(!KeyStore.isInUse(directory: scratch.path))
 
-        // Somebody who looks holds the lock for a moment. How long that is on a busy machine, nobody can say.
+        // Another process that only looks holds the lock for a moment, on a busy machine perhaps for long.
         var attempts = 0
         while attempts < 50 {
             attempts += 1

@@ -9,7 +9,7 @@ import Inkling
 struct KnownPeersDecisionTests {
     private static func key(_ number: Int) throws -> PublicKey { try KnownPeersTests.key(number) }
 
-    /// Both merges, which have to agree.
+    /// Merges two tables in both orders, which must give equal results.
     private static func merged(_ one: KnownPeersTable, _ other: KnownPeersTable) -> KnownPeersTable {
         var (left, right) = (one, other)
         left.merge(other)
@@ -123,7 +123,8 @@ struct KnownPeersDecisionTests {
             return
         }
         #expect(all[bob]?.blocked == Decision(true, number: 5) && file.read() == .peers(all))
-        // The second process has learned the number. A new decision of the first is later, so the second accepts it.
+        // The second process has learned the number of the decision. The first then makes a later decision, which the
+        // second accepts.
         second.merge(KnownPeersTable(all))
         first.block(bob, false)
         guard case .saved(let later) = file.save(first.peers) else {
@@ -136,7 +137,7 @@ struct KnownPeersDecisionTests {
             return
         }
         #expect(last[bob]?.isBlocked == false)
-        // A process that saves the table of an earlier answer does not restore the old decision either.
+        // If a process saves a table that it got earlier, the old decision does not come back.
         guard case .saved(let third) = file.save(all) else {
             Issue.record("it was not saved")
             return
@@ -149,13 +150,13 @@ struct KnownPeersDecisionTests {
         let directory = try TemporaryDirectory()
         let file = KnownPeersFile(directory: directory.path)
         let keys = try (0..<160).map { try Self.key($0) }
-        // Own threads, as waiting must not block the threads of the tests.
+        // Separate threads, because a wait for the lock must not block the threads of the tests.
         let threads = (0..<8).map { process in
             Thread {
                 var table = KnownPeersTable()
                 for index in 0..<20 {
                     table.block(keys[process * 20 + index])
-                    // On a busy machine one of eight may time out. A node retries, too.
+                    // On a busy machine one of the eight processes may time out. A real node also retries.
                     var saving = file.save(table.peers)
                     while saving == .busy { saving = file.save(table.peers) }
                     guard case .saved = saving else {
@@ -213,7 +214,7 @@ struct KnownPeersDecisionTests {
     @Test("1,024 people with the longest of names and in all chats fit into the file, beside 2,000 who are blocked")
     func longest() throws {
         var table = KnownPeersTable()
-        // Folded, each is eleven times as long.
+        // Each name is eleven times as long after folding.
         for end in "abcd" {
             table.met(try Self.key(1), name: "\(String(repeating: "\u{FDFA}", count: 21))\(end)", at: 1.5e9 + 0.123456)
         }
@@ -269,7 +270,7 @@ struct KnownPeersDecisionTests {
         #expect(entries[0].named == ["al": 10, "allce": 15.25] && entries[0].chats == ["a": 10, "b": 20])
         #expect(entries.map(\.firstSeen) == [10, 1, 3_600, 3_600])
         #expect(entries.map(\.lastSeen) == [20, 1, 90_000, 89_999])
-        // The times of the old decisions are dropped. Numbers count from now on.
+        // Reading an old file drops the times of decisions. From now on, numbers order them.
         let (set, none) = (Decision(true, number: 1), Decision())
         #expect(entries.map(\.verified) == [set, none, none, none])
         #expect(entries.map(\.blocked) == [none, set, none, none])
@@ -279,7 +280,7 @@ struct KnownPeersDecisionTests {
 
         #expect(file.save(KnownPeers()) == .saved(peers) && file.read() == .peers(peers))
         #expect(directory.text(KnownPeersFile.name)?.hasSuffix("\"version\":2}\n") == true)
-        // New decisions are later than those in the old file.
+        // New decisions count as later than those in the old file.
         var table = KnownPeersTable(peers)
         table.verify(keys[0], false)
         table.block(keys[1], false)
@@ -313,7 +314,7 @@ struct KnownPeersDecisionTests {
             return
         }
         #expect(peers.count == 1_000 && peers.all.count { $0.part == .kept } == 768)
-        // The people on probation are those not seen for longest.
+        // The people on probation are those who were not seen for longest.
         #expect(try (0..<232).allSatisfy { peers[try Self.key($0)]?.part == .probation })
         #expect(file.save(peers) == .saved(peers) && file.save(KnownPeers()) == .saved(peers))
     }

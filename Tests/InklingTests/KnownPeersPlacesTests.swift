@@ -9,10 +9,10 @@ import Inkling
 struct KnownPeersPlacesTests {
     private static func key(_ number: Int) throws -> PublicKey { try KnownPeersTests.key(number) }
     private static let day: Double = 86_400
-    /// The first number of friends' keys; strangers have lower numbers.
+    /// The lowest key number of friends. Strangers have lower numbers.
     private static let friends = 50_000
 
-    /// Returns a full table of friends, met on a number of days. Friends with higher numbers were met for longer.
+    /// Returns a full table of friends, each met on `days` days. Friends with higher numbers were present for longer.
     private static func friends(days: Int = 2) throws -> KnownPeersTable {
         var table = KnownPeersTable()
         for number in 0..<768 {
@@ -53,7 +53,7 @@ struct KnownPeersPlacesTests {
         let first = try survivors(seed: 1)
         #expect(try survivors(seed: 1) == first, "equal generators draw the same")
         #expect(try survivors(seed: 2) != first)
-        // (255/256)^256 of the first people are left, about 94.
+        // The expected rest of the first people is (255/256)^256 of them, about 94.
         let early = first.count { $0 < 256 }
         #expect(early > 60 && early < 130, "\(early)")
     }
@@ -86,7 +86,7 @@ struct KnownPeersPlacesTests {
     @Test("768 are kept, and of these the lowest rank goes: days met, then time together")
     func rank() throws {
         var table = try Self.friends()
-        // Met once, but for longer than anybody else.
+        // `once` was met on one day only, but for longer than all others.
         let (once, often) = (try Self.key(1), try Self.key(2))
         let (lowest, next) = (try Self.key(Self.friends), try Self.key(Self.friends + 1))
         table.met(once, at: 0, for: .seconds(100_000))
@@ -106,7 +106,7 @@ struct KnownPeersPlacesTests {
         let (first, second, lowest) = (try Self.key(1), try Self.key(2), try Self.key(Self.friends))
         table.met(first, at: 0, for: .seconds(600))
         #expect(table[first]?.part == .kept && table[lowest] == nil)
-        // The file still has the evicted person.
+        // The evicted person is still in the file.
         var (ours, theirs) = (table, old)
         ours.merge(old)
         theirs.merge(table)
@@ -143,7 +143,7 @@ struct KnownPeersPlacesTests {
             #expect(table[try Self.key(20_000 + number)]?.isBlocked == true)
         }
         try table.restart()
-        // People who are no longer verified or blocked have a place like others.
+        // People who are no longer verified or blocked compete for places like others.
         table.verify(try Self.key(10_000), false)
         #expect(table[try Self.key(10_000)]?.part == .probation && table.peers.count == 599 + 768 + 256)
         let friend = try #require(table.peers.all.first { $0.part == .kept }).key
@@ -200,7 +200,7 @@ struct KnownPeersPlacesTests {
         var table = KnownPeersTable()
         let key = try Self.key(1)
         for (index, time) in times.enumerated() {
-            // Days count when a person arrives, and while the person stays.
+            // A day counts both when a person arrives and while the person stays.
             if index % 2 == 0 { table.met(key, at: time) } else { table.seen(key, at: time) }
             try table.restart()
         }
@@ -299,7 +299,7 @@ struct KnownPeersPlacesTests {
         #expect(table.met(other, name: "Alice", at: 10) == [alice])
         #expect(table.peers.namesakes(of: other, name: "Alice") == [alice])
         #expect(table.peers.namesakes(of: alice, name: "Alice").isEmpty)
-        // No time is later than the latest that a file can hold.
+        // The test uses the latest time that a file can hold.
         var last = KnownPeersTable()
         last.met(alice, name: "Alice", at: .infinity)
         last.met(other, name: "Alice", at: 10)

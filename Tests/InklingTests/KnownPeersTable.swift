@@ -5,7 +5,7 @@ import Testing
 
 import Inkling
 
-/// A table with its generator and its two clocks, which agree unless a test says otherwise.
+/// A table with its generator and its two clocks. The clocks agree unless a test changes one.
 struct KnownPeersTable: Equatable {
     var peers: KnownPeers
     var random: SeededGenerator
@@ -31,7 +31,7 @@ struct KnownPeersTable: Equatable {
         peers.seen(key, chat: chat, at: MeetingTime(wall: time, steady: time), using: &random)
     }
 
-    /// Records that a person arrives, stays and leaves.
+    /// Records that a person arrives, stays for a time and leaves.
     @discardableResult
     mutating func met(_ key: PublicKey, name: String = "", at time: Double, for length: Duration) -> [PublicKey] {
         let others = met(key, name: name, at: time)
@@ -58,7 +58,7 @@ struct KnownPeersTable: Equatable {
         peers.merge(other.peers, at: now, using: &random)
     }
 
-    /// Writes and reads the table, as a restart does.
+    /// Writes the table and reads it again, like a restart.
     mutating func restart() throws {
         guard case .peers(let read) = KnownPeers.read(peers.encoded(), using: &random) else {
             Issue.record("the table can't be read")

@@ -28,7 +28,7 @@ final class TemporaryDirectory {
 
 @Suite("Known peers")
 struct KnownPeersTests {
-    /// Keys that are the same in each run, in their order.
+    /// Returns one of a fixed sequence of keys, the same in each run.
     static func key(_ number: Int) throws -> PublicKey {
         var bytes = [UInt8](repeating: 1, count: 32)
         bytes[0] = UInt8(number >> 8)
@@ -99,7 +99,7 @@ struct KnownPeersTests {
         expectMet(other, "ＡLICE ", "a", 3, [alice])
         expectMet(other, "ＡLICE ", "a", 4, [])
         expectMet(other, "alice", "a", 4, [])
-        // As for labels, only letters, digits and characters that look like them count.
+        // As in labels, only letters, digits and look-alike characters count.
         expectMet(other, "@A1ice_", "a", 4, [])
         #expect(table.peers.namesakes(of: other, name: "Alice") == [alice])
         #expect(table.peers.namesakes(of: alice, name: "Alice").isEmpty, "whoever had the name first is nobody else")
@@ -109,9 +109,9 @@ struct KnownPeersTests {
         table.block(other)
         expectMet(third, "Alice", "a", 6, [alice])
         expectMet(third, "Bob", "a", 7, [])
-        // The same holds for a known person who takes another's name.
+        // A known person who takes another person's name also causes a warning.
         expectMet(alice, "Bob", "a", 8, [third])
-        // People without names are not namesakes.
+        // People with empty names are not namesakes.
         expectMet(try Self.key(4), "", "a", 9, [])
         expectMet(try Self.key(5), "", "a", 9, [])
     }
@@ -239,7 +239,7 @@ struct KnownPeersTests {
             #expect(fingerprint.bytes.count == 32 && fingerprint.groups.count == 12)
             #expect(fingerprint.groups.allSatisfy { $0.count == 5 && $0.allSatisfy(\.isNumber) })
         }
-        // Computed elsewhere: SHA-256 of the label and both keys, modulo 10^60.
+        // Another program computed this: SHA-256 of the label and both keys, modulo 10^60.
         #expect(all[0].groups.joined() == "040305024255041859833905646701436347695479543270445599366995")
         #expect(all[0].groups.prefix(2) == ["04030", "50242"], "the highest digits first, with their zeros")
     }
@@ -294,14 +294,14 @@ struct KeptIdentityTests {
         let further = try KeyStore.openShared(directory: directory.path)
         #expect(further.temporary == nil && further.identity == holder.identity)
         #expect(further.knownPeers?.directory == directory.path && further.knownPeers?.isWritable == true)
-        // The further device does not lock the directory, which is free once its holder ends.
+        // The node of the further device does not lock the directory. So the directory is free once `holder` ends.
         holder.close()
         #expect(try KeyStore.open(directory: directory.path).temporary == nil)
     }
 }
 
 extension NodeTests {
-    /// A node that keeps what it knows in a directory.
+    /// Starts a node that keeps known people in a directory.
     private static func keeping(
         _ name: String, in directory: TemporaryDirectory, peers: [Node] = []
     ) async throws -> Node {
@@ -355,7 +355,7 @@ extension NodeTests {
         await NodeTests.meet(alice, bob)
         try await alice.setVerified(true, key: bob.key)
         await alice.stop()
-        // Bob tries only Alice's old port, where no node listens.
+        // Bob knows only Alice's old port, where no node listens now.
         alice = try await NodeTests.keeping("Alice", in: directory)
         await NodeTests.meet(alice, bob)
         await alice.stop()
@@ -372,7 +372,7 @@ extension NodeTests {
         }
         let bob = try await NodeTests.node("Bob", peers: [alice])
         await NodeTests.meet(alice, bob)
-        // Another node of this user holds the directory for a while.
+        // Another node of this user holds the lock on the directory for a while.
         let other = open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         #expect(flock(other, LOCK_EX) == 0)
         try await alice.setVerified(true, key: bob.key)
@@ -472,7 +472,7 @@ extension NodeTests {
             }
             await NodeTests.meet(alice, bob)
             try await Task.sleep(for: .milliseconds(400))
-            // Bob stays in the other chat.
+            // Bob is still in the other chat.
             try await bob.leave("lobby")
             _ = await NodeTests.first(of: alice.presence(in: "lobby")) { $0.first?.presence == .offline }
             try await Task.sleep(for: .milliseconds(400))
@@ -541,7 +541,7 @@ extension NodeTests {
         await alice.stop()
         let again = try await NodeTests.keeping("Alice", in: directory)
         #expect(await again.preferredPeers == [carolKey])
-        // Absent people too.
+        // A user can also block a person who is absent.
         try await again.setBlocked(true, key: carol.key)
         #expect(await again.preferredPeers.isEmpty)
         for node in [again, bob, carol] { await node.stop() }

@@ -3,10 +3,10 @@ import Glibc
 import Inkling
 import Testing
 
-/// A node with a helper that a test has written.
+/// A node whose helper is a script of the test.
 @Suite("The helper of the last will", .timeLimit(.minutes(1)))
 struct LastWillTests {
-    /// A program that runs a script of the shell in a directory.
+    /// Makes a helper that runs a shell script in a directory.
     private static func helper(_ script: String, in directory: TemporaryDirectory) throws -> String {
         let path = "\(directory.path)/helper"
         try directory.write("#!/bin/sh\ncd '\(directory.path)'\n\(script)\n", to: "helper")
@@ -28,7 +28,7 @@ struct LastWillTests {
         let directory = try TemporaryDirectory()
         let script = "ls /proc/self/fd >all; tr '\\n' ' ' <all >seen; echo >>seen; exec cat >/dev/null"
         let helper = try Self.helper(script, in: directory)
-        // Like a connection that was accepted without close-on-exec.
+        // This descriptor is inherited, like a connection that was accepted without close-on-exec.
         let leaking = fcntl(STDERR_FILENO, F_DUPFD, 200)
         defer { close(leaking) }
         let node = try await NodeTests.node("Alice") { $0.lastWillHelper = helper }

@@ -14,7 +14,7 @@ private final class TestFrontEnd: Sendable {
         let node: LocalNode
         var outputs: [ServiceOutput] = []
         var react: ((LocalNode, ServiceOutput) -> Void)?
-        /// The present and the greatest number of nested calls of the sink.
+        /// The current and the highest number of nested calls of the sink.
         var depth = 0
         var deepest = 0
 
@@ -22,7 +22,7 @@ private final class TestFrontEnd: Sendable {
     }
 
     let loop: any EventLoop
-    /// The node, for other tasks.
+    /// The node, for use on other threads.
     let node: Node
     private let state: NIOLoopBoundBox<State?>
 
@@ -46,7 +46,7 @@ private final class TestFrontEnd: Sendable {
         node = try await started.futureResult.get()
     }
 
-    /// In the lobby, without discovery.
+    /// Makes a front end in the lobby, without discovery.
     static func inLobby(
         _ name: String, peers: [UInt16] = [], _ change: (inout Configuration) -> Void = { _ in }
     ) async throws -> TestFrontEnd {
@@ -91,7 +91,7 @@ private final class TestFrontEnd: Sendable {
         try await loop.submit { [state] in state.value?.react = body }.get()
     }
 
-    /// The front end's outputs; called on its event loop.
+    /// The front end's outputs so far. Call this on its event loop.
     var told: [ServiceOutput] { state.value?.outputs ?? [] }
 
     var outputs: [ServiceOutput] { get async throws { try await loop.submit { self.told }.get() } }
@@ -104,7 +104,7 @@ private final class TestFrontEnd: Sendable {
 
     func forget() async throws { try await loop.submit { [state] in state.value?.outputs = [] }.get() }
 
-    /// Waits for 10 s, as a node that said bye opens no link for 5 s (L-35).
+    /// Waits for at most 10 s, because a node that said bye opens no link for 5 s (L-35).
     func wait(_ condition: @escaping @Sendable ([ServiceOutput]) -> Bool) async throws {
         for _ in 0..<2_000 {
             if condition(try await outputs) { return }

@@ -29,7 +29,7 @@ struct EventMailboxTests {
         }
         var count = 1
         while mailbox.put(EventQueueTests.message(EventQueueTests.bob, 3 + count).timed) != .taken {
-            // The reader does not wait yet, and takes this message from the queue later.
+            // The reader is not waiting yet, and takes this message from the queue later.
             count += 1
             await Task.yield()
         }
@@ -114,7 +114,7 @@ struct NodeEventsTests {
             try await Self.flood(bob, 3, text: "more")
             #expect(await more == [0, 1, 2])
             try await Self.wait { await alice.heldText == 0 }
-            // The idle reader gets the number of missed messages, then the new ones.
+            // The idle reader first gets the number of missed messages, and then the new ones.
             var late = idle.makeAsyncIterator()
             #expect(await late.next()?.event == .missed(chat: "lobby", messages: 203, outcomes: 0))
             async let last = NodeTests.numbers(of: lively, count: 1)
@@ -142,14 +142,14 @@ struct NodeEventsTests {
             var first: NodeEvents? = await alice.events()
             var iterator = first?.makeAsyncIterator()
             #expect(await iterator?.next()?.event == .missed(chat: "lobby", messages: 5, outcomes: 0))
-            // The next reader also gets the number of messages that a reader left unread.
+            // The next reader also learns how many messages an earlier reader left unread.
             try await Self.flood(bob, 3, text: "unread")
             try await Self.wait { await alice.heldText > 3 * 256 }
             (first, iterator) = (nil, nil)
             try await Self.wait { await alice.heldText == 0 }
             var second = await alice.events().makeAsyncIterator()
             #expect(await second.next()?.event == .missed(chat: "lobby", messages: 3, outcomes: 0))
-            // The outcomes for which no call waited; `deliver` got the first.
+            // No call waited for these outcomes. `deliver` got the outcome of its own message.
             try await Self.wait { await bob.statistics().messagesDelivered == 8 }
             var own = await bob.events().makeAsyncIterator()
             #expect(await own.next()?.event == .missed(chat: "lobby", messages: 0, outcomes: 7))
@@ -280,7 +280,7 @@ struct NodeEventsTests {
 }
 
 extension NodeTests {
-    /// Returns the numbers at the start of the next messages.
+    /// Returns the numbers at the beginning of the next messages' texts.
     static func numbers(of events: NodeEvents, count: Int) async -> [Int] {
         var numbers: [Int] = []
         for await timed in events {

@@ -80,7 +80,7 @@ struct NodeTests {
         try await NodeTests.withPair { alice, bob in
             await alice.compose("h", in: "lobby")
             _ = await NodeTests.first(of: bob.typing(in: "lobby")) { $0.map(\.name) == ["Alice"] }
-            // A second observer starts with the present state.
+            // A second observer begins with the current state.
             var late = await bob.typing(in: "lobby").makeAsyncIterator()
             #expect(await late.next()?.map(\.name) == ["Alice"])
             await alice.stopTyping(in: "lobby")

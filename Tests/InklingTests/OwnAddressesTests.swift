@@ -52,7 +52,7 @@ struct OwnAddressesTests {
     func localRoutes() throws {
         let seen = try inNamespace { run in
             let without = OwnAddresses.current()
-            // On the loopback interface, all addresses of the network are the host's own.
+            // On the loopback interface, the host owns all addresses of the network.
             try run("ip link set lo up")
             try run("ip address add 198.51.100.7/24 dev lo && ip -6 address add 2001:db8::7/64 dev lo")
             try run("ip route add local 203.0.113.0/24 dev lo && ip route add local 192.0.2.9 dev lo table 77")

@@ -4,7 +4,8 @@ import Testing
 
 @Suite("Names of chats in the file of known people")
 struct StoredChatsTests {
-    // The tags of version 0.2: its files stay valid, and hold no chat's name or secret.
+    // Files of version 0.2 stay valid, because it stored the same names. They reveal neither a chat's name nor its
+    // secret.
     @Test(
         "a chat has the name that version 0.2 wrote",
         arguments: [

@@ -14,7 +14,7 @@ public struct Configuration: Sendable {
     /// Whether to use the kept identity even if another node of this user is using it. Others then see both nodes as
     /// one person, and the two nodes don't see each other. Otherwise a second node gets a temporary identity.
     public var sharesIdentity = false
-    /// The UDP port, 1 to 65,535; 0 for a free one, which suits all nodes but those that others name by hand.
+    /// The UDP port, 1 to 65,535; 0 for any free port. Only a node that others name by hand needs a fixed port.
     public var port: UInt16 = 0
     /// The only address of this host to use, IPv4 or IPv6, a link-local one as `fe80::1%eth0`; nil for all.
     public var bindAddress: String?
@@ -27,16 +27,16 @@ public struct Configuration: Sendable {
     public var discovery = true
     /// Peers named by hand, as `HOST:PORT` or `[IPV6]:PORT`, in addition to those that discovery finds (D-11).
     public var peers: [String] = []
-    /// Whether anybody beyond the networks of this host may ask for this node and open links to it (D-16). Otherwise
+    /// Whether a host beyond the networks of this host may ask for this node and open links to it (D-16). Otherwise
     /// only peers named by hand may, and peers with whom the node has a link.
     public var acceptsRouted = false
-    /// Whether a helper process says goodbye if this process dies: others then see it at once, instead of after 3 s.
+    /// Whether a helper process says goodbye if this process dies. Others then see it at once, instead of after 3 s.
     public var lastWill = true
     /// The helper's program; nil for `inkling-lastwill` next to the running program.
     public var lastWillHelper: String?
     /// Whether others see that this user is typing. Otherwise the node announces that nobody types.
     public var sendsTyping = true
-    /// Whether this user sees that others are typing. If not, no lists of typists are reported.
+    /// Whether this user sees that others are typing. If not, the node reports no lists of typists.
     public var showsTyping = true
 
     /// A state directory whose known people a node with a temporary identity reads. The node writes nothing there.
@@ -44,10 +44,10 @@ public struct Configuration: Sendable {
 
     /// The interval at which the node counts and writes the time together with people who are there.
     package var countingInterval = KnownPeersLimits.countingInterval
-    /// The time from one write of known people to the next write that peers cause, for tests.
+    /// The shortest time between two writes of known people that peers cause; tests change it.
     package var saveInterval = KnownPeersLimits.saveInterval
 
-    /// How long a reader may leave waiting events before messages stop waiting for it.
+    /// The time for which a reader may take no events. After it, the node no longer holds messages for that reader.
     package var readerPatience = NodeLimits.readerPatience
 
     /// A configuration with a name, and defaults that suit most programs.

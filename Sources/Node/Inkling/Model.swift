@@ -65,6 +65,6 @@ extension Secret {
 }
 
 extension NodeError: LocalizedError {
-    /// As ``NodeError/description``, for `localizedDescription`.
+    /// The same text as ``NodeError/description``, for `localizedDescription`.
     public var errorDescription: String? { description }
 }

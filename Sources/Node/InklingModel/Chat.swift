@@ -21,15 +21,16 @@ public struct Secret: Hashable, Sendable {
     /// - Parameter generator: The source of the 128 bits. A predictable source lets others repeat the secret and join.
     public init(using generator: inout some RandomNumberGenerator) { wire = ChatSecret(using: &generator) }
 
-    /// The 26 characters that ``init(_:)`` reads. They admit anybody to the chat: keep them out of logs and arguments.
+    /// The 26 characters that ``init(_:)`` reads. Anybody who has them can join the chat, so keep them out of logs and
+    /// arguments.
     public var text: String { wire.base32 }
 }
 
 // Code that prints or logs a secret, or a value that holds it, must not reveal it.
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Says that there is a secret, and reveals nothing of it.
+    /// A fixed text, which reveals nothing of the secret.
     public var description: String { "Secret(…)" }
-    /// As ``description``.
+    /// The same text as ``description``.
     public var debugDescription: String { description }
     /// A mirror without children, so that a dump reveals nothing.
     public var customMirror: Mirror { Mirror(self, children: []) }
@@ -41,14 +42,14 @@ public struct Chat: Hashable, Sendable {
     public let name: String
     /// Nil for an open chat, which anybody on the network may join.
     public let secret: Secret?
-    /// The owner's static key, where the invite names one: another owner makes another chat (W-9).
+    /// The owner's static key; nil if the invite names no owner. The same secret with another owner is another chat
+    /// (W-9).
     package let owner: PublicKey?
 
-    /// A chat of that name, open if there is no secret. Members of a secret chat can each call it by another name
-    /// (W-9).
+    /// A chat with a name, open if there is no secret. Members of a secret chat can each call it by another name (W-9).
     ///
     /// - Parameters:
-    ///   - name: Is brought into NFC.
+    ///   - name: The name. This initialiser converts it to NFC.
     ///   - secret: Nil for an open chat.
     /// - Throws: ``NodeError/chatName(_:)`` for a name that is empty or too long, holds a control, format or separator
     ///   character other than the space, or is an invite.
@@ -66,7 +67,7 @@ public struct Chat: Hashable, Sendable {
         self.owner = owner
     }
 
-    /// Whether anybody on the network may join and read the chat. A program that shows such a chat has to say so (S-4).
+    /// Whether anybody on the network may join and read the chat. A program that shows an open chat must say so (S-4).
     public var isOpen: Bool { secret == nil }
 
     /// The keys and IDs that the protocol derives from the chat.
@@ -74,7 +75,7 @@ public struct Chat: Hashable, Sendable {
         if let secret { ChatKeys(secret: secret.wire, owner: owner) } else { ChatKeys(openName: wireName) }
     }
 
-    /// The name, which was checked.
+    /// The name in the form that the protocol uses. The initialiser has checked the name.
     var wireName: ChatName {
         guard let name = try? ChatName(name) else { preconditionFailure("a chat has a name that fits") }
         return name

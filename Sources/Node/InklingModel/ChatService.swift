@@ -1,6 +1,6 @@
 @_exported import struct InklingWire.UserID
 
-/// A node as front ends use it: one in this process, or one that this process is attached to.
+/// A node as front ends use it. The node runs in this process, or in a daemon to which this process is attached.
 ///
 /// All calls happen on one event loop. Requests don't wait; answers and events reach the front end's sink in one order.
 package protocol ChatService: AnyObject {
@@ -14,23 +14,23 @@ package protocol ChatService: AnyObject {
     func attach(_ sink: @escaping (ServiceOutput) -> Void)
 
     /// Makes a request. Each request gets one answer, in order, before the events that the request causes. The answer
-    /// may come before this function returns, unless the sink itself asks.
+    /// may come before this function returns, unless the sink makes the request.
     func ask(_ request: ServiceRequest)
 
     /// Whether the front end takes events: true at first, and false while its output is blocked.
     ///
-    /// Until then events wait as those of `Node.events()` do: the latest state of each person and chat, and messages.
-    /// Senders wait too when too many messages do, until the front end has taken nothing for 10 s. Answers come all the
-    /// same. When the value becomes true again, the waiting events come at once, within the setter unless the sink sets
-    /// it. A message counts as taken after the sink was called with it.
+    /// While this is false, events wait as those of `Node.events()` do: the latest state of each person and chat, and
+    /// messages. When too many messages wait, their senders wait too, until the front end has taken nothing for 10 s.
+    /// Answers come without a wait. When the value becomes true again, the waiting events come at once, within the
+    /// setter unless the sink sets it. A message counts as taken after the sink was called with it.
     var takesEvents: Bool { get set }
 
-    /// Sends bye, for this front end alone or for the whole node, before the process is stopped.
+    /// Sends bye before the process is stopped, for this front end alone or for the whole node.
     ///
     /// - Parameter completion: Called on the event loop when each bye is sent.
     func suspend(_ completion: @escaping () -> Void)
 
-    /// Resumes after ``suspend(_:)``.
+    /// Ends the suspension that ``suspend(_:)`` began.
     func resume()
 
     /// Stops the node, which says goodbye to its peers and closes its sockets. An attached front end detaches, and its
@@ -63,16 +63,16 @@ package struct NodeIdentity: Hashable, Sendable {
 
 /// A request of a front end. Requests about a chat that the node is not in fail with ``NodeError/unknownChat(_:)``.
 package enum ServiceRequest: Hashable, Sendable {
-    /// Joins a chat for as long as the front end is there. Without a secret, the name alone selects a chat that the
-    /// node is in, secret or not. Answered by ``ServiceAnswer/joined(_:_:)``. The user has to confirm a name that could
-    /// mean another chat.
+    /// Joins a chat until the front end ends. Without a secret, the name alone selects a chat that the node is in,
+    /// secret or not. Answered by ``ServiceAnswer/joined(_:_:)``. The user has to confirm a name that could mean
+    /// another chat.
     case join(Chat, isConfirmed: Bool = false)
-    /// Joins a chat until a user leaves it, over restarts of the node too. A front end may keep a chat that it is in
+    /// Joins a chat until a user leaves it, even if the node restarts. A front end may keep a chat that it is in
     /// already. A node that ends with its front end keeps no chat, and refuses.
     case keep(Chat, isConfirmed: Bool = false)
     /// Leaves a chat and keeps it no longer. The node stays in the chat for other front ends in it.
     case leave(chat: String)
-    /// Opens this chat, the only one that the user now looks at. The previous chat's input field is empty. Waiting
+    /// Opens a chat, the only one that the user now looks at. The previous chat's input field counts as empty. Waiting
     /// messages follow the answer, as ``ServiceOutput/waited(_:)``.
     case open(chat: String)
     /// Marks a chat's waiting messages that this front end received as seen by the user.
@@ -88,20 +88,20 @@ package enum ServiceRequest: Hashable, Sendable {
     case setAway(Bool)
     /// Changes the user's name.
     case rename(String)
-    /// Stores whether the user compared fingerprints.
+    /// Stores whether the user has verified a key by comparing fingerprints.
     case setVerified(Bool, key: String)
     /// Blocks a person permanently, or unblocks the person.
     case setBlocked(Bool, key: String)
     /// Blocks all keys with a user ID until the node ends.
     case block(UserID)
     case unblock(UserID)
-    /// Answered by ``ServiceAnswer/peers(_:)``.
+    /// Lists the people of a chat. Answered by ``ServiceAnswer/peers(_:)``.
     case peers(chat: String)
     /// Measures the round trips to all peers of a chat again. ``peers(chat:)`` has the results a moment later.
     case measureRoundTrips(chat: String)
     /// Lists all known people. Answered by ``ServiceAnswer/knownPeers(_:)``.
     case knownPeers
-    /// Answered by ``ServiceAnswer/knownPeers(_:)``.
+    /// Lists the blocked people. Answered by ``ServiceAnswer/knownPeers(_:)``.
     case blockedPeople
     /// Returns the digits that this user and the owner of a key compare. Answered by ``ServiceAnswer/fingerprint(_:)``.
     case fingerprint(key: String)
@@ -109,14 +109,14 @@ package enum ServiceRequest: Hashable, Sendable {
     case invite(chat: String)
     /// Lists the instances that discovery has found in a chat. Answered by ``ServiceAnswer/sightings(instance:_:)``.
     case sightings(chat: String)
-    /// Selects the events that the front end gets from now on; before, these are the events of its own chats. The
-    /// present state of newly selected chats and kinds follows the answer.
+    /// Selects the events that the front end gets from now on. Before the first selection, it gets the events of its
+    /// own chats. The present state of newly selected chats and kinds follows the answer.
     case subscribe(Subscription)
-    /// Answered by ``ServiceAnswer/chats(_:)``.
+    /// Lists the chats of the node. Answered by ``ServiceAnswer/chats(_:)``.
     case chats
-    /// Answered by ``ServiceAnswer/status(_:)``.
+    /// Asks for the state of the node. Answered by ``ServiceAnswer/status(_:)``.
     case status
-    /// Answered by ``ServiceAnswer/statistics(_:)``.
+    /// Asks for the node's counters. Answered by ``ServiceAnswer/statistics(_:)``.
     case statistics
     /// Ends the node, for all front ends.
     case shutDown
@@ -126,21 +126,21 @@ package enum ServiceRequest: Hashable, Sendable {
 package enum ServiceAnswer: Hashable, Sendable {
     case done
     case failed(NodeError)
-    /// The chat as the node has it, and those who are there and those who were met there before, by name.
+    /// The chat as the node has it, and its people by name: those who are there, and those met there before.
     case joined(Chat, [Peer])
-    /// The message has that number, and goes to so many people.
+    /// The number of the sent message, and the number of its recipients.
     case sent(message: UInt64, recipients: Int)
-    /// By name; those who are offline with when they were last seen.
+    /// The people of a chat by name. Offline people have the time when they were last seen.
     case peers([Peer])
-    /// The latest seen first.
+    /// The known people, the latest seen first.
     case knownPeers([KnownPeer])
-    /// Groups of digits.
+    /// The digits of a fingerprint, in groups.
     case fingerprint([String])
-    /// Nil for a chat without a secret.
+    /// The invite; nil for a chat without a secret.
     case invite(String?)
-    /// The own instance's name, nil without discovery; and all who are announced.
+    /// The node's own instance, nil without discovery, and all announced instances of the chat.
     case sightings(instance: String?, [Sighting])
-    /// Those that the node is in, in the order in which it joined them.
+    /// The chats that the node is in, in the order in which it joined them.
     case chats([ChatStatus])
     case status(NodeStatus)
     case statistics(Statistics)
@@ -148,10 +148,10 @@ package enum ServiceAnswer: Hashable, Sendable {
 
 /// A message that another front end of the node sent.
 package struct OwnMessage: Hashable, Sendable {
-    /// When it was sent, in seconds since 1970.
+    /// The time when the message was sent, in seconds since 1970.
     package var at: Double
     package var chat: String
-    /// The number among the messages that the node sent.
+    /// The number of the message among all that the node sent.
     package var message: UInt64
     package var text: String
 
@@ -165,11 +165,11 @@ package struct OwnMessage: Hashable, Sendable {
 
 /// The state of the user that the front ends of one node share.
 package struct UserState: Hashable, Sendable {
-    /// When the state last changed, in seconds since 1970.
+    /// The time when the state last changed, in seconds since 1970.
     package var at: Double
     /// The display name, in NFC.
     package var name: String
-    /// Whether the user is away, set by any front end.
+    /// Whether the user is away. Any front end can set this.
     package var isAway: Bool
 
     package init(at: Double, name: String, isAway: Bool) {
@@ -182,24 +182,24 @@ package struct UserState: Hashable, Sendable {
 /// An output of a node to a front end.
 package enum ServiceOutput: Hashable, Sendable {
     case event(TimedEvent)
-    /// A message that came while no front end had its chat open, or how many of these were lost.
+    /// A message that arrived while no front end had its chat open, or the number of such messages that were lost.
     case waited(TimedEvent)
     case own(OwnMessage)
-    /// The user's name or the away state has changed, through any front end.
+    /// The user's name or away state has changed, through any front end.
     case user(UserState)
     case answer(ServiceAnswer, to: ServiceRequest)
-    /// The last output.
+    /// The end of the outputs, with its reason. No output follows.
     case ended(ServiceEnd)
 }
 
-/// Why a node has no more outputs.
+/// The reason why a node has no more outputs.
 package enum ServiceEnd: Hashable, Sendable {
-    /// The node ended, or the front end wanted to go.
+    /// The node ended, or this front end detached.
     case stopped
-    /// The front end took nothing of what happened for too long, and the node gave it up.
+    /// The front end took no events for too long, so the node cut it off.
     case tooSlow
-    /// The connection to the node that it was attached to has ended.
+    /// The connection to the daemon has ended.
     case lost
-    /// The node that it is attached to has not answered for too long.
+    /// The daemon has not answered for too long.
     case silent
 }

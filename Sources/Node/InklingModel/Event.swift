@@ -1,25 +1,26 @@
-/// Something that happened in a chat or to the node.
+/// A change in a chat or of the node.
 public enum Event: Sendable, Hashable {
-    /// Somebody's presence or name changed. The ``Peer`` has all that is known of them now.
+    /// A person's presence or name changed. The ``Peer`` has all that the node now knows of the person.
     case peer(chat: String, Peer, why: PresenceReason)
     /// The people who are typing have changed: the complete list, in the order of naming, the latest start first
     /// (T-20).
     case typing(chat: String, [Person])
-    /// A message came, whole and in the order in which its author sent them. `number` counts the messages that this
-    /// node has received, from 1 on; `text` is 1 to 65,536 bytes of UTF-8, as sent.
+    /// A message arrived, complete and in the order in which its author sent the messages. `number` counts the messages
+    /// that this node has received, from 1. `text` is 1 to 65,536 bytes of UTF-8, as sent.
     case message(chat: String, from: Person, number: UInt64, text: String)
-    /// A message that this node sent, with the number that ``Node/send(_:to:)`` returned, was acknowledged whole by
-    /// that person's node (M-17).
+    /// A person's node acknowledged a message of this node completely (M-17). `message` is the number that
+    /// ``Node/send(_:to:)`` returned.
     case delivered(chat: String, message: UInt64, user: UserID)
-    /// A message that this node sent may not have reached that person (M-17): nothing more will be known.
+    /// A message of this node may not have reached a person, and no later report will follow (M-17).
     case failed(chat: String, message: UInt64, user: UserID, why: FailureReason)
-    /// Something about the node that its user may want to know, or that it is over.
+    /// Information about the node for its user, or the end of an earlier notice's state.
     case notice(Notice)
-    /// The reader of these events took nothing for too long. In that chat `messages` messages are left out here, and
-    /// `outcomes` times ``delivered(chat:message:user:)`` or ``failed(chat:message:user:why:)``.
+    /// The reader of these events took none for too long, so events of that chat are missing here. `messages` counts
+    /// missing messages. `outcomes` counts missing ``delivered(chat:message:user:)`` and
+    /// ``failed(chat:message:user:why:)``.
     case missed(chat: String, messages: Int, outcomes: Int)
 
-    /// The name of the chat in which it happened; nil for a notice.
+    /// The name of the event's chat; nil for a notice.
     package var chat: String? {
         switch self {
         case .peer(let chat, _, _), .typing(let chat, _), .message(let chat, _, _, _), .delivered(let chat, _, _),
@@ -30,7 +31,7 @@ public enum Event: Sendable, Hashable {
     }
 }
 
-/// An event, and when the node learned of it.
+/// An event, and the time when the node learned of it.
 public struct TimedEvent: Sendable, Hashable {
     /// The time of day in seconds since 1970, with microseconds.
     public let at: Double
@@ -47,48 +48,48 @@ public struct TimedEvent: Sendable, Hashable {
     }
 }
 
-/// Why somebody's presence changed.
+/// The reason for a change of somebody's presence.
 public enum PresenceReason: String, CaseIterable, Sendable, Hashable {
-    /// They came, or changed their name.
+    /// The person came, or changed their name.
     case hello
-    /// They are back from being away.
+    /// The person is back from being away.
     case back
-    /// They say that they are away.
+    /// The person reports to be away.
     case away
-    /// They left the chat, or ended their node.
+    /// The person left the chat, or ended their node.
     case bye
-    /// Their node ended without saying goodbye, and its helper said it.
+    /// The person's node ended without a bye, and its helper sent the bye.
     case will
-    /// Nothing has come from them for too long.
+    /// No datagram has arrived from the person's node for too long.
     case silence
-    /// This user has blocked them.
+    /// This user has blocked the person.
     case blocked
-    /// Their node was started again.
+    /// The person's node was started again.
     case replaced
-    /// This node had no room for the link any more.
+    /// This node had no more room for the link.
     case full
 }
 
-/// Why a message may not have been delivered to somebody.
+/// The reason why a message may not have been delivered to a person.
 public enum FailureReason: String, CaseIterable, Sendable, Hashable {
-    /// They left the chat, or ended their node.
+    /// The person left the chat, or ended their node.
     case bye
-    /// Nothing has come from them for too long.
+    /// No datagram has arrived from the person's node for too long.
     case silence
-    /// Their node ended without saying goodbye, and its helper said it.
+    /// The person's node ended without a bye, and its helper sent the bye.
     case will
     /// This node left the chat.
     case left
-    /// This user has blocked them.
+    /// This user has blocked the person.
     case blocked
-    /// Their node was started again.
+    /// The person's node was started again.
     case replaced
     /// This node was stopped.
     case quit
-    /// They are there, but have acknowledged nothing for too long.
+    /// The person's node is reachable, but has acknowledged no record for too long.
     case stalled
-    /// This node had no room for the link any more.
+    /// This node had no more room for the link.
     case full
-    /// Their node has lost what it had received.
+    /// The person's node has lost the records that it had received.
     case lostState = "lost-state"
 }

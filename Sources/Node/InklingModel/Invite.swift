@@ -4,10 +4,10 @@ import InklingWire
 extension Chat {
     /// The secret chat of an invite (W-11, W-34).
     ///
-    /// - Parameter invite: `inkling:NAME#SECRET`, perhaps with `@OWNER` behind, the name percent-encoded. As people
-    ///   pass it on, it may have blanks and line ends around it, and the scheme in capitals.
-    /// - Throws: ``NodeError/invite(_:)``, ``NodeError/chatName(_:)`` or ``NodeError/secret(_:)``, by what is wrong
-    ///   with it.
+    /// - Parameter invite: `inkling:NAME#SECRET`, perhaps followed by `@OWNER`, with the name percent-encoded. Blanks
+    ///   and line ends around the invite are allowed, and the scheme may be in capitals.
+    /// - Throws: ``NodeError/invite(_:)``, ``NodeError/chatName(_:)`` or ``NodeError/secret(_:)``, depending on the
+    ///   wrong part.
     public init(invite: String) throws(NodeError) {
         let parts: (name: String, secret: String, owner: String?)
         do {
@@ -25,17 +25,17 @@ extension Chat {
         try self.init(parts.name, secret: secret, owner: owner)
     }
 
-    /// Whether a text begins with `inkling:`, in letters of either case, after any blanks. Such a text is meant as an
-    /// invite, well-formed or not.
+    /// Returns whether a text begins with `inkling:`, in letters of either case, after any blanks. Such a text is meant
+    /// as an invite, valid or not.
     public static func isInvite(_ text: String) -> Bool { body(ofInvite: text) != nil }
 
-    /// Whether a text that was given as a chat's name ends as the names of files with an invite do.
+    /// Returns whether a text given as a chat's name ends like the name of a file with an invite.
     package static func endsAsInviteFile(_ text: String) -> Bool {
         !isInvite(text) && text.lowercased().hasSuffix(".invite")
     }
 
-    /// The invite for people who should join, as ``init(invite:)`` reads it; nil for an open chat. Every reader of it
-    /// can join: pass it on through a channel that you trust.
+    /// The invite for people who should join, in the form that ``init(invite:)`` reads; nil for an open chat. Everybody
+    /// who reads the invite can join, so pass it on through a channel that you trust.
     public var invite: String? {
         secret.map { Invite(name: wireName, secret: $0.wire, owner: owner).text }
     }
@@ -45,7 +45,7 @@ extension Chat {
 
     /// Returns the part after the scheme, or nil without a scheme.
     private static func body(ofInvite text: String) -> String? {
-        // Bytes: a character may be one that joins the scheme's last.
+        // Bytes, because a combining character may form one character with the scheme's last letter.
         let bytes = Blanks.trimmed(text, lineEnds: true).utf8
         let size = scheme.utf8.count
         guard String(decoding: bytes.prefix(size), as: UTF8.self).lowercased() == scheme else { return nil }

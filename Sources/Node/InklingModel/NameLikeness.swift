@@ -1,7 +1,7 @@
-/// The letters and digits by which a reader recognises a name. Names that could be taken for each other share one of
-/// ``keys``; a name that dresses up as another has such a key in ``parts``.
+/// The letters and digits by which a reader recognises a name. Two names that readers could confuse have a common entry
+/// in ``keys``. If only a part of a name imitates another name, the imitated name's key is in ``parts``.
 ///
-/// Three spellings of the letters and digits make the keys. Signs, blanks and ignorable scalars are left out of each:
+/// There are three spellings of the letters and digits. None of them has signs, blanks and ignorable scalars:
 ///
 /// - the skeleton (UTS 39) of NFKC: "AIice" and "Alice", "Torn" and "Tom";
 /// - the skeleton of NFKC after case folding. The skeleton itself is not folded, because "Ian" is not "Lan";
@@ -9,25 +9,28 @@
 ///
 /// Accents stay: "José" is not "Jose".
 package struct NameLikeness: Hashable, Sendable {
-    /// The most words of a name that is not ``isLong``. A reader does not see at a glance what a longer name contains,
-    /// and the number of its parts would grow with their square.
+    /// The most words of a name that is not ``isLong``. Readers cannot see at a glance what a longer name contains. The
+    /// number of parts would also grow with the square of the number of words.
     package static let words = 8
-    /// The most scalars of a name that are read both as "i" and as "l". With more, all of them are the same letter.
+    /// The most scalars of a name that count both as "i" and as "l". If a name has more, all of them are read as the
+    /// same letter.
     private static let ambiguous = 3
 
-    /// One spelling of the whole name, in which "i", "l" and "1" are the same; empty if it has no letters or digits.
-    /// The spelling of this text is this text again. Files keep it.
+    /// One spelling of the whole name, in which "i", "l" and "1" are the same; empty if the name has no letters or
+    /// digits. Applied to its own result, the spelling changes nothing. Files store it.
     package let whole: String
-    /// The spellings of the whole name. A name without letters and digits has one that is empty.
+    /// The spellings of the whole name. A name without letters and digits has a single, empty spelling.
     package let keys: [String]
-    /// The spellings of one or more words side by side, each once, without ``keys``. A word ends at anything other than
-    /// a letter or digit, between letters and digits, and where a capital follows a small letter. A word before others
-    /// also counts without an "s" at its end. Empty if the name is long.
+    /// The spellings of one or more adjacent words, each once, without ``keys``. A word ends before any character other
+    /// than a letter or digit, between letters and digits, and before a capital after a small letter. A word before
+    /// others also counts without an "s" at its end. Empty if the name is long.
     package let parts: [String]
     /// Whether the name has more words than ``words``.
     package let isLong: Bool
 
-    /// The likeness of a name; without its parts if nobody needs them.
+    /// The likeness of a name.
+    ///
+    /// - Parameter withParts: Whether to compute ``parts``, which takes time.
     package init(of name: String, withParts: Bool = true) {
         let words = Self.words(of: name)
         whole = Self.narrow(Self.joined(words.map(\.folded)), as: "l", alsoI: true)
@@ -47,19 +50,19 @@ package struct NameLikeness: Hashable, Sendable {
         self.parts = parts.filter { seen.insert($0).inserted }
     }
 
-    /// Whether two names could be taken for each other.
+    /// Returns whether readers could confuse two names.
     package func isAlike(_ other: NameLikeness) -> Bool { keys.contains(where: other.keys.contains) }
 
     private enum Kind {
         case small, capital, digit
     }
 
-    /// A word in the three spellings. In `folded`, "1" stands for what may be an "i" or an "l".
+    /// A word in the three spellings. In `folded`, "1" stands for an ambiguous scalar, either "i" or "l".
     private struct Word {
         var folded = ""
-        /// In NFKC.
+        /// The word in NFKC.
         var shown = ""
-        /// In NFKC and folded.
+        /// The word in NFKC with folded case.
         var lower = ""
 
         var withoutLast: Word {
@@ -71,12 +74,12 @@ package struct NameLikeness: Hashable, Sendable {
     private static func keys(of words: ArraySlice<Word>) -> [String] {
         let folded = joined(words.map(\.folded))
         guard !folded.isEmpty else { return [""] }
-        // The three spellings are not compared with each other: the skeleton of "Ian" is the text "lan".
+        // Prefixes keep the three spellings apart: the skeleton of "Ian" is the text "lan".
         return ["s:" + Skeleton.of(words.map(\.shown).joined()), "f:" + Skeleton.of(words.map(\.lower).joined())]
             + readings(of: folded).map { "t:" + $0 }
     }
 
-    /// Every reading of a text in which "1" is an "i" or an "l".
+    /// Returns all readings of a text, in which each "1" is an "i" or an "l".
     private static func readings(of text: String) -> [String] {
         let count = text.utf8.count { $0 == UInt8(ascii: "1") }
         guard count > 0 else { return [text] }
@@ -95,7 +98,7 @@ package struct NameLikeness: Hashable, Sendable {
         return String(result)
     }
 
-    /// The words of a name; none is empty.
+    /// Returns the words of a name, without empty ones.
     private static func words(of name: String) -> [Word] {
         let scalars = Array(NormalForm.compatible(name).unicodeScalars).filter {
             !$0.properties.isDefaultIgnorableCodePoint
@@ -144,15 +147,15 @@ package struct NameLikeness: Hashable, Sendable {
         return words
     }
 
-    /// The letter that a scalar has the shape of, in lower case.
+    /// Returns the lower-case letter whose shape a scalar has; nil if there is none.
     private static func shape(of scalar: Unicode.Scalar) -> Unicode.Scalar? {
         guard let shape = Skeleton.shape(of: scalar) else { return nil }
         return shape == "l" ? "1" : folded(shape).first.map { lookAlikes[$0] ?? $0 }
     }
 
-    /// Nil for what separates words.
+    /// Returns the kind of a scalar; nil if the scalar separates words.
     private static func kind(of scalar: Unicode.Scalar, in scalars: [Unicode.Scalar], at index: Int) -> Kind? {
-        // One or more strokes are letters between letters, and a frame elsewhere.
+        // Strokes between letters count as letters. Elsewhere they form a frame around the name.
         if isStroke(scalar) {
             let isPassedOver = { isStroke($0) || isMark($0) }
             let before = scalars[..<index].last { !isPassedOver($0) }
@@ -167,7 +170,7 @@ package struct NameLikeness: Hashable, Sendable {
         case .decimalNumber, .letterNumber, .otherNumber: return .digit
         default:
             if lookAlikes[scalar] != nil { return .small }
-            // A sign such as U+2228 is a letter beside letters.
+            // A sign such as U+2228 counts as a letter if it stands beside letters.
             guard Skeleton.shape(of: scalar) != nil else { return nil }
             let isBeside = { scalars.indices.contains($0) && isLetterOrDigit(scalars[$0]) }
             return isBeside(index - 1) || isBeside(index + 1) ? .small : nil
@@ -194,7 +197,8 @@ package struct NameLikeness: Hashable, Sendable {
         }
     }
 
-    /// Letters that look like signs: modifiers, tones, clicks, the saltillo and the stretched joint of Arabic.
+    /// Returns whether a scalar is a letter that looks like a sign: modifiers, tones, clicks, the saltillo and the
+    /// Arabic tatweel.
     private static func isSilent(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x1C1...0x1C3, 0x2B0...0x2FF, 0x374, 0x559, 0x640, 0xA4F8...0xA4FD, 0xA717...0xA71F, 0xA788,
@@ -214,7 +218,7 @@ package struct NameLikeness: Hashable, Sendable {
         .filter { !isMark($0) }
     }
 
-    /// Two narrow letters side by side are read as one.
+    /// Replaces pairs of narrow letters that readers take for one letter.
     private static func joined(_ words: [String]) -> String {
         let text = words.joined()
         guard text.utf8.contains(where: { $0 == UInt8(ascii: "r") || $0 == UInt8(ascii: "v") }) else { return text }
@@ -229,7 +233,8 @@ package struct NameLikeness: Hashable, Sendable {
         return String(result)
     }
 
-    /// The Latin letters, in lower case, by the scalars that look like them or whose capitals do.
+    /// The lower-case Latin letters, by the scalars that look like them. A scalar also counts if its capital looks like
+    /// the capital letter.
     private static let lookAlikes: [Unicode.Scalar: Unicode.Scalar] = {
         let rows: [(Unicode.Scalar, String)] = [
             ("a", "аαɑᴀꭺꓮ"), ("b", "вβьЬʙᏼꓐⲃ"), ("c", "сϲᴄꮯꓚⲥ"), ("d", "ԁᴅꭰꓓ"), ("e", "еεєҽᴇꭼꓰⲉ"), ("f", "ϝꜰꓝ"),
@@ -241,7 +246,7 @@ package struct NameLikeness: Hashable, Sendable {
         ]
         var table: [Unicode.Scalar: Unicode.Scalar] = [:]
         for (latin, others) in rows { for other in others.unicodeScalars { table[other] = latin } }
-        // Letters in dark circles and squares, and those that flags are made of, have no other form.
+        // No normal form exists for letters in dark circles and squares, and for the letters of flags.
         for (first, latin) in zip(UInt32(0)..., "abcdefghijklmnopqrstuvwxyz".unicodeScalars) {
             for begin in [0x1F150, 0x1F170, 0x1F1E6] as [UInt32] {
                 if let scalar = Unicode.Scalar(begin + first) { table[scalar] = latin }

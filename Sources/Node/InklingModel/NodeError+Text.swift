@@ -1,7 +1,7 @@
 import InklingWire
 
 extension NodeError: CustomStringConvertible {
-    /// The event, in one line.
+    /// A text about the error, in one line.
     public var fact: String {
         switch self {
         case .name(let fault): "This display name can't be used: \(fault.reason)."
@@ -64,12 +64,12 @@ extension NodeError: CustomStringConvertible {
         }
     }
 
-    /// Fact and advice, with a blank between them.
+    /// The fact and the advice, with a blank between them.
     public var description: String { joined(fact, advice) }
 }
 
 extension NameFault {
-    /// Part of a sentence.
+    /// The reason, as a part of a sentence.
     package var reason: String {
         switch self {
         case .empty: "it is empty"
@@ -86,7 +86,7 @@ extension NameFault {
 }
 
 extension SecretFault {
-    /// Part of a sentence, which reveals nothing of the text.
+    /// The reason, as a part of a sentence, which reveals nothing of the text.
     var reason: String {
         switch self {
         case .length(let count): "it has \(count) characters instead of \(Self.length)"
@@ -96,7 +96,7 @@ extension SecretFault {
 }
 
 extension InviteFault {
-    /// Part of a sentence.
+    /// The reason, as a part of a sentence.
     var reason: String {
         switch self {
         case .scheme: "it does not begin with \"\(Chat.scheme)\""
@@ -108,7 +108,7 @@ extension InviteFault {
 }
 
 extension PeerAddressFault {
-    /// Part of a sentence.
+    /// The reason, as a part of a sentence.
     var reason: String {
         switch self {
         case .port: "there is no port from 1 to 65535 after a colon"
@@ -119,7 +119,7 @@ extension PeerAddressFault {
 }
 
 extension StateDirectoryFault: CustomStringConvertible {
-    /// The event, in one line.
+    /// A text about the fault, in one line.
     public var fact: String {
         switch self {
         case .corrupt(let path): "The identity in \(printable(path)) is damaged."
@@ -146,6 +146,6 @@ extension StateDirectoryFault: CustomStringConvertible {
         }
     }
 
-    /// Fact and advice, with a blank between them.
+    /// The fact and the advice, with a blank between them.
     public var description: String { joined(fact, advice) }
 }

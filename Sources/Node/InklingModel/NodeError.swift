@@ -1,6 +1,6 @@
 import InklingWire
 
-/// Why something could not be done. Nothing was changed then.
+/// The reason why the node did not do something. In this case the node changed nothing.
 ///
 /// ``fact`` says what happened, and ``advice`` what to do about it. A program that has its own option for the problem
 /// can name that instead of the advice. Both are safe to print.
@@ -13,40 +13,40 @@ public enum NodeError: Error, Hashable, Sendable {
     case secret(SecretFault)
     /// A text is not an invite, for this reason (W-11).
     case invite(InviteFault)
-    /// The node is not in the chat of that name.
+    /// The node is not in a chat with that name.
     case unknownChat(String)
-    /// The node is in a chat of that name already, or in one with the same secret.
+    /// The node is already in a chat with that name, or with the same secret.
     case chatExists(String)
     /// The node is in 32 chats, which is the maximum (L-39).
     case tooManyChats
     /// A message has no text (M-1).
     case messageEmpty
-    /// A message is longer than 65,536 bytes of UTF-8 (M-1); `bytes` is how many it has.
+    /// A message is longer than 65,536 bytes of UTF-8 (M-1); `bytes` is its size.
     case messageTooLong(bytes: Int)
     /// With this message more than 4 MiB of text would wait for that person (M-14). The node sent the message to
     /// nobody.
     case queueFull(UserID)
-    /// Another program, or node, has the UDP port.
+    /// Another program or node uses the UDP port.
     case portTaken(UInt16)
-    /// Only the administrator may use the UDP port.
+    /// The UDP port needs the rights of the administrator.
     case portNotAllowed(UInt16)
     /// An address to bind to is not one of this host.
     case bindAddress(String)
     /// An address to bind to is a link-local one without its interface.
     case bindAddressWithoutInterface(String)
-    /// The system can't create a UDP socket, for this reason in its own words.
+    /// The system can't create a UDP socket. The text is the system's reason.
     case socket(String)
-    /// The state directory would put the identity at risk, or can't be used.
+    /// The state directory would put the identity at risk, or is not usable.
     case stateDirectory(StateDirectoryFault)
-    /// The address of a peer that was named by hand can't be used.
+    /// The address of a peer named by hand is not usable.
     case peerAddress(String, PeerAddressFault)
-    /// A network interface that was named does not exist; `known` lists those that do.
+    /// A named network interface does not exist; `known` lists the interfaces that do.
     case interface(String, known: [String])
-    /// Nobody is known by that key or user ID.
+    /// No known person has that key or user ID.
     case unknownPeer(String)
     /// A text is not an exported identity.
     case identityText
-    /// An identity is at that path already.
+    /// The path already has an identity.
     case identityExists(String)
     /// A running node uses that state directory.
     case stateDirectoryInUse(String)
@@ -57,21 +57,21 @@ public enum NodeError: Error, Hashable, Sendable {
     case other(code: String, text: String)
 }
 
-/// Why a text can't name a person or a chat.
+/// The reason why a text can't be the name of a person or a chat.
 public enum NameFault: Hashable, Sendable {
-    /// No characters.
+    /// The name has no characters.
     case empty
-    /// This many bytes in NFC, more than `maximum`.
+    /// The name has this many bytes in NFC, more than `maximum`.
     case tooLong(bytes: Int, maximum: Int)
-    /// A character of the general category Cc, such as a line break or an escape.
+    /// The name has a character of the general category Cc, such as a line break or an escape.
     case controlCharacter
-    /// This character, which is invisible or changes how others are shown. A person's name may have it.
+    /// The name has this character, which is invisible or changes how others are shown. A person's name may contain it.
     case invisibleCharacter(Unicode.Scalar)
-    /// An invite, which names a chat and its secret.
+    /// The name is an invite, which would reveal the chat's secret.
     case invite
-    /// A person's name without letters and digits, of which programs can show nothing.
+    /// A person's name has no letters and digits, so programs can't show it.
     case unreadable
-    /// A person's name that has a user ID in it.
+    /// A person's name contains a user ID.
     case userID
 
     /// Returns the fault of a chat's name in NFC, or nil (W-2). Two names that look the same would be two chats, and
@@ -108,53 +108,53 @@ public enum NameFault: Hashable, Sendable {
     }
 }
 
-/// Why a text is not the secret of a chat.
+/// The reason why a text is not the secret of a chat.
 public enum SecretFault: Hashable, Sendable {
-    /// This many characters instead of 26.
+    /// The text has this many characters instead of 26.
     case length(Int)
-    /// A character other than `a` to `z` and `2` to `7`, or a last character with spare bits set.
+    /// The text has a character other than `a` to `z` and `2` to `7`, or spare bits are set in the last character.
     case characters
 
-    /// How many characters a secret has.
+    /// The number of characters of a secret.
     static let length = 26
 }
 
-/// Why a text is not an invite.
+/// The reason why a text is not an invite.
 public enum InviteFault: Hashable, Sendable {
-    /// No `inkling:` at the beginning.
+    /// The text does not begin with `inkling:`.
     case scheme
-    /// No `#` between the name and the secret.
+    /// The text has no `#` between the name and the secret.
     case separator
-    /// A name that is not percent-encoded UTF-8.
+    /// The name is not percent-encoded UTF-8.
     case encoding
-    /// Text behind the `@` that is not a static key.
+    /// The text after the `@` is not a static key.
     case owner
 }
 
-/// Why a text is not the address of a peer.
+/// The reason why a text is not the address of a peer.
 public enum PeerAddressFault: Hashable, Sendable {
-    /// No port from 1 to 65,535.
+    /// The text has no port from 1 to 65,535.
     case port
-    /// A host that the resolver can't find; `reason` is the resolver's.
+    /// The resolver can't find the host; `reason` is the resolver's.
     case unknownHost(reason: String)
-    /// An address that is not the address of one host.
+    /// The address is not the address of one host.
     case notUnicast
 }
 
-/// Why a node can't start with a state directory, or nothing can be kept in it. Nothing was changed then.
+/// The reason why a node can't start with a state directory, or can't store anything in it. Nothing was changed then.
 public enum StateDirectoryFault: Error, Hashable, Sendable {
-    /// The key file is not what this library writes.
+    /// The key file does not have the format of this library.
     case corrupt(path: String)
     /// The key file was written by a later version.
     case newer(path: String)
-    /// The key file exists and can't be read; `reason` is the system's.
+    /// The key file exists, but the node can't read it; `reason` is the system's.
     case unreadable(path: String, reason: String)
-    /// The file or directory belongs to somebody else, who could change it.
+    /// The file or directory belongs to another user, who could change it.
     case foreign(path: String)
-    /// A directory for several purposes that others may write to.
+    /// The directory serves several purposes, and other users may write to it.
     case shared(path: String)
-    /// Nothing can be kept in the directory; `reason` is the system's.
+    /// The node can't store anything in the directory; `reason` is the system's.
     case unwritable(path: String, reason: String)
-    /// No directory was given, and the user has no home.
+    /// No directory was given, and the user has no home directory.
     case noHome
 }

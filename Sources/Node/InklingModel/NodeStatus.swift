@@ -2,13 +2,13 @@
 package struct ChatStatus: Hashable, Sendable {
     package var name: String
     package var hasSecret: Bool
-    /// Whether the node stays in it without a front end, over restarts too.
+    /// Whether the node stays in the chat without a front end, even after a restart.
     package var isKept: Bool
-    /// How many messages wait for somebody to read them.
+    /// The number of messages that wait for the user to read them.
     package var waiting: Int
-    /// How many others are there.
+    /// The number of other people who are present in the chat.
     package var present: Int
-    /// Whether others may not have been found yet.
+    /// Whether discovery may still find further people.
     package var isLooking: Bool
 
     package init(
@@ -24,13 +24,13 @@ package struct ChatStatus: Hashable, Sendable {
     }
 }
 
-/// How a node is doing.
+/// The state of a node.
 package struct NodeStatus: Hashable, Sendable {
-    /// When it was started, in seconds since 1970.
+    /// The time when the node was started, in seconds since 1970.
     package var since: Double
     /// Whether the node reports the user as away to its peers.
     package var isAway: Bool
-    /// How many front ends it has.
+    /// The number of the node's front ends.
     package var frontEnds: Int
     package var chats: [ChatStatus]
 

@@ -1,64 +1,66 @@
-/// Something about the node itself that a person may want to know, or its end.
+/// Information about the node itself for its user, or the end of an earlier notice's state.
 ///
 /// ``fact`` says what happened, and ``advice`` what to do about it. A program that has its own option for the problem
 /// can name that instead of the advice. The texts may contain names as their owners sent them: make them safe before
 /// you print them.
 public enum Notice: Hashable, Sendable {
-    /// Automatic discovery has become unavailable, for this reason. Peers that are linked stay so, and those named by
-    /// hand are still found.
+    /// Discovery has become unavailable, for this reason. Existing links stay, and the node still finds peers named by
+    /// hand.
     case discoveryDown(DiscoveryOutage)
     /// Automatic discovery is available again.
     case discoveryUp
-    /// The identity ends with this node, for this reason: to others the user is somebody new.
+    /// The identity ends with this node, for this reason. Other people will not recognise the user afterwards.
     case identityTemporary(TemporaryIdentity)
-    /// The helper that says goodbye does not run, for this reason: if this process is killed, others notice after 3 s.
+    /// The helper that says goodbye does not run, for this reason. If this process is killed, others notice only after
+    /// 3 s.
     case lastWillOff(LastWillOutage)
     /// A peer named by hand is this node itself, or another device with the same identity.
     case peerIsOneself
-    /// Somebody uses a name that is known with a different key; sent just before their ``Event/peer(chat:_:why:)``.
-    /// Of those known under the name, `known` was there last; `isVerified` if any of them is verified.
+    /// A person uses a name that is known with a different key. The notice comes just before the person's
+    /// ``Event/peer(chat:_:why:)``. `known` is the person last seen with the name. `isVerified` tells whether any
+    /// person known with the name is verified.
     case keyChanged(Person, known: UserID, isVerified: Bool)
-    /// Anybody who reaches this UDP port may open to this node, from beyond its networks as well.
+    /// Anybody who reaches this UDP port may open a link to this node, even from beyond its networks.
     case reachableFromAnywhere(port: UInt16)
-    /// This UDP port was chosen, for others to name; those beyond this host's networks are not answered there unless
-    /// they were named by hand.
+    /// The user chose this UDP port, which others can name by hand. The node does not answer hosts beyond its networks
+    /// unless its user named them by hand.
     case reachableOnLink(port: UInt16)
-    /// The list of known peers was damaged, and was moved to another file.
+    /// The list of known peers was damaged, and the node moved it to another file.
     case knownPeersDamaged(file: String)
-    /// The list of known peers in that directory was made by a later version.
+    /// The list of known peers in that directory comes from a later version of the program.
     case knownPeersNewer(directory: String)
-    /// Known peers can't be kept in that directory; `reason` is the system's.
+    /// The node can't store known peers in that directory; `reason` is the system's.
     case knownPeersUnkept(directory: String, reason: String)
     /// A notice of another version of this library, or of another program. `code` is for programs; `text` says what
     /// happened and what to do.
     case other(code: String, text: String)
 }
 
-/// Why discovery does not work.
+/// The reason why discovery does not work.
 public enum DiscoveryOutage: Hashable, Sendable, CaseIterable {
-    /// No daemon answered.
+    /// No discovery daemon answered.
     case absent
-    /// The daemon went away.
+    /// The discovery daemon ended.
     case gone
-    /// The daemon answers, but refuses another operation.
+    /// The discovery daemon answers, but refuses another operation.
     case refused
-    /// The system gave no thread or descriptors.
+    /// The system provided no thread or descriptors.
     case noThread
 }
 
-/// Why a node runs under an identity that ends with it.
+/// The reason why a node's identity ends with the node.
 public enum TemporaryIdentity: Hashable, Sendable {
-    /// Another running node holds the state directory.
+    /// Another running node uses the state directory.
     case inUse(directory: String)
-    /// Nothing can be kept in the state directory; `reason` is the system's.
+    /// The node can't store anything in the state directory; `reason` is the system's.
     case unwritable(directory: String, reason: String)
     /// No directory was given, and the environment names none.
     case noHome
 }
 
-/// Why the helper that says goodbye for a node that was killed does not run.
+/// The reason why the helper that says goodbye for a killed node does not run.
 public enum LastWillOutage: Hashable, Sendable {
-    /// No program is at that path.
+    /// The path has no program.
     case missing(path: String)
     /// The helper did not start; `reason` is the system's.
     case failed(reason: String)
@@ -67,7 +69,7 @@ public enum LastWillOutage: Hashable, Sendable {
 }
 
 extension Notice: CustomStringConvertible {
-    /// The event, in one line.
+    /// A text about the event, in one line.
     public var fact: String {
         switch self {
         case .discoveryDown(let outage): outage.fact
@@ -113,7 +115,7 @@ extension Notice: CustomStringConvertible {
         }
     }
 
-    /// Returns the remedy that lets the node keep known peers again, by the system's words for the cause.
+    /// Returns the advice that lets the node store known peers again. The system's words for the cause decide.
     private static func remedy(_ reason: String) -> String {
         switch reason {
         case "No space left on device", "Disk quota exceeded": "Free some disk space, then restart Inkling."
@@ -125,12 +127,12 @@ extension Notice: CustomStringConvertible {
         }
     }
 
-    /// Fact and advice, with a blank between them.
+    /// The fact and the advice, with a blank between them.
     public var description: String { joined(fact, advice) }
 }
 
 extension DiscoveryOutage: CustomStringConvertible {
-    /// The event, in one line.
+    /// A text about the outage, in one line.
     public var fact: String {
         switch self {
         case .absent: "Automatic discovery is unavailable: no discovery daemon answers."
@@ -150,12 +152,12 @@ extension DiscoveryOutage: CustomStringConvertible {
         }
     }
 
-    /// Fact and advice, with a blank between them.
+    /// The fact and the advice, with a blank between them.
     public var description: String { joined(fact, advice) }
 }
 
 extension TemporaryIdentity: CustomStringConvertible {
-    /// The event, in one line.
+    /// A text about the temporary identity, in one line.
     public var fact: String {
         switch self {
         case .inUse(let directory):
@@ -178,12 +180,12 @@ extension TemporaryIdentity: CustomStringConvertible {
         }
     }
 
-    /// Fact and advice, with a blank between them.
+    /// The fact and the advice, with a blank between them.
     public var description: String { joined(fact, advice) }
 }
 
 extension LastWillOutage {
-    /// Part of a sentence.
+    /// The reason, as a part of a sentence.
     var reason: String {
         switch self {
         case .missing(let path): "there is no \(printable(path))"
@@ -193,10 +195,10 @@ extension LastWillOutage {
     }
 }
 
-/// Two sentences, of which the second may be empty.
+/// Joins two sentences, of which the second may be empty.
 func joined(_ fact: String, _ advice: String) -> String { advice.isEmpty ? fact : fact + " " + advice }
 
-/// A path without characters that could control a terminal.
+/// Returns a path without characters that could control a terminal.
 package func printable(_ path: String) -> String {
     String(String.UnicodeScalarView(path.unicodeScalars.map { $0.properties.isWhitespace || $0.isSafe ? $0 : "?" }))
 }

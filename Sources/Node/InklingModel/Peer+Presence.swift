@@ -1,10 +1,11 @@
 extension Peer {
-    /// Returns the same peer, last seen at that time, in seconds since 1970, unless a time is known.
+    /// Returns the peer with `time` as the time when it was last seen, in seconds since 1970. A time already known
+    /// stays.
     package func seen(at time: Double) -> Peer {
         lastSeen == nil ? with(presence, lastSeen: time, roundTrip: roundTrip) : self
     }
 
-    /// Returns the same peer, who is offline since that time, in seconds since 1970.
+    /// Returns the peer as offline since `time`, in seconds since 1970.
     package func gone(at time: Double) -> Peer { with(.offline, lastSeen: time, roundTrip: nil) }
 
     private func with(_ presence: Presence, lastSeen: Double, roundTrip: Duration?) -> Peer {

@@ -1,68 +1,69 @@
 @_exported import struct InklingWire.UserID
 
-/// Somebody in a chat. The name is as the peer sent it: make it safe before you print it, with InklingText.
+/// A person in a chat. The name is as the peer sent it: make it safe before you print it, with InklingText.
 public struct Person: Hashable, Sendable {
-    /// Whose identity it is.
+    /// The user ID of the person.
     public let user: UserID
     /// The display name, as sent: valid UTF-8 of at most 64 bytes, perhaps empty (M-25).
     public let name: String
 
-    /// Somebody with that identity and name.
+    /// A person with that identity and name.
     public init(user: UserID, name: String) {
         self.user = user
         self.name = name
     }
 }
 
-/// Whether somebody can be reached.
+/// Whether a person is reachable.
 public enum Presence: String, Sendable, Hashable, Codable, CaseIterable {
-    /// In the chat, and heard lately.
+    /// The person is in the chat, and their node was heard lately.
     case online
-    /// In the chat, and says that they are elsewhere. Messages arrive.
+    /// The person is in the chat, but reports to be away. Messages arrive.
     case away
-    /// Not in the chat, or out of reach. Messages don't arrive, and don't wait.
+    /// The person is not in the chat, or out of reach. Messages don't arrive, and don't wait.
     case offline
 }
 
-/// A person in a chat, as a node knows them. The comparison ignores the round trip.
+/// A person in a chat, as a node knows them. A comparison ignores the round trip.
 public struct Peer: Hashable, Sendable {
-    /// Whose identity it is.
+    /// The user ID of the person.
     public let user: UserID
     /// The display name, as the peer sent it: make it safe before you print it.
     public let name: String
-    /// Whether they can be reached.
+    /// Whether the person is reachable.
     public let presence: Presence
     /// The static public key in base64url, 43 characters.
     public let key: String
-    /// When the peer was last there, in this run or an earlier one, in seconds since 1970; nil while it is online.
+    /// The time when the peer was last there, in this run or an earlier one, in seconds since 1970; nil while it is
+    /// online.
     public let lastSeen: Double?
-    /// Since when the peer has been there, in seconds since 1970; nil while it is offline.
+    /// The time since when the peer has been there, in seconds since 1970; nil while it is offline.
     public let onlineSince: Double?
-    /// The smoothed round trip between this node and theirs; nil if none was measured.
+    /// The smoothed round trip between this node and the peer's; nil if none was measured.
     public let roundTrip: Duration?
-    /// When the key was first met, in any chat and run, in seconds since 1970; nil if it was never met.
+    /// The time when the key was first met, in any chat and run, in seconds since 1970; nil if it was never met.
     public let firstSeen: Double?
-    /// Whether the user has compared fingerprints with them.
+    /// Whether the user has verified the person by comparing fingerprints.
     public let isVerified: Bool
-    /// Whether the user has blocked them permanently.
+    /// Whether the user has blocked the person permanently.
     public let isBlocked: Bool
-    /// Other people who had this name before, or are verified: the name may suggest one of them instead of this person.
-    /// Verified people come first, and blocked ones are left out; 8 at most.
+    /// Other people whom the name may suggest instead of this person. They had this name before, or are verified and
+    /// have a similar one. Verified people come first, blocked ones are left out, and there are 8 at most.
     public let namesakes: [UserID]
-    /// The one of these for whom this one is most likely to be mistaken: the first.
+    /// The first of ``namesakes``, for whom readers are most likely to mistake this person.
     public let namesake: Namesake?
-    /// The names that the key has had, the latest first, at most 4; as sent. Empty if it was never met.
+    /// The names that the key has had, as sent, the latest first, at most 4; empty if the key was never met.
     public let names: [String]
-    /// When the key first had its present name, in seconds since 1970; nil if it was never met.
+    /// The time when the key first had its present name, in seconds since 1970; nil if it was never met.
     public let namedSince: Double?
 
-    /// Somebody known for whom another could be mistaken because of the name.
+    /// A known person with a similar name, for whom readers could mistake another person.
     public struct Namesake: Hashable, Sendable {
-        /// Whose identity it is.
+        /// The user ID of the known person.
         public let user: UserID
-        /// The names that this one has had, the latest first, at most 4; as sent.
+        /// The names that the known person has had, as sent, the latest first, at most 4.
         public let names: [String]
-        /// Whether the user has compared fingerprints with them.
+        /// Whether the user has verified the known person by comparing fingerprints.
         public let isVerified: Bool
 
         package init(user: UserID, names: [String], isVerified: Bool) {
@@ -94,10 +95,10 @@ public struct Peer: Hashable, Sendable {
         self.namedSince = namedSince
     }
 
-    /// The person, as events name them.
+    /// The person in the form that events use.
     public var person: Person { Person(user: user, name: name) }
 
-    /// Whether nothing that is shown differs.
+    /// Returns whether two peers look the same to a user.
     public static func == (left: Peer, right: Peer) -> Bool {
         left.user == right.user && left.name == right.name && left.presence == right.presence
             && left.key == right.key && left.lastSeen == right.lastSeen && left.onlineSince == right.onlineSince
@@ -106,7 +107,7 @@ public struct Peer: Hashable, Sendable {
             && left.namedSince == right.namedSince
     }
 
-    /// Takes user and presence alone.
+    /// Hashes the user and the presence only.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(user)
         hasher.combine(presence)

@@ -1,10 +1,10 @@
 /// How well the user knows the sender of a message. Stores with room for few messages keep those of the highest rank.
 package enum SenderRank: Int, Comparable, CaseIterable, Sendable {
-    /// Somebody in an open chat whom the user has not met before.
+    /// A person in an open chat whom the user has not met before.
     case stranger
     /// A member of a private chat whom the user has not met before.
     case member
-    /// Somebody who was met on two days.
+    /// A person who was met on two days.
     case met
     case verified
 

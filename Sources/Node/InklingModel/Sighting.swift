@@ -1,4 +1,4 @@
-/// Somebody discovery has found in a chat, whether they answer or not.
+/// An instance that discovery has found in a chat, whether its node answers or not.
 package struct Sighting: Hashable, Sendable {
     /// The instance's name, which reveals nothing about the person.
     package let instance: String

@@ -1,8 +1,8 @@
-/// Which letters share a shape: the skeletons of Unicode's UTS 39, with the data of ICU.
+/// The shapes of letters: the skeletons of Unicode's UTS 39, with the data of ICU.
 ///
 /// The table is in Confusables.swift, which `Scripts/make-confusables` makes.
 package enum Skeleton {
-    /// Returns the skeleton of a text in NFKC: texts that look alike have the same skeleton.
+    /// Returns the skeleton of a text in NFKC. Texts that look alike have the same skeleton.
     static func of(_ text: String) -> String {
         var result = String.UnicodeScalarView()
         for scalar in NormalForm.decomposed(text).unicodeScalars {
@@ -15,7 +15,7 @@ package enum Skeleton {
         return String(result)
     }
 
-    /// The ASCII letter or digit that has the shape of another scalar, if there is one.
+    /// Returns the ASCII letter or digit with the shape of another scalar, if there is one.
     package static func shape(of scalar: Unicode.Scalar) -> Unicode.Scalar? {
         guard !scalar.isASCII, let target = table[scalar]?.unicodeScalars, let first = target.first, target.count == 1,
             first.isASCII, first.properties.isAlphabetic || first.properties.numericType != nil

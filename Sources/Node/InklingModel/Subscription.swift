@@ -1,18 +1,18 @@
-/// The events that a front end gets, besides the outcomes of its own requests and messages.
+/// The events that a front end gets, in addition to the outcomes of its own requests and messages.
 package struct Subscription: Hashable, Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         case peer, typing
-        /// Messages, and how many were missed.
+        /// Messages, and the numbers of missed ones.
         case message
         case notice
     }
 
     package enum Chats: Hashable, Sendable {
-        /// Those that the front end is in.
+        /// The chats that the front end is in.
         case own
-        /// Those that the node is in, also later.
+        /// The chats that the node is in, including later ones.
         case all
-        /// By name; the node need not be in them.
+        /// The chats with these names. The node need not be in them.
         case named(Set<String>)
     }
 
@@ -24,7 +24,7 @@ package struct Subscription: Hashable, Sendable {
         self.chats = chats
     }
 
-    /// Whether events of that kind in that chat are wanted.
+    /// Returns whether the front end wants events of a kind in a chat.
     ///
     /// - Parameter isMember: Whether the front end is in the chat.
     package func wants(_ kind: Kind, in chat: String, isMember: Bool) -> Bool {
@@ -36,7 +36,9 @@ package struct Subscription: Hashable, Sendable {
         }
     }
 
-    /// - Parameter isMember: Whether the front end is in a chat.
+    /// Returns whether the front end wants an event.
+    ///
+    /// - Parameter isMember: Returns whether the front end is in a chat.
     package func wants(_ event: Event, isMember: (String) -> Bool) -> Bool {
         switch event {
         case .peer(let chat, _, _): wants(.peer, in: chat, isMember: isMember(chat))

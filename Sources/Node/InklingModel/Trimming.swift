@@ -1,7 +1,7 @@
 extension StringProtocol {
-    /// Without the white space at both ends: scalars with the property White_Space, line ends included.
+    /// The text without white space at both ends: scalars with the property White_Space, including line ends.
     package var trimmed: String {
-        // Scalars: a character may begin with a blank and have further scalars.
+        // Scalars, because a character may consist of a blank and further scalars.
         let isBlank = { (scalar: Unicode.Scalar) in scalar.properties.isWhitespace }
         let scalars = unicodeScalars
         guard let first = scalars.firstIndex(where: { !isBlank($0) }),

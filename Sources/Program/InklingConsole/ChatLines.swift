@@ -1,10 +1,10 @@
 import InklingModel
 import InklingText
 
-/// The lines about events in a chat. Names, texts and reasons come as sent and are made safe here, so that every line
-/// is safe.
+/// The lines about events in a chat. Names, texts and reasons come as sent. The methods here make them safe, so that
+/// every line is safe.
 package enum ChatLines {
-    /// A chat as lines and the prompt name it, cut to some columns; an open chat is marked.
+    /// Returns the name of a chat for lines and the prompt, cut to some columns. An open chat is marked.
     package static func chat(_ name: String, isOpen: Bool, columns: Int = 40) -> String {
         cut(name, columns: columns) + (isOpen ? " (open)" : "")
     }
@@ -23,7 +23,7 @@ package enum ChatLines {
         ])
     }
 
-    /// A message of this user's.
+    /// Returns the line of a message that this user sent.
     ///
     /// - Parameter mark: the delivery, see `Delivery.mark`.
     package static func own(text: String, mark: String? = nil) -> Line {
@@ -34,7 +34,7 @@ package enum ChatLines {
         ])
     }
 
-    /// The line that an open chat begins with.
+    /// Returns the first line of an open chat.
     ///
     /// - Parameter takesCommands: whether the user can enter commands.
     package static func openWarning(chat: String, takesCommands: Bool = true) -> Line {
@@ -43,25 +43,25 @@ package enum ChatLines {
                 + (takesCommands ? "/invite NAME" : "inkling invite NAME"))
     }
 
-    /// The line that a private chat begins with.
+    /// Returns the first line of a private chat.
     static func privateChat(_ chat: String) -> Line {
         notice("\(chat) is private: only people with its invite can join and read.")
     }
 
-    /// The line that a chat begins with in which nobody has been found yet.
+    /// Returns the first line of a chat in which nobody has been found yet.
     package static func looking() -> Line {
         notice("Looking for others. Messages reach only people who are online.")
     }
 
-    /// The line that says why a text was not put into the input.
+    /// Returns the line that explains why a text was not put into the input.
     package static func full() -> Line {
         error("A message can hold at most 64 KiB: this was not inserted. Send it in parts")
     }
 
-    /// The line about people who came, left or changed in the same way.
+    /// Returns the line about people who came, left or changed in the same way.
     package static func presence(_ line: PresenceLine) -> Line { notice(line.isolatedText) }
 
-    /// The explanation of a person's suffix.
+    /// Returns the explanation of a person's suffix.
     ///
     /// - Parameter hasNamesake: whether the suffix tells two people apart.
     static func suffix(of label: Labels.Label, hasNamesake: Bool) -> Line {
@@ -72,15 +72,15 @@ package enum ChatLines {
         return notice("\(label.suffix) \(reason): /whois \(label.text)")
     }
 
-    /// The line about a new name of a person who is there.
+    /// Returns the line about the new name of a present person.
     static func renamed(_ before: Labels.Label, to after: Labels.Label) -> Line {
         notice("\(before.isolated) is now called \(after.isolated)")
     }
 
-    /// The line about new names of several people.
+    /// Returns the line about new names of several people.
     static func renamed(_ people: Int) -> Line { notice("\(people) people have changed their names") }
 
-    /// The loud alarm about a known name with another key than before.
+    /// Returns the loud alarm about a known name with another key than before.
     ///
     /// - Parameters:
     ///   - known: the known person's spelling of the name.
@@ -101,24 +101,24 @@ package enum ChatLines {
             """, .bold)
     }
 
-    /// The same alarm about a key that had the name in an earlier run.
+    /// Returns the alarm about a key that had the name already in an earlier run.
     package static func stillAnotherKey(_ label: Labels.Label, known: String, isVerified: Bool = false) -> Line {
         error(
             "\(label.isolated) is still not the \(isolated(known)) you \(isVerified ? "verified" : "know"): "
                 + "/verify \(label.text), or /block")
     }
 
-    /// The alarm in short, before a message of that person.
+    /// Returns a short form of the alarm, shown before a message of that person.
     package static func anotherKey(_ label: Labels.Label, known: String, isVerified: Bool = false) -> Line {
         Line(
             "!! \(label.isolated) is not the \(isolated(known)) you \(isVerified ? "verified" : "know"): /verify \(label.text)",
             .bold)
     }
 
-    /// The alarm about several people at once, which names a few.
+    /// Returns the alarm about several people at once, which names a few.
     ///
     /// - Parameters:
-    ///   - verified: how many have the name of a verified person; these come first.
+    ///   - verified: the number of people with the name of a verified person; these come first.
     ///   - known: the known person's spelling of the name that all of them use; nil if they use several.
     ///   - areMore: whether such a line about others was shown a moment ago.
     package static func changedKeys(
@@ -142,12 +142,12 @@ package enum ChatLines {
             """, .bold)
     }
 
-    /// How many messages were not shown one by one.
+    /// Returns the line about messages that were not shown one by one.
     ///
     /// - Parameters:
     ///   - labels: their authors, of whom a few are named.
-    ///   - andOthers: whether there were further authors, of whom nothing is known any more.
-    ///   - isLast: whether it is the end, and nobody can ask for the messages.
+    ///   - andOthers: whether there were further authors, of whom the prompt knows nothing any more.
+    ///   - isLast: whether the session ends, so that the user can't ask for the messages.
     package static func folded(
         _ count: Int, from labels: [Labels.Label], andOthers: Bool = false, isLast: Bool = false
     ) -> Line {
@@ -162,20 +162,20 @@ package enum ChatLines {
         return notice("\(messages) from \(Words.list(names))\(isLast ? ", " : ": ")\(end)")
     }
 
-    /// How many messages that were not shown can't be shown any more.
+    /// Returns the line about folded messages that the prompt has not kept.
     ///
-    /// - Parameter label: the author; `nil` where nothing is known of the authors.
+    /// - Parameter label: the author; `nil` if the authors are unknown.
     package static func notKept(_ count: Int, from label: Labels.Label?) -> Line {
         let messages = count == 1 ? "1 earlier message" : "\(count) earlier messages"
         return notice("\(messages) from \(label?.isolated ?? "others") \(count == 1 ? "was" : "were") not kept")
     }
 
-    /// The answer to /show where nothing is folded.
+    /// Returns the answer to /show if no message is folded.
     package static func nothingFolded(from label: Labels.Label? = nil) -> Line {
         notice("There is nothing more to show" + (label.map { " from \($0.isolated)" } ?? ""))
     }
 
-    /// Somebody is muted from now on, or was before.
+    /// Returns the line about a person who is muted from now on, or was muted before.
     package static func muted(_ label: Labels.Label, isNew: Bool) -> Line {
         guard isNew else { return notice("\(label.isolated) is already muted. To undo it: /unmute \(label.text)") }
         return notice(
@@ -183,18 +183,18 @@ package enum ChatLines {
                 + "To undo it: /unmute \(label.text)")
     }
 
-    /// Somebody is no longer muted.
+    /// Returns the line about a person who is no longer muted.
     ///
     /// - Parameters:
-    ///   - presence: such as "Active now", or nil if unknown.
-    ///   - messages: how many of their messages came meanwhile.
+    ///   - presence: the presence as text, such as "Active now"; nil if unknown.
+    ///   - messages: the number of messages from the person while muted.
     package static func unmuted(_ label: Labels.Label, presence: String?, messages: Int) -> Line {
         notice(
             "\(label.isolated)\(presence.map { " (\($0))" } ?? "") is no longer muted: "
                 + missed(messages, "while they were muted"))
     }
 
-    /// One person in the answer to /mute without a name.
+    /// Returns the line for one person in the answer to /mute without a name.
     package static func muted(_ person: MutedPeople.Person) -> Line {
         notice("\(person.label.isolated) is muted: " + missed(person.messages, "so far"))
     }
@@ -207,21 +207,21 @@ package enum ChatLines {
         }
     }
 
-    /// The fingerprint of somebody and oneself, and what to do with it.
+    /// Returns the fingerprint of a person and this user, and instructions.
     package static func fingerprint(_ label: Labels.Label, rows: [String]) -> [Line] {
         [notice("Fingerprint of you and \(label.isolated):")]
             + rows.map { notice("  " + $0) }
             + [notice("If theirs is the same, type: /verify \(label.text) ok")]
     }
 
-    /// One chat in the answer to /chats.
+    /// Returns the line for one chat in the answer to /chats.
     package static func chat(number: Int, name: String, isOpen: Bool, unread: Int, isCurrent: Bool) -> Line {
         let details = (isCurrent ? ["here"] : []) + (unread > 0 ? ["\(unread) unread"] : [])
         return notice(
             "\(number) " + chat(name, isOpen: isOpen) + (details.isEmpty ? "" : ": " + details.joined(separator: ", ")))
     }
 
-    /// One chat in the answer to /chats that only the daemon is in, or another prompt.
+    /// Returns the line for a chat in the answer to /chats that only the daemon or another prompt is in.
     static func chat(name: String, isOpen: Bool, unread: Int, isKept: Bool) -> Line {
         let details = [isKept ? "in the daemon" : "at another prompt"] + (unread > 0 ? ["\(unread) unread"] : [])
         return notice(
@@ -229,13 +229,13 @@ package enum ChatLines {
                 + "/open \(SafeText.line(name))")
     }
 
-    /// The candidates for a Tab.
+    /// Returns the line with the candidates for a Tab.
     package static func choices(_ texts: [String]) -> Line { notice(texts.joined(separator: "  ")) }
 
-    /// A name in a command that several people have.
+    /// Returns the answer to a command with a name that several people have.
     ///
     /// - Parameters:
-    ///   - command: such as "/whois".
+    ///   - command: the command, such as "/whois".
     ///   - rest: the part of the command after the name.
     static func whichOne(_ labels: [String], of command: String, rest: String = "") -> Line {
         let count = labels.count < numbers.count ? numbers[labels.count] : String(labels.count)
@@ -248,7 +248,7 @@ package enum ChatLines {
     private static let numbers = ["no", "one", "two", "three", "four", "five"]
     private static let mostChoices = 4
 
-    /// A message that nobody was there for.
+    /// Returns the line about a message that had no recipient.
     package static func reachedNobody(text: String) -> Line {
         notice("Nobody was here to receive: ", excerpt: text)
     }
@@ -257,19 +257,19 @@ package enum ChatLines {
         Line("* " + NameIsolation.line(text), .dim)
     }
 
-    /// A notice that ends with the beginning of a message, whose pictures stay whole.
+    /// Returns a notice that ends with the beginning of a message. The pictures in the message stay whole.
     static func notice(_ text: String, excerpt message: String) -> Line {
         var line = notice(text)
         line.spans.append(Line.Span(text: excerpt(message), emphasis: .dim))
         return Line(line.spans)
     }
 
-    /// An error of the program or a command.
+    /// Returns the line for an error of the program or a command.
     package static func error(_ text: String) -> Line {
         Line("! " + NameIsolation.line(text))
     }
 
-    /// A name that can be shown without its label: "Someone" where it can't.
+    /// Returns the form of a name that is shown without a label; "Someone" if the name can't be shown.
     package static func shown(_ name: String) -> String {
         Labels.shown(name) ?? "Someone"
     }
@@ -277,19 +277,21 @@ package enum ChatLines {
     private static func isolated(_ name: String) -> String { NameIsolation.isolated(shown(name)) }
 
     static func excerpt(_ text: String) -> String {
-        // Not as a line, which would take the joiners out of pictures.
+        // `message` instead of `line`, which would take the joiners out of pictures.
         let safe = SafeText.message(text)
         let line = String(safe.prefix { $0 != "\n" })
         let cut = DisplayWidth.prefix(of: line, columns: 40)
         return cut.count < safe.count ? cut + "..." : line
     }
 
-    /// - Parameter count: How many further messages are not known to be delivered.
+    /// Returns the line about messages without a known outcome at the end.
+    ///
+    /// - Parameter count: the number of further such messages.
     package static func abandoned(_ count: Int) -> Line {
         notice(count == 1 ? "Delivery of 1 more message is unknown" : "Delivery of \(count) more messages is unknown")
     }
 
-    /// Why somebody does not have a message, in words.
+    /// Returns the reason why a person does not have a message, in words.
     static func reason(_ why: FailureReason) -> String {
         switch why {
         case .bye: "left"
@@ -298,7 +300,7 @@ package enum ChatLines {
         case .will: "quit"
         case .stalled: "did not answer"
         case .full: "too many links"
-        // Theirs or this one was started again, or was stopped for longer than the others wait.
+        // One of the two nodes was restarted, or stopped for longer than peers wait.
         case .lostState: "connection lost"
         case .replaced: "restarted"
         case .blocked: "blocked"

@@ -1,13 +1,13 @@
 /// Completes commands, people and chats at the cursor. The first Tab adds the common beginning of all candidates. If
 /// nothing can be added, the next Tab lists them.
 package struct Completion: Sendable {
-    /// The texts to complete to.
+    /// The texts that the completion can add.
     package struct Candidates: Sendable {
         /// The labels of the people in the chat.
         package var people: [String]
         /// The names of the joined chats.
         package var chats: [String]
-        /// The labels of those who are muted.
+        /// The labels of the muted people.
         package var muted: [String]
         /// The labels of the people whose messages are folded.
         package var folded: [String]
@@ -23,18 +23,18 @@ package struct Completion: Sendable {
     package enum Answer: Equatable, Sendable {
         /// The text has changed.
         case completed
-        /// The candidates, to be shown.
+        /// The candidates. The prompt should show them.
         case choices([String])
-        /// No candidate begins so, or a further Tab will list them.
+        /// The text is unchanged: no candidate fits, or only a further Tab will list the candidates.
         case nothing
     }
 
-    /// The text and the cursor that a Tab found several candidates for.
+    /// The text and the cursor for which the last Tab found several candidates.
     private var undecided: (text: String, cursor: Int)?
 
     package init() {}
 
-    /// Tab was pressed.
+    /// Completes the text before the cursor, after a Tab.
     package mutating func complete(_ editor: inout LineEditor, among candidates: Candidates) -> Answer {
         let wasUndecided = undecided.map { $0 == (editor.text, editor.cursor) } ?? false
         undecided = nil
@@ -55,10 +55,10 @@ package struct Completion: Sendable {
     }
 
     private struct Found {
-        /// Where in the text the candidates are to begin, in clusters.
+        /// The start of the text that the candidates replace, in clusters.
         var start: Int
         var candidates: [String]
-        /// The text to add after a single candidate.
+        /// The text to add behind a single candidate.
         var ending: String
     }
 
@@ -86,12 +86,13 @@ package struct Completion: Sendable {
         }
     }
 
-    /// Where the name of a person begins that may have an @ before it.
+    /// Returns the start of a person's name, which may have an @ before it.
     private static func name(_ before: [Character], _ start: Int) -> Int {
         start < before.count && before[start] == "@" ? start + 1 : start
     }
 
-    /// A label in a message may have blanks: the longest beginning of one that ends at the cursor counts.
+    /// Finds a label in a message. A label may have blanks, so the longest beginning of a label that ends at the cursor
+    /// counts.
     private static func person(_ before: [Character], _ people: [String]) -> Found? {
         let starts = before.indices.filter { !before[$0].isWhitespace && ($0 == 0 || before[$0 - 1].isWhitespace) }
         for start in starts.suffix(longestLabelInWords) {
@@ -99,7 +100,7 @@ package struct Completion: Sendable {
             guard start < before.count else { continue }
             if let found = matches(before, from: start, among: people, ending: " ") { return found }
         }
-        // Just an @: everybody.
+        // A single @ offers all people.
         guard before.last == "@", starts.last == before.count - 1 else { return nil }
         return matches(before, from: before.count, among: people, ending: " ")
     }

@@ -1,7 +1,7 @@
 import InklingModel
 import InklingText
 
-/// The outcome of an own message for each recipient.
+/// The outcome of one of the user's messages for each recipient.
 package struct Delivery: Sendable {
     let text: String
     private let recipients: Int
@@ -11,10 +11,12 @@ package struct Delivery: Sendable {
     private var isShownUnsettled = false
     private var failures: [(label: Labels.Label, why: FailureReason)] = []
 
+    /// Records a sent message without outcomes.
+    ///
     /// - Parameters:
     ///   - text: the message.
-    ///   - recipients: how many people it was sent to.
-    ///   - namesOne: whether to name the only one who has it, where more people are known.
+    ///   - recipients: the number of recipients.
+    ///   - namesOne: whether to name the only person who has the message, if more people are known.
     package init(text: String, recipients: Int, namesOne: Bool = false) {
         self.namesOne = namesOne
         self.text = text
@@ -30,25 +32,25 @@ package struct Delivery: Sendable {
     /// Records that a person may not have the message.
     package mutating func fail(_ label: Labels.Label, why: FailureReason) { failures.append((label, why)) }
 
-    /// Whether everybody has answered for it.
+    /// Whether all recipients have an outcome.
     package var isSettled: Bool { delivered + failures.count >= recipients }
 
-    /// Whether somebody is not known to have it.
+    /// Whether some recipient may not have the message.
     var hasFailed: Bool { !failures.isEmpty }
 
-    /// Whether everybody has it, which needs no word.
+    /// Whether all recipients have the message. The prompt then says nothing.
     package var reachedAll: Bool { recipients > 0 && delivered >= recipients }
 
-    /// Shows the delivery so far with the message. Later answers get a line of their own.
+    /// Returns the mark that is shown with the message now. Later outcomes get their own line.
     package mutating func show() -> String {
         isShownUnsettled = !isSettled
         return mark
     }
 
-    /// Whether everybody has answered, and nobody has it.
+    /// Whether all recipients have an outcome, and none has the message.
     package var reachedNobody: Bool { isSettled && delivered == 0 }
 
-    /// The mark after the user's own message: its delivery, as far as is known.
+    /// The mark after the user's own message: the outcomes that are known so far.
     package var mark: String {
         if !failures.isEmpty {
             return "may not have reached " + missed + (delivered > 0 ? ", to \(delivered) of \(recipients)" : "")
@@ -65,7 +67,7 @@ package struct Delivery: Sendable {
         return Words.list(who + (failures.count > 3 ? ["\(failures.count - 3) more"] : []))
     }
 
-    /// The line that says so when the message has not reached everybody.
+    /// The line about a message that did not reach all recipients; nil for others.
     package var line: Line? {
         if recipients == 0 { return ChatLines.reachedNobody(text: text) }
         if failures.isEmpty {
@@ -78,7 +80,7 @@ package struct Delivery: Sendable {
         return ChatLines.notice(begin + missed + ": ", excerpt: text)
     }
 
-    /// The line that says so when nobody waits for the rest of the answers any more.
+    /// The line about a message whose missing outcomes the prompt no longer awaits.
     package var abandonedLine: Line {
         guard delivered > 0 || !failures.isEmpty else {
             return ChatLines.notice("Delivery is unknown: ", excerpt: text)

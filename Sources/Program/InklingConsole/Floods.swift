@@ -1,30 +1,32 @@
-/// Tells whose messages come faster than anybody can read them, by identity.
+/// Detects people whose messages come faster than a reader can follow, by identity.
 ///
-/// Nobody types as fast as a flood is: the first ``messages`` of anybody never belong to one.
+/// Nobody types that fast. The first ``messages`` of a person never belong to a flood.
 ///
 /// Time is in milliseconds of a clock that never goes back.
 package struct Floods: Sendable {
-    /// How many messages of one person within ``window`` are no flood yet.
+    /// The number of messages of one person within ``window`` that are no flood yet.
     package static let messages = 10
     /// The time over which messages are counted.
     package static let window: Int64 = 5_000
-    /// A flood is over with the first message that makes so few within ``window``, or fewer.
+    /// A flood ends when the number of messages within ``window`` has fallen to this.
     package static let calm = 5
-    /// For how many people messages are counted before those who were quiet for ``window`` are forgotten.
+    /// The number of people with counted messages. Above it, people who were quiet for ``window`` are forgotten.
     package static let people = 256
 
     private struct Rate {
-        /// When the latest messages came, one more than are no flood.
+        /// The times of the latest messages. There are at most one more than are no flood.
         var times: [Int64] = []
         var isFlood = false
     }
 
     private var rates: [String: Rate] = [:]
 
-    /// Nobody has said anything yet.
+    /// Makes a detector without any messages.
     package init() {}
 
-    /// A message came. Returns whether it belongs to a flood.
+    /// Counts a message.
+    ///
+    /// - Returns: Whether the message belongs to a flood.
     package mutating func take(from user: String, at now: Int64) -> Bool {
         var rate = rates[user] ?? Rate()
         rate.times = rate.times.filter { now - $0 < Self.window }.suffix(Self.messages) + [now]
@@ -40,6 +42,6 @@ package struct Floods: Sendable {
         return rate.isFlood
     }
 
-    /// For how many people messages are counted now.
+    /// The number of people whose messages are counted now.
     package var count: Int { rates.count }
 }

@@ -1,38 +1,38 @@
 import InklingText
 
-/// The folded messages of one chat, which were not shown, or not as a whole. The latest are kept until the user
-/// requests them, and reports count them.
+/// The folded messages of one chat, which were not shown completely or not at all. The storage keeps the latest until
+/// the user asks for them. Reports give their number.
 ///
-/// The storage is bounded. Without room, the oldest messages are evicted: those of the same person, if that person has
-/// too many or too large ones. Otherwise the person whose messages take the most room loses them.
+/// The storage is bounded. If one person has too many or too large messages, that person's oldest are evicted. If the
+/// storage is full, the person whose messages take the most room loses the oldest.
 ///
 /// Time is in milliseconds of a clock that never goes back.
 package struct FoldedMessages: Sendable {
-    /// How many messages of one person are kept.
+    /// The number of messages of one person that are kept.
     package static let messagesPerPerson = 200
-    /// How many bytes of one person are kept.
+    /// The bytes of messages of one person that are kept.
     package static let bytesPerPerson = 256 * 1_024
-    /// How many bytes are kept in all.
+    /// The total bytes of messages that are kept.
     package static let bytes = 1_024 * 1_024
-    /// The bytes that each message counts besides its text.
+    /// The bytes that a message adds to the size of its text.
     package static let bytesPerMessage = 64
-    /// How many people's messages are kept. With one person more, those of the person with the longest silence are
-    /// evicted.
+    /// The number of people whose messages are kept. With one person more, the messages of the person who was silent
+    /// for longest are evicted.
     package static let people = 64
-    /// A report waits until nothing was folded for that time.
+    /// The time without a folded message for which a report waits.
     package static let pause: Int64 = 1_000
-    /// The least time between two reports, and the longest that one waits for a pause.
+    /// The shortest time between two reports, and the longest time that a report waits for a pause.
     package static let interval: Int64 = 5_000
 
-    /// A message that was folded.
+    /// A folded message.
     package struct Message: Hashable, Sendable {
         /// The user ID of the author.
         package var user: String
-        /// As it was sent, but in NFC; safe only in a line of `ChatLines`.
+        /// The text as sent, but in NFC. The text is safe only in a line of `ChatLines`.
         package var text: String
-        /// When it came.
+        /// The time when the message came.
         package var time: LocalTime
-        /// Its place among all that were folded.
+        /// The number of the message among all folded messages.
         fileprivate var number: Int
 
         fileprivate var bytes: Int { text.utf8.count + FoldedMessages.bytesPerMessage }
@@ -40,17 +40,17 @@ package struct FoldedMessages: Sendable {
 
     /// The folded messages, as an answer to a request.
     package struct Answer: Equatable, Sendable {
-        /// In the order in which they came.
+        /// The kept messages, in the order in which they came.
         package var messages: [Message] = []
-        /// How many earlier ones were not kept, by the user IDs of their authors, in the order of these.
+        /// The numbers of earlier messages that were not kept, by author, sorted by user ID.
         package var missing: [Missing] = []
-        /// How many were not kept of people of whom nothing is known any more.
+        /// The number of messages that were not kept, of authors who are forgotten.
         package var missingOfOthers = 0
 
         package var isEmpty: Bool { messages.isEmpty && missing.isEmpty && missingOfOthers == 0 }
     }
 
-    /// How many messages of somebody were not kept.
+    /// The number of messages of one person that were not kept.
     package struct Missing: Equatable, Sendable {
         package var user: String
         package var count: Int
@@ -75,27 +75,27 @@ package struct FoldedMessages: Sendable {
     private var lastNumber = 0
     private var missingOfOthers = 0
     private var unreportedOfOthers = 0
-    /// When the first message that was not reported yet was folded.
+    /// The time when the first unreported message was folded.
     private var unreportedSince: Int64?
     private var lastFold: Int64 = 0
     private var lastReport: Int64?
 
-    /// Nothing is folded yet.
+    /// Makes an empty storage.
     package init() {}
 
-    /// When to call `due(at:labels:)`, if at all.
+    /// The time of the next call of `due(at:labels:)`; nil for none.
     package var nextDeadline: Int64? {
         unreportedSince.map { first in
             min(max(lastFold + Self.pause, lastReport.map { $0 + Self.interval } ?? 0), first + Self.interval)
         }
     }
 
-    /// The user IDs of those of whom something is folded, sorted.
+    /// The user IDs of people with folded messages, sorted.
     package var users: [String] { folded.keys.sorted() }
 
     // MARK: Incoming events
 
-    /// Folds a message, which will be reported.
+    /// Folds a message. A later report counts it.
     package mutating func fold(_ text: String, from user: String, at now: Int64, time: LocalTime) {
         keep(text, from: user, time: time)
         folded[user]?.unreported += 1
@@ -103,7 +103,7 @@ package struct FoldedMessages: Sendable {
         if unreportedSince == nil { unreportedSince = now }
     }
 
-    /// Keeps a message whose beginning is shown with a note about the rest.
+    /// Keeps a message whose beginning is shown, with a note about the rest.
     package mutating func keep(_ text: String, from user: String, time: LocalTime) {
         lastNumber += 1
         let message = Message(user: user, text: text, time: time, number: lastNumber)
@@ -122,16 +122,16 @@ package struct FoldedMessages: Sendable {
         }
     }
 
-    /// The report that is due, if any.
+    /// Returns the report if one is due.
     package mutating func due(at now: Int64, labels: Labels) -> [Line] {
         guard let nextDeadline, nextDeadline <= now else { return [] }
         lastReport = now
         return report(labels: labels)
     }
 
-    /// Reports now what was not reported yet.
+    /// Reports all unreported messages now.
     ///
-    /// - Parameter isLast: whether it is the end, and nobody can ask for the messages.
+    /// - Parameter isLast: whether the session ends, so that the user can't ask for the messages.
     package mutating func report(labels: Labels, isLast: Bool = false) -> [Line] {
         let people = folded.filter { $0.value.unreported > 0 }
             .sorted { ($1.value.unreported, $0.key) < ($0.value.unreported, $1.key) }
@@ -144,14 +144,14 @@ package struct FoldedMessages: Sendable {
         return [line]
     }
 
-    /// Reports now what was not reported yet of one person, of whom something is about to be shown.
+    /// Reports the unreported messages of one person now, before the prompt shows something of that person.
     package mutating func report(on user: String, labels: Labels) -> [Line] {
         guard let count = folded[user]?.unreported, count > 0 else { return [] }
         reported(user)
         return [ChatLines.folded(count, from: [labels.label(of: user)])]
     }
 
-    /// Removes and returns the folded messages of a person, or of everybody. They need no report any more.
+    /// Removes and returns the folded messages of a person, or of all people. They need no report any more.
     package mutating func take(from user: String? = nil) -> Answer {
         var answer = Answer()
         for user in user.map({ [$0] }) ?? users {

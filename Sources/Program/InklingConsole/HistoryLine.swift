@@ -1,9 +1,10 @@
-/// Which entered lines are not kept for later runs.
+/// The decision which entered lines the program does not keep for later runs.
 enum HistoryLine {
-    /// A secret has 26 characters, and an exported identity and a key have more.
+    /// The longest word of a line that may be kept. A secret has 26 characters, and an exported identity and a key have
+    /// more.
     private static let longestWord = 25
 
-    /// Whether a line has an invite in it, or what may be a secret.
+    /// Returns whether a line contains an invite, or a word that may be a secret.
     static func isSecret(_ line: String) -> Bool {
         if line.lowercased().contains("inkling:") { return true }
         var length = 0

@@ -1,13 +1,13 @@
 import InklingText
 
 extension IndicatorText {
-    /// The emphasis of the text: dim when it has just appeared, for a gentle beginning, and plain from then on.
+    /// Returns the emphasis of the indicator: dim at first, so that it appears gently, and plain from then on.
     ///
-    /// - Parameter age: how long an indicator has been on the screen, even if its names changed.
+    /// - Parameter age: the time for which an indicator has been on the screen, even if its names changed.
     package static func emphasis(age: Duration, decorated: Bool, reducedMotion: Bool) -> Line.Emphasis {
         decorated && !reducedMotion && age < appearance ? .dim : .plain
     }
 
-    /// How long the beginning takes.
+    /// The time for which the indicator is dim.
     package static let appearance = Duration.milliseconds(300)
 }

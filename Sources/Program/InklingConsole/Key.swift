@@ -1,8 +1,8 @@
-/// One thing that a person did at the keyboard.
+/// One key press, or one paste.
 package enum Key: Hashable, Sendable {
     /// Typed text: one Unicode scalar that is not a control character.
     case text(Unicode.Scalar)
-    /// Text that was pasted as a whole; as it came, controls included.
+    /// Text that was pasted in one piece, unchanged, including control characters.
     case paste(String)
     /// A letter (lower case) or one of `@[\]^_` with Ctrl.
     case control(Unicode.Scalar)
@@ -24,6 +24,6 @@ package enum Key: Hashable, Sendable {
     case wordRight
     case home
     case end
-    /// A key that means nothing here.
+    /// A key that the prompt does not use.
     case unknown
 }

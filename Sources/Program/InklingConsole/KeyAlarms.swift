@@ -7,7 +7,7 @@ package struct KeyAlarm: Hashable, Sendable {
     package var known: String
     /// Whether the known person is verified.
     package var isVerified: Bool
-    /// Another name that this key had before, if any; unverified.
+    /// Another name that this key had before, if any. The name is not verified.
     package var formerName: String?
     /// Whether the key had the name in an earlier run.
     package var isRepeated: Bool
@@ -19,7 +19,7 @@ package struct KeyAlarm: Hashable, Sendable {
         self.isRepeated = isRepeated
     }
 
-    /// Creates the alarm, once the node knows a person for whom the newcomer could be mistaken.
+    /// Creates the alarm for a newcomer whom readers could mistake for a person that the node knows.
     ///
     /// - Parameters:
     ///   - name: the newcomer's name.
@@ -33,7 +33,7 @@ package struct KeyAlarm: Hashable, Sendable {
     ) {
         let likeness = NameLikeness(of: name, withParts: false)
         let isAlike: (String) -> Bool = { NameLikeness(of: $0, withParts: false).isAlike(likeness) }
-        // Never the newcomer's own spelling, which would name them after themselves.
+        // Never the newcomer's own spelling: the alarm would then compare the newcomer with themselves.
         let known = knownNames.first(where: isAlike) ?? knownNames.first ?? ""
         let former = isRepeated ? nil : formerNames.first { !isAlike($0) && Labels.shown($0) != nil }
         self.init(
@@ -41,7 +41,7 @@ package struct KeyAlarm: Hashable, Sendable {
             formerName: former.map { NormalForm.canonical($0) }, isRepeated: isRepeated)
     }
 
-    /// The full line.
+    /// Returns the full line of the alarm.
     package func line(_ label: Labels.Label) -> Line {
         isRepeated
             ? ChatLines.stillAnotherKey(label, known: known, isVerified: isVerified)
@@ -49,32 +49,33 @@ package struct KeyAlarm: Hashable, Sendable {
     }
 }
 
-/// Decides when alarms about keys are shown. Simultaneous alarms make one block with their count, and those of the next
-/// few seconds make another. None is dropped, and the alarm about a person precedes the person's messages.
+/// Decides when the prompt shows alarms about keys. Simultaneous alarms make one block with their count. Alarms of the
+/// next few seconds make another block. No alarm is dropped. The alarm about a person precedes the person's messages.
 ///
 /// Time is in milliseconds of a clock that never goes back.
 package struct KeyAlarms: Sendable {
-    /// How long the first waits for others: no longer than the line that says who is there, see `PresenceLines`.
+    /// The time for which the first alarm waits for others. The line about the person's arrival waits as long, see
+    /// `PresenceLines`.
     package static let firstWait: Int64 = 500
-    /// The least time between two blocks, other than the lines about somebody who says something.
+    /// The shortest time between two blocks. Alarms before a person's message do not wait.
     package static let interval: Int64 = 5_000
-    /// How many people are named in a line about many.
+    /// The number of people that a line about many people names.
     package static let named = 3
-    /// About how many people alarms wait. With one more, all are shown.
+    /// The number of people about whom alarms may wait. With one more, all alarms are shown.
     package static let waiting = 256
 
     private var alarms: [(user: String, alarm: KeyAlarm)] = []
-    /// Until when further alarms wait.
+    /// The time until which further alarms wait.
     private var quietUntil: Int64?
-    /// When the last block was shown.
+    /// The time of the last block.
     private var shownAt: Int64?
-    /// Whether those that wait came soon after others were shown.
+    /// Whether the waiting alarms came soon after others were shown.
     private var isFurther = false
 
     /// Creates a scheduler without alarms.
     package init() {}
 
-    /// When to call `due(at:labels:)`, if at all.
+    /// The time of the next call of `due(at:labels:)`; nil for none.
     package var nextDeadline: Int64? { alarms.isEmpty ? nil : quietUntil }
 
     /// Receives an alarm about a person. Returns the lines to show at once.
@@ -82,7 +83,7 @@ package struct KeyAlarms: Sendable {
         var lines = due(at: now, labels: labels)
         var alarm = alarm
         if let index = alarms.firstIndex(where: { $0.user == user }) {
-            // A person with several new names counts once, by the worst.
+            // A person with several new names counts once, with the most serious alarm.
             let earlier = alarms.remove(at: index).alarm
             if earlier.isVerified && !alarm.isVerified { alarm = earlier }
         }
@@ -105,7 +106,7 @@ package struct KeyAlarms: Sendable {
         return flush(labels: labels)
     }
 
-    /// Returns the waiting alarm about a person before their message, or nothing.
+    /// Returns the waiting alarm about a person, to show before the person's message; empty if none waits.
     package mutating func beforeMessage(of user: String, labels: Labels) -> [Line] {
         guard let index = alarms.firstIndex(where: { $0.user == user }) else { return [] }
         let alarm = alarms.remove(at: index).alarm
@@ -115,7 +116,7 @@ package struct KeyAlarms: Sendable {
     /// Returns all waiting alarms.
     package mutating func flush(labels: Labels) -> [Line] {
         defer { alarms = [] }
-        // Names that were verified first: they must not hide among "others".
+        // Names of verified people come first, because they must not hide among "others".
         let sorted = alarms.filter(\.alarm.isVerified) + alarms.filter { !$0.alarm.isVerified }
         guard let first = sorted.first else { return [] }
         guard sorted.count > 1 else { return [first.alarm.line(labels.label(of: first.user))] }

@@ -1,6 +1,6 @@
-/// Turns the bytes of a terminal into keys, however the bytes are cut.
+/// Decodes the bytes of a terminal into keys. The bytes may arrive in pieces of any size.
 package struct KeyDecoder: Sendable {
-    /// The longest paste, in bytes; the rest of a longer one is dropped.
+    /// The longest paste, in bytes. The rest of a longer paste is dropped.
     package static let pasteLimit = 1 << 20
     private static let parameterLimit = 32
     private static let pasteEnd = Array("\u{1B}[201~".utf8)
@@ -10,10 +10,10 @@ package struct KeyDecoder: Sendable {
         case utf8(bytes: [UInt8], length: Int)
         case escape
         case control(parameters: [UInt8])
-        /// `ESC [ [`, the function keys of the Linux console: one more byte.
+        /// The sequence `ESC [ [` of a function key on the Linux console. One more byte follows.
         case linuxFunction
         case single
-        /// The last bytes were this much of the end marker; `pasted` holds the bytes before them.
+        /// The last bytes were the first `matched` bytes of the end marker. `pasted` has the bytes before them.
         case paste(matched: Int)
     }
 
@@ -23,7 +23,7 @@ package struct KeyDecoder: Sendable {
 
     package init() {}
 
-    /// Whether bytes are held that only mean something when no more follow soon: call `flush()` then.
+    /// Whether incomplete bytes wait. If no more bytes follow soon, the caller must call `flush()`.
     package var isWaiting: Bool {
         switch state {
         case .escape, .single: true
@@ -37,13 +37,13 @@ package struct KeyDecoder: Sendable {
         if case .paste = state { true } else { false }
     }
 
-    /// Takes the next bytes and returns the keys that they complete.
+    /// Decodes the next bytes, and returns the keys that they complete.
     package mutating func feed(_ bytes: some Sequence<UInt8>) -> [Key] {
         for byte in bytes { take(byte) }
         return drain()
     }
 
-    /// Says that nothing followed for a while: an Escape that stood alone is the key itself.
+    /// Reports that no byte followed for a while. A single Escape is then the Escape key.
     package mutating func flush() -> [Key] {
         switch state {
         case .escape:
@@ -141,7 +141,7 @@ package struct KeyDecoder: Sendable {
         case UInt8(ascii: "[") where parameters.isEmpty:
             state = .linuxFunction
         case 0x20..<0x40:
-            // Beyond the limit the sequence is read to its end all the same, and means nothing.
+            // Beyond the limit, the sequence is still read to its end, but has no meaning.
             state = .control(parameters: parameters.count < Self.parameterLimit ? parameters + [byte] : parameters)
         case 0x40...0x7E:
             state = .ground
@@ -153,7 +153,7 @@ package struct KeyDecoder: Sendable {
 
     private mutating func finishControl(_ final: UInt8, _ parameters: String) {
         guard parameters.utf8.count < Self.parameterLimit else { return keys.append(.unknown) }
-        // No key has numbers beyond these.
+        // No key has higher numbers.
         let numbers = parameters.split(separator: ";", omittingEmptySubsequences: false)
             .map { Int($0).map { min(max($0, 0), 9_999) } }
         let first = numbers.first.flatMap { $0 } ?? 1
@@ -197,7 +197,8 @@ package struct KeyDecoder: Sendable {
         }
     }
 
-    /// The only Escape of the end marker is its first byte, so a mismatch can begin a new match at most with itself.
+    /// Decodes a byte of a paste. Only the first byte of the end marker is an Escape. So after a mismatch, a new match
+    /// can begin only with the current byte.
     private mutating func takePasted(_ byte: UInt8, _ matched: Int) {
         if byte == Self.pasteEnd[matched] {
             guard matched + 1 == Self.pasteEnd.count else {

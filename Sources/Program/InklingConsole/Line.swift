@@ -1,25 +1,26 @@
 import InklingText
 
-/// A line of output: pieces of safe text with an emphasis each. Line feeds in it break the line.
+/// A line of output. Its pieces are safe text, each with an emphasis. Line feeds in it break the line.
 package struct Line: Hashable, Sendable {
     package enum Emphasis: Hashable, Sendable {
         case plain
         case bold
         case dim
-        /// A colour of the palette, bold; any number selects one.
+        /// A bold colour of the palette. Any number selects one.
         case person(Int)
 
-        /// The colour of a person, the same for the same identity in every chat and after every start.
+        /// Returns the colour of a person, the same for an identity in every chat and after every start.
         package static func person(_ user: String) -> Emphasis {
             var hash: UInt32 = 2_166_136_261
             for byte in user.utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
             return .person(Int(hash % UInt32(palette.count)))
         }
 
-        /// Red, green, yellow, magenta, cyan and bright blue, which are readable on dark and on light.
+        /// The ANSI codes of red, green, yellow, magenta, cyan and bright blue. They are readable on dark and on light
+        /// backgrounds.
         static let palette = [31, 32, 33, 35, 36, 94]
 
-        /// The sequence that turns it on.
+        /// The escape sequence that turns the emphasis on.
         var sequence: String {
             switch self {
             case .plain: ""
@@ -42,18 +43,18 @@ package struct Line: Hashable, Sendable {
     }
 
     package var spans: [Span]
-    /// How far rows that are not the first are indented where there is room; at least `indent`.
+    /// The indent of all rows but the first if there is room for it; at least `indent`.
     package var hanging = Line.indent
-    /// Set for a line that may be too much to be shown as a whole.
+    /// The folding of a line that may be too long to show completely.
     package var fold: Fold?
 
-    /// The visible part of a line that has too many rows.
+    /// The visible part of a line with too many rows.
     package struct Fold: Hashable, Sendable {
-        /// A line of so many rows still shows as a whole.
+        /// The number of rows up to which the whole line is shown.
         package var longest: Int
-        /// How many rows of a longer one show.
+        /// The number of shown rows of a longer line.
         package var shown: Int
-        /// The command that shows the rest, safe to show.
+        /// The command that shows the rest, as safe text.
         package var command: String
 
         package init(longest: Int, shown: Int, command: String) {
@@ -67,7 +68,7 @@ package struct Line: Hashable, Sendable {
         self.init([Span(text: text, emphasis: emphasis)])
     }
 
-    /// The isolates of names stay where the line has a letter that is written from right to left.
+    /// Makes a line. The isolates of names stay only if the line has a letter of a right-to-left script.
     package init(_ spans: [Span]) {
         self.spans = spans
         if !spans.contains(where: { NameIsolation.isNeeded(in: $0.text) }) { self = withoutIsolates }
@@ -80,28 +81,28 @@ package struct Line: Hashable, Sendable {
         return line
     }
 
-    /// The text alone.
+    /// The text without emphasis.
     package var text: String { spans.map(\.text).joined() }
 
     /// The indent of all rows of a line but the first, so that no row looks like another line.
     package static let indent = 2
 
-    /// The text without emphasis and wrapping, for output that is not a terminal; further lines are indented.
+    /// The text without emphasis and wrapping, for output that is not a terminal. All rows but the first are indented.
     package var plain: String {
         let indent = "\n" + String(repeating: " ", count: Self.indent)
         return withoutIsolates.text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: indent)
     }
 
-    /// The rows that the line takes in output of that width, without emphasis. A terminal that draws the parts of a
-    /// cluster one by one finds room for them too.
+    /// Returns the rows of the line in output of that width, without emphasis. Even a terminal that draws the parts of
+    /// a cluster separately has room for them.
     package func plainRows(columns: Int) -> [String] {
         withoutIsolates.wrapped(columns: columns, apart: true).map { $0.rendered(decorated: false) }
     }
 
-    /// Cuts the line into rows that fit, between words where it can. Each row but the first is indented. Of too many
-    /// rows the first show, and how many are left out.
+    /// Cuts the line into rows that fit, between words if possible. All rows but the first are indented. Of too many
+    /// rows, the first are shown, with the number of the others.
     ///
-    /// - Parameter apart: whether a cluster counts as wide as its scalars are side by side.
+    /// - Parameter apart: whether a cluster counts as wide as its scalars side by side.
     func wrapped(columns: Int, apart: Bool = false) -> [Row] {
         let indent = columns >= 8 * hanging ? hanging : columns >= 8 ? Self.indent : 1
         var rows: [Row] = []
@@ -134,7 +135,7 @@ package struct Line: Hashable, Sendable {
         }
         rows.append(row)
         guard let fold, rows.count > fold.longest else { return rows }
-        // The line feed makes the row that says so an indented one, like those above it.
+        // The line feed makes this note an indented row, like the rows above.
         var rest = Line("\n... \(rows.count - fold.shown) more lines: \(fold.command)", .dim)
         rest.hanging = hanging
         return Array(rows.prefix(fold.shown)) + rest.wrapped(columns: columns, apart: apart).dropFirst()
@@ -148,7 +149,9 @@ struct Row {
         let emphasis: Line.Emphasis
         let width: Int
 
-        /// - Parameter limit: a cluster that is wider shows as a replacement character.
+        /// Makes a cell.
+        ///
+        /// - Parameter limit: a wider cluster shows as a replacement character.
         init(character: Character, emphasis: Line.Emphasis, limit: Int, apart: Bool) {
             let whole = DisplayWidth.of(character)
             let width = apart ? max(whole, DisplayWidth.ofScalars(character)) : whole
@@ -167,7 +170,7 @@ struct Row {
         for _ in 0..<indent { append(Cell(character: " ", emphasis: .plain, limit: 1, apart: false)) }
     }
 
-    /// Whether there is nothing but the indent in the row.
+    /// Whether the row has nothing but the indent.
     var isBlank: Bool { cells.count == indent }
 
     mutating func append(_ cell: Cell) {
@@ -175,11 +178,11 @@ struct Row {
         width += cell.width
     }
 
-    /// Breaks a full row: after its last blank, or at its end if it has none.
+    /// Breaks a full row after its last blank; at its end if it has none.
     func broken(indent: Int) -> (head: Row, rest: Row) {
         var rest = Row(indent: indent)
         guard let blank = cells[self.indent...].lastIndex(where: { $0.character == " " }), blank > self.indent,
-            // A long word is cut rather than moved when moving would leave most of a row empty.
+            // A long word is cut if moving the word to the next row would leave most of this row empty.
             cells[(blank + 1)...].reduce(0, { $0 + $1.width }) <= width / 2
         else { return (self, rest) }
         var head = self
@@ -189,7 +192,7 @@ struct Row {
         return (head, rest)
     }
 
-    /// The row as it is written, with its emphasis where that is wanted.
+    /// Returns the row as written to the terminal, with emphasis if `decorated`.
     func rendered(decorated: Bool) -> String {
         var result = ""
         var current = Line.Emphasis.plain

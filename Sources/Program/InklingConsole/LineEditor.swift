@@ -1,44 +1,44 @@
-/// The text that is being typed, and the cursor in it, counted in grapheme clusters.
+/// The text that the user is typing, and the cursor in it, counted in grapheme clusters.
 ///
-/// Several chats share one editor, and with it the history and what was killed; `exchange(_:)` puts the draft of
-/// another chat into it.
+/// Several chats share one editor, with its history and its killed texts. `exchange(_:)` replaces the text by the draft
+/// of another chat.
 package struct LineEditor: Sendable {
     /// The longest text, in bytes of UTF-8: one message.
     package static let longestText = 65_536
-    /// How many lines are remembered.
+    /// The number of lines in the history.
     package static let historyLimit = 200
 
     /// The text, one element for each grapheme cluster.
     package private(set) var characters: [Character] = []
-    /// How many clusters stand before the cursor.
+    /// The number of clusters before the cursor.
     package private(set) var cursor = 0
 
     private var history: [String] = []
     private var browsing: Browsing?
     /// The search of the history, or nil.
     package private(set) var search: Search?
-    /// The killed texts, the latest last.
+    /// The killed texts, the latest last. As in Emacs, a killed text can be put in again.
     private var killed: [String] = []
     private var previous = Previous.other
 
-    /// How many pieces of killed text are kept.
+    /// The number of killed texts that are kept.
     private static let killedLimit = 16
 
-    /// The effect of the previous key, where the next key depends on it.
+    /// The effect of the previous key, for cases where the next key's meaning depends on it.
     private enum Previous {
         case kill
-        /// Which text of the ring was put in, and where.
+        /// A killed text was put in: its index, and its range in the text.
         case yank(index: Int, range: Range<Int>)
         case other
     }
 
-    /// The place in the history, and the text that the user left for it.
+    /// The position in the history, and the user's own text, to which the user can return.
     private struct Browsing {
         var index: Int
         var draft: String
     }
 
-    /// A search of the history, back from the latest line. The field holds the line found last.
+    /// A search of the history, backwards from the latest line. The field shows the line found last.
     package struct Search: Sendable {
         /// The text to find.
         package fileprivate(set) var query = ""
@@ -46,19 +46,19 @@ package struct LineEditor: Sendable {
         package fileprivate(set) var isFound = true
         /// The line that was found last.
         fileprivate var index: Int
-        /// The text of the field before the search.
+        /// The user's own text before the search.
         fileprivate var draft: Draft
     }
 
-    /// A text that waits until its chat is opened again.
+    /// The text of a chat that is not open. The text comes back when its chat is opened again.
     package struct Draft: Sendable {
         var characters: [Character] = []
         var cursor = 0
 
-        /// Nothing typed yet.
+        /// An empty draft.
         package init() {}
 
-        /// A text with the cursor behind it.
+        /// A draft with the cursor behind the text.
         package init(_ text: String) {
             characters = Array(text)
             cursor = characters.count
@@ -69,7 +69,7 @@ package struct LineEditor: Sendable {
 
     package init() {}
 
-    /// Puts lines of earlier runs before those of this one.
+    /// Puts lines of earlier runs into the history before those of this run.
     package mutating func recall(_ lines: [String]) { history = Array((lines + history).suffix(Self.historyLimit)) }
 
     package var text: String { String(characters) }
@@ -77,27 +77,27 @@ package struct LineEditor: Sendable {
 
     /// A key's request to the program.
     package enum Answer: Equatable, Sendable {
-        /// Nothing that concerns others; the cursor may have moved.
+        /// No request. The cursor may have moved.
         case nothing
         /// The text has changed.
         case edited
-        /// Send this text; the field is empty again.
+        /// The program should send this text. The field is empty again.
         case submit(String)
-        /// Ctrl-C in an empty field.
+        /// Ctrl-C was pressed in an empty field.
         case interrupt
-        /// Ctrl-D in an empty field.
+        /// Ctrl-D was pressed in an empty field.
         case endOfInput
-        /// Ctrl-Z.
+        /// Ctrl-Z was pressed.
         case suspend
-        /// Ctrl-L.
+        /// Ctrl-L was pressed: the program should draw the screen again.
         case redraw
-        /// Tab: complete the text before the cursor, see `Completion`.
+        /// Tab was pressed: the program should complete the text before the cursor, see `Completion`.
         case complete
-        /// Alt-1 to Alt-9: open another chat.
+        /// Alt-1 to Alt-9 was pressed: the program should open another chat.
         case openChat(Int)
-        /// The key can't do anything, such as with no change to undo or no line to go to.
+        /// The key has no effect, for example because there is no change to undo.
         case refused
-        /// The text would be longer than a message may be.
+        /// The key has no effect, because the text would exceed the longest message.
         case full
     }
 
@@ -129,7 +129,7 @@ package struct LineEditor: Sendable {
         }
     }
 
-    /// Puts a text in the place of the clusters from `start` to the cursor.
+    /// Replaces the clusters from `start` to the cursor by a text.
     package mutating func complete(from start: Int, with text: String) -> Answer {
         previous = .other
         let replaced = characters[min(max(start, 0), cursor)..<cursor]
@@ -141,8 +141,8 @@ package struct LineEditor: Sendable {
         return .edited
     }
 
-    /// Replaces the present draft by another, and returns it. A line from the history becomes part of the returned
-    /// draft.
+    /// Replaces the current draft by another one, and returns the current one. A line from the history becomes part of
+    /// the returned draft.
     package mutating func exchange(_ draft: Draft) -> Draft {
         var present = Draft()
         (present.characters, present.cursor) = (characters, cursor)
@@ -185,7 +185,7 @@ package struct LineEditor: Sendable {
         }
     }
 
-    // Clusters can merge where text is put in or taken out, so the whole is cut into clusters again.
+    // Clusters can merge at the ends of the change, so the whole text is divided into clusters again.
     private mutating func replace(_ range: Range<Int>, with text: String) {
         var joined = String(characters[..<range.lowerBound])
         joined += text
@@ -213,7 +213,7 @@ package struct LineEditor: Sendable {
         return .edited
     }
 
-    /// Kills in a row make one text.
+    /// Kills a range of text. Consecutive kills form one killed text.
     private mutating func kill(_ range: Range<Int>, after before: Previous) -> Answer {
         guard !range.isEmpty else {
             previous = before
@@ -231,7 +231,7 @@ package struct LineEditor: Sendable {
         return answer
     }
 
-    /// Kills the whole text, which is left as a line of its own.
+    /// Kills the whole text, as a separate killed text.
     private mutating func clear() -> Answer {
         browsing = nil
         return kill(0..<characters.count, after: .other)
@@ -245,7 +245,7 @@ package struct LineEditor: Sendable {
         return answer
     }
 
-    /// Takes the text that was just put in back, and puts in the one that was killed before it.
+    /// Replaces the killed text that was just put in by the one killed before it.
     private mutating func rotate(after before: Previous) -> Answer {
         guard case .yank(let index, let range) = before, range.upperBound == cursor,
             range.upperBound <= characters.count
@@ -258,7 +258,7 @@ package struct LineEditor: Sendable {
         return answer
     }
 
-    /// Exchanges the clusters around the cursor; at the end of the text, the last two.
+    /// Swaps the clusters around the cursor, or at the end of the text the last two.
     private mutating func transpose() -> Answer {
         guard characters.count >= 2, cursor > 0 else { return .refused }
         let second = min(cursor, characters.count - 1)
@@ -304,7 +304,8 @@ package struct LineEditor: Sendable {
         return .nothing
     }
 
-    /// Keys that edit the query, continue the search or end it. Any other key applies to the line that was found.
+    /// Applies a key during a search. Keys edit the query, continue the search or end it. Any other key applies to the
+    /// found line.
     private mutating func handle(_ key: Key, in search: Search) -> Answer {
         var search = search
         switch key {
@@ -332,7 +333,7 @@ package struct LineEditor: Sendable {
         }
     }
 
-    /// Looks for the latest line with the query that is not after `last`. Where there is none, the text stays.
+    /// Finds the latest line with the query at or before `last`. If there is none, the text stays.
     private mutating func find(_ search: Search, from last: Int) -> Answer {
         var search = search
         let wanted = search.query.lowercased()
@@ -376,7 +377,8 @@ package struct LineEditor: Sendable {
         character.isLetter || character.isNumber || character == "_"
     }
 
-    /// Line breaks become LF. Other control characters, tabs apart, and a line break at the end are dropped.
+    /// Returns text in the form for the input. Line breaks become LF. Other control characters except tabs are dropped,
+    /// and so is a line break at the end.
     private static func pasteable(_ text: String) -> String {
         var result = String.UnicodeScalarView()
         var previous: Unicode.Scalar?

@@ -1,10 +1,10 @@
-/// A point in local time as a person reads it; the caller knows the zone.
+/// A point in local time for people to read. The caller knows the time zone.
 package struct LocalTime: Hashable, Sendable {
     package struct Day: Hashable, Sendable {
         package var year: Int
-        /// 1 to 12.
+        /// The month, 1 to 12.
         package var month: Int
-        /// 1 to 31.
+        /// The day of the month, 1 to 31.
         package var day: Int
 
         package init(year: Int, month: Int, day: Int) {
@@ -13,16 +13,16 @@ package struct LocalTime: Hashable, Sendable {
             self.day = day
         }
 
-        /// Such as "Tuesday, 3 March 2026".
+        /// The date as text, such as "Tuesday, 3 March 2026".
         package var text: String {
             let month = (1...12).contains(month) ? Self.months[month - 1] : "?"
             return "\(Self.weekdays[weekday]), \(day) \(month) \(year)"
         }
 
-        /// Such as "3 March".
+        /// The day and month as text, such as "3 March".
         package var short: String { "\(day) " + ((1...12).contains(month) ? Self.months[month - 1] : "?") }
 
-        /// 0 for Sunday, by Zeller's congruence.
+        /// The day of the week by Zeller's congruence; 0 is Sunday.
         private var weekday: Int {
             let shifted = month < 3 ? (year: year - 1, month: month + 12) : (year: year, month: month)
             let century = shifted.year / 100
@@ -51,20 +51,20 @@ package struct LocalTime: Hashable, Sendable {
         self.minute = minute
     }
 
-    /// Such as "09:05".
+    /// The time as text, such as "09:05".
     package var text: String { Self.twoDigits(hour) + ":" + Self.twoDigits(minute) }
 
     private static func twoDigits(_ number: Int) -> String { (0...9).contains(number) ? "0\(number)" : "\(number)" }
 }
 
-/// Puts the time in front of lines, and a line between two days.
+/// Puts the time before lines, and a line between two days.
 package struct Timeline: Sendable {
     private var day: LocalTime.Day?
 
     package init() {}
 
-    /// Returns the lines with a dim `HH:MM` in front, below a line that names the day if it differs from that of
-    /// the lines before. The first day of all is not named.
+    /// Returns the lines with a dim `HH:MM` before each. If the day differs from that of earlier lines, a line with the
+    /// day comes first. The very first day gets no such line.
     package mutating func stamped(_ lines: [Line], at time: LocalTime) -> [Line] {
         guard !lines.isEmpty else { return [] }
         let changed = day != nil && day != time.day

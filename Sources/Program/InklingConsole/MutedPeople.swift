@@ -1,13 +1,13 @@
 import InklingModel
 import InklingText
 
-/// The muted people of this session, by identity, with the count of their hidden messages.
+/// The people muted in this session, by identity, with the numbers of their hidden messages.
 package struct MutedPeople: Sendable {
-    /// Somebody who is muted.
+    /// A muted person.
     package struct Person: Hashable, Sendable {
         /// The latest label of the person.
         package var label: Labels.Label
-        /// How many messages came from them since.
+        /// The number of messages from the person since then.
         package var messages: Int
 
         package init(label: Labels.Label, messages: Int = 0) {
@@ -18,36 +18,42 @@ package struct MutedPeople: Sendable {
 
     private var people: [String: Person] = [:]
 
-    /// Nobody is muted.
+    /// Makes an empty list.
     package init() {}
 
-    /// Everybody who is, in the order of their labels.
+    /// All muted people, in the order of their labels.
     package var all: [Person] {
         people.values.sorted { ($0.label.text, $0.label.user) < ($1.label.text, $1.label.user) }
     }
 
     package func contains(_ user: String) -> Bool { people[user] != nil }
 
-    /// `false`: that person is muted already.
+    /// Mutes a person.
+    ///
+    /// - Returns: `false` if the person is muted already.
     package mutating func mute(_ label: Labels.Label) -> Bool {
         guard !contains(label.user) else { return false }
         people[label.user] = Person(label: label)
         return true
     }
 
-    /// Returns what was known of the person; `nil` if that person is not muted.
+    /// Unmutes a person.
+    ///
+    /// - Returns: The person's entry; `nil` if the person is not muted.
     package mutating func unmute(_ user: String) -> Person? { people.removeValue(forKey: user) }
 
-    /// A message came. Returns whether it is from somebody muted, who is then counted.
+    /// Counts a message if its author is muted.
+    ///
+    /// - Returns: Whether the author is muted.
     package mutating func take(messageFrom user: String) -> Bool {
         people[user]?.messages += 1
         return contains(user)
     }
 
-    /// Somebody's label may have changed.
+    /// Updates the label of a muted person.
     package mutating func rename(_ label: Labels.Label) { people[label.user]?.label = label }
 
-    /// Finds who of the muted is meant: by the label, the name in any case, the user ID or the suffix.
+    /// Finds a muted person by label, name in any case, user ID or suffix.
     package func find(_ text: some StringProtocol) -> Labels.Match {
         var wanted = Self.folded(text)
         while wanted.first?.isWhitespace == true || wanted.first == "@" { wanted.removeFirst() }

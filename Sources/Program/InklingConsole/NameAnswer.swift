@@ -3,14 +3,16 @@ import InklingText
 
 /// The meaning of an answer to the question for the user's name.
 package enum NameAnswer: Equatable, Sendable {
-    /// The name to take, in NFC.
+    /// The name that the user chose, in NFC.
     case name(String)
     /// The user leaves without a name.
     case quit
-    /// Why the question comes again, safe to show.
+    /// The answer is no valid name. The text is the reason, safe to show; the question comes again.
     case refused(String)
 
-    /// - Parameter proposal: The name that an empty answer takes.
+    /// Interprets an answer.
+    ///
+    /// - Parameter proposal: The name that an empty answer chooses.
     package init(_ line: String, proposal: String) {
         let answer = NormalForm.canonical(line.trimmed)
         if answer.hasPrefix("/") {

@@ -1,15 +1,15 @@
 import InklingText
 
-/// The terminal that lines are shown on, for the decision what is too much for it.
+/// The terminal that shows lines, as far as it decides which messages are too long.
 package struct Page: Hashable, Sendable {
-    /// A message with more rows than that is folded.
+    /// The most rows of a message that is shown completely. A longer message is folded.
     package static let longestMessage = 40
-    /// How many rows of it are shown.
+    /// The number of shown rows of a folded message.
     package static let shownRows = 10
 
     /// The width of the terminal.
     package var columns: Int
-    /// Whether a time stands in front of each line.
+    /// Whether the time stands before each line.
     package var showsTimes: Bool
 
     package init(columns: Int, showsTimes: Bool) {
@@ -17,7 +17,8 @@ package struct Page: Hashable, Sendable {
         self.showsTimes = showsTimes
     }
 
-    /// Whether a line with a message has too many rows: as they fill the screen, not as their author broke them.
+    /// Returns whether a line with a message has too many rows. The rows on the screen count, not the line breaks of
+    /// the author.
     package func isTooLong(_ line: Line) -> Bool {
         var timeline = Timeline()
         let time = LocalTime(day: LocalTime.Day(year: 2000, month: 1, day: 1), hour: 0, minute: 0)

@@ -2,16 +2,16 @@ import InklingText
 
 /// The answer to /who.
 extension ChatLines {
-    /// One person in it.
+    /// One person in the answer.
     package struct Presence: Sendable {
         var label: Labels.Label
-        /// Such as "Active now".
+        /// The presence as text, such as "Active now".
         var presence: String
-        /// Since when the person is here, if they are.
+        /// The time since when the person is here; nil for others.
         var since: LocalTime?
-        /// When the person was here last, if they are not.
+        /// The time when an absent person was last here.
         var seen: LocalTime?
-        /// How long a datagram takes to them and back.
+        /// The round trip of a datagram to the person.
         var roundTrip: Duration?
         var isVerified = false
         /// Whether this user has muted them.
@@ -30,7 +30,7 @@ extension ChatLines {
             self.isMuted = isMuted
         }
 
-        /// Since when they are here, or when they were last.
+        /// Returns the period since when the person is here, or the time when the person was last here.
         fileprivate func period(today: LocalTime.Day) -> String? {
             if let since { return "since " + since.text }
             return seen.map { "last " + ($0.day == today ? "" : $0.day.short + " ") + $0.text }
@@ -39,10 +39,10 @@ extension ChatLines {
         fileprivate var travel: String? { roundTrip.map { milliseconds($0) + " round trip" } }
     }
 
-    /// The lines of people: in columns where there is room for them.
+    /// Returns the lines of people, in columns if there is room for them.
     ///
     /// - Parameters:
-    ///   - columns: the width of the screen; nil without one.
+    ///   - columns: the width of the screen; nil without a screen.
     ///   - today: the day of the answer.
     package static func people(_ people: [Presence], columns: Int?, today: LocalTime.Day) -> [Line] {
         if let columns, let lines = table(people, columns: columns, today: today) { return lines }
@@ -55,7 +55,8 @@ extension ChatLines {
         }
     }
 
-    /// Nil where there is no room, not even without the user IDs, which /whois shows as well.
+    /// Returns the lines in columns. Without enough room, the user IDs are left out, because /whois shows them as well.
+    /// Returns nil if that is not enough.
     private static func table(_ people: [Presence], columns: Int, today: LocalTime.Day) -> [Line]? {
         let rows = people.map { person in
             [
@@ -71,7 +72,8 @@ extension ChatLines {
             let cells = zip(used, widths).map { column, width in
                 row[column] + String(repeating: " ", count: width - DisplayWidth.of(row[column]))
             }
-            // A terminal that wraps in another way than we do must not begin a row with blanks.
+            // A terminal may wrap differently from this program. So no row may end with blanks, which would then begin
+            // the next row.
             return notice(String(cells.joined(separator: "  ").reversed().drop { $0 == " " }.reversed()))
         }
     }

@@ -2,7 +2,7 @@ import InklingText
 
 /// The text before the input: the open chat, the other person in a chat of two, and the unread chats.
 package struct Prompt: Hashable, Sendable {
-    /// A chat in which messages wait to be read.
+    /// A chat with unread messages.
     package struct Unread: Hashable, Sendable {
         package var chat: String
         package var isOpen: Bool
@@ -15,10 +15,10 @@ package struct Prompt: Hashable, Sendable {
         }
     }
 
-    /// The other person of a chat of two.
+    /// The other person in a chat of two.
     package struct Other: Hashable, Sendable {
         package var label: Labels.Label
-        /// Such as "Active now", see `PresenceText`.
+        /// The presence as text, such as "Active now", see `PresenceText`.
         package var presence: String
 
         package init(label: Labels.Label, presence: String) {
@@ -27,7 +27,7 @@ package struct Prompt: Hashable, Sendable {
         }
     }
 
-    /// As it was given; made safe here, like those of the others.
+    /// The name of the chat as given. This type makes all names safe.
     package var chat: String
     package var isOpen: Bool
     package var other: Other?
@@ -45,8 +45,8 @@ package struct Prompt: Hashable, Sendable {
         self.isAway = isAway
     }
 
-    /// The longest form that leaves room for typing. At any width the form ends in `> `, and marks an open chat next to
-    /// its name.
+    /// Returns the longest form of the prompt that leaves room for typing. At any width the form ends in `> `, and
+    /// marks an open chat next to its name.
     ///
     /// - Parameter columns: the width of the terminal.
     package func text(columns: Int) -> String {
@@ -66,7 +66,7 @@ package struct Prompt: Hashable, Sendable {
         ]
         for (detail, rest) in forms {
             let text = name(columns: 20, detail: detail) + rest
-            // The mark of the user's absence may take some of the room for typing.
+            // The mark of an absent user may take some of the room for typing.
             if DisplayWidth.of(text) + 2 <= room, DisplayWidth.of(text + away) + 2 <= max(columns - 4, 0) {
                 return text + away + "> "
             }
@@ -74,9 +74,10 @@ package struct Prompt: Hashable, Sendable {
         return cut(to: room, columns: columns, [bare + away, away, bare, ""])
     }
 
-    /// Where nothing else fits, the chat's name is cut, down to a few characters, and then left out.
+    /// Returns the prompt with a shortened chat name, because no other form fits. A name of only a few characters is
+    /// left out.
     private func cut(to room: Int, columns: Int, _ rests: [String]) -> String {
-        // In a very narrow terminal the prompt may take more of a row than elsewhere.
+        // In a very narrow terminal the prompt may take a larger part of a row than usual.
         let room = min(max(room, min(columns - 6, 16)), columns - 4)
         let marks = isOpen ? " (open)" : ""
         for rest in rests {
@@ -87,7 +88,7 @@ package struct Prompt: Hashable, Sendable {
         return isOpen && room >= 8 ? "(open)> " : "> "
     }
 
-    /// The text before the input while the user searches the history.
+    /// Returns the text before the input while the user searches the history.
     ///
     /// - Parameters:
     ///   - query: the text to find.
@@ -98,7 +99,7 @@ package struct Prompt: Hashable, Sendable {
         let begin = isFound ? "(history: " : "(not found: "
         let space = room - begin.count - 3
         guard space >= 4 else { return isFound ? "> " : "?> " }
-        // The user watches the end of the query while typing.
+        // While typing, the user looks at the end of the query.
         var shown = SafeText.line(query)
         if DisplayWidth.of(shown) > space {
             while DisplayWidth.of(shown) > space - 3 { shown.removeFirst() }

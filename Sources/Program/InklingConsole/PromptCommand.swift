@@ -1,27 +1,28 @@
 import InklingText
 
-/// The meaning of a line that was entered at the prompt.
+/// The meaning of a line that the user entered at the prompt.
 package enum PromptCommand: Equatable, Sendable {
     /// A message for the open chat.
     case message(String)
-    /// An action of the user, for the open chat.
+    /// An action of the user, such as "waves", for the open chat.
     case action(String)
     case who
     case whois(String)
-    /// The person whose fingerprint to show, or to confirm as compared and right.
+    /// The name of the person whose fingerprint to show. With `isRight`, the user confirms that the compared
+    /// fingerprints are equal.
     case verify(String, isRight: Bool)
-    /// The name of a chat, or an invite.
+    /// The name of the chat to join, or an invite.
     case join(String)
-    /// The chat of that name, or the one at the prompt.
+    /// The name of the chat to leave; nil for the open chat.
     case leave(String?)
     case open(Choice)
     case chats
-    /// The open chat, or a new private one of that name.
+    /// The name of a new private chat to invite people to; nil for the open chat.
     case invite(String?)
     case away
-    /// Whether the terminal rings at the user's name; nil to ask.
+    /// Whether the terminal should ring at the user's name; nil to show the setting.
     case notify(Bool?)
-    /// Send again the messages that failed or reached nobody.
+    /// Sends the messages again that failed or reached nobody.
     case resend
     case back
     case block(String)
@@ -31,22 +32,22 @@ package enum PromptCommand: Equatable, Sendable {
     case unmute(String)
     /// The person whose folded messages to show; nil for everybody's.
     case show(String?)
-    /// Another name for the user, to be kept unless it is for once.
+    /// Another name for the user. The program keeps the name, unless `isOnce` is true.
     case nick(String, isOnce: Bool)
     /// The text to find in messages.
     case find(String)
     case clear
-    /// All commands, or one of them without its slash.
+    /// The command to explain, without its slash; nil for a list of all commands.
     case help(String?)
     case quit
-    /// A command that is not complete, or is too much: its name without the slash.
+    /// An incomplete command, or one with a superfluous argument. The text is the command's name without the slash.
     case misused(String, Mistake)
-    /// A word after a slash that does not name a command; safe to show. With the nearest command, if there is one.
+    /// A word after a slash that is no command, as safe text, and the nearest command, if any.
     case unknown(String, nearest: String?)
 
     /// The chat to open.
     package enum Choice: Equatable, Sendable {
-        /// Its number in the list of chats, from 1.
+        /// The number of the chat in the list, from 1.
         case number(Int)
         case name(String)
     }
@@ -56,8 +57,8 @@ package enum PromptCommand: Equatable, Sendable {
         case surplus
     }
 
-    /// Reads a line: a slash begins a command, two of them a message that begins with one. Names may have blanks: the
-    /// rest of the line, as a whole, is the argument.
+    /// Parses a line. A slash begins a command. Two slashes begin a message whose text begins with one. A name may have
+    /// blanks, so the whole rest of the line is the argument.
     package init(_ line: String) {
         guard line.hasPrefix("/") else {
             self = .message(line)
@@ -84,7 +85,7 @@ package enum PromptCommand: Equatable, Sendable {
         }
     }
 
-    /// The word of a command on somebody, with its slash.
+    /// The word of a command about a person, with its slash.
     var word: String {
         switch self {
         case .verify: "/verify"
@@ -93,10 +94,10 @@ package enum PromptCommand: Equatable, Sendable {
         }
     }
 
-    /// Whether the command confirms a fingerprint.
+    /// Whether the command confirms that fingerprints are equal.
     var isConfirmation: Bool { if case .verify(_, isRight: true) = self { true } else { false } }
 
-    /// The complaint about a command that can't be executed, `nil` for any other.
+    /// The error text for a command that the prompt can't execute; `nil` for any other.
     package var complaint: String? {
         switch self {
         case .misused(let name, let mistake):
@@ -112,21 +113,21 @@ package enum PromptCommand: Equatable, Sendable {
         }
     }
 
-    /// All commands as one types them, in the order of the list.
+    /// All commands as users type them, in the order of the list.
     package static let names = table.map { "/" + $0.name }
 
-    /// One line for each command, of at most 38 columns.
+    /// The descriptions of all commands, one line of at most 38 columns for each.
     package static let descriptions =
         table.map { pad($0.short) + $0.purpose } + [pad("//text") + "begin a message with /"]
 
-    /// One line for each key that commands don't tell of, of at most 38 columns.
+    /// The descriptions of keys without a command, one line of at most 38 columns for each.
     package static let keyDescriptions = [
         pad("Alt-Enter") + "begin another line", pad("Tab") + "complete commands, names",
         pad("Ctrl-P, -N") + "earlier and later lines", pad("Ctrl-R") + "search earlier lines",
         pad("Ctrl-C") + "clear the line",
     ]
 
-    /// The lines that explain one command, with or without its slash; `nil` if there is none of that name.
+    /// Returns the lines that explain one command, with or without its slash; `nil` if there is no such command.
     package static func help(on command: String) -> [String]? {
         let word = (command.hasPrefix("/") ? String(command.dropFirst()) : command).lowercased()
         guard let entry = entry(aliases[word] ?? word) else { return nil }
@@ -142,14 +143,14 @@ package enum PromptCommand: Equatable, Sendable {
     private struct Entry {
         let name: String
         let takes: Takes
-        /// How the list names it, in at most 13 columns.
+        /// The short form in the list, in at most 13 columns.
         let short: String
-        /// In at most 24 columns.
+        /// The purpose in the list, in at most 24 columns.
         let purpose: String
         let usage: String
-        /// The content of the argument; empty where none is needed.
+        /// The name of a necessary argument; empty if the command needs none.
         var needs = ""
-        /// The complaint about an unwanted argument, if not the usual one.
+        /// The error text for an unwanted argument, if not the usual one.
         var refusal: String?
         let details: [String]
     }
@@ -207,7 +208,7 @@ package enum PromptCommand: Equatable, Sendable {
         confirmed(argument).map { .verify($0, isRight: true) } ?? .verify(argument, isRight: false)
     }
 
-    /// The name in front of the word "ok"; nil without one.
+    /// Returns the name before the word "ok"; nil without that word.
     static func confirmed(_ argument: String) -> String? {
         guard let blank = argument.lastIndex(where: \.isWhitespace),
             argument[argument.index(after: blank)...].lowercased() == "ok"
@@ -217,7 +218,7 @@ package enum PromptCommand: Equatable, Sendable {
         return String(name)
     }
 
-    /// The command that takes the fewest changed characters, up to a third of the word.
+    /// Returns the command with the fewest changed characters, up to a third of the word.
     private static func nearest(to word: String) -> String? {
         guard (2...20).contains(word.count) else { return nil }
         let scored = table.map { (name: $0.name, distance: distance(word, $0.name)) }
@@ -226,7 +227,7 @@ package enum PromptCommand: Equatable, Sendable {
         return table.map(\.name).filter { $0.hasPrefix(word) }.first
     }
 
-    /// How many characters have to be put in, taken out, replaced or exchanged with their neighbour.
+    /// Returns the number of characters that were left out, added, replaced, or swapped with their neighbours.
     private static func distance(_ left: String, _ right: String) -> Int {
         let (left, right) = (Array(left), Array(right))
         var rows = [Array(0...right.count)]

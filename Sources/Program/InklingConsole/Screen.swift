@@ -1,11 +1,12 @@
 import InklingText
 
-/// Draws an inline screen: lines scroll into the terminal's own history, and below them stand the indicator, if
-/// anybody types, and the input. Only that block is ever erased and drawn again.
+/// Draws an inline screen. Lines scroll into the terminal's own history. A block below them has the indicator, if
+/// anybody types, and the input. The screen erases and redraws only that block.
 package struct Screen: Sendable {
-    /// Written once when the terminal is taken over: pasted text comes in brackets.
+    /// The sequence that the program writes once when it takes the terminal over. Pasted text then comes in brackets.
     package static let begin = "\u{1B}[?2004h"
-    /// Written when it is given back, also after a crash: no emphasis, wrapping on, cursor shown, no brackets.
+    /// The sequence that gives the terminal back, even after a crash: no emphasis, wrapping on, cursor shown, no
+    /// brackets around pasted text.
     package static let reset = "\u{1B}[0m\u{1B}[?7h\u{1B}[?25h\u{1B}[?2004l"
 
     private static let hide = "\u{1B}[?25l"
@@ -20,9 +21,11 @@ package struct Screen: Sendable {
     private var drawn: Frame?
     private var mustRedraw = true
 
+    /// Makes a screen without a block.
+    ///
     /// - Parameters:
-    ///   - decorated: whether bold and dim are wanted.
-    ///   - isolatesNames: whether the terminal knows UTF-8, and so the signs that isolate names.
+    ///   - decorated: whether to use bold and dim text.
+    ///   - isolatesNames: whether the terminal knows UTF-8, and so the characters that isolate names.
     package init(columns: Int, rows: Int, decorated: Bool, isolatesNames: Bool = true) {
         self.columns = max(columns, 4)
         self.rows = max(rows, 2)
@@ -30,25 +33,25 @@ package struct Screen: Sendable {
         self.isolatesNames = isolatesNames
     }
 
-    /// The terminal has another size. The next drawing starts again.
+    /// Sets another size of the terminal. The next drawing draws everything.
     package mutating func resize(columns: Int, rows: Int) {
         self.columns = max(columns, 4)
         self.rows = max(rows, 2)
         mustRedraw = true
     }
 
-    /// Forgets the drawn rows after another program had the terminal: the cursor has left them.
+    /// Forgets the drawn rows, because another program had the terminal and moved the cursor.
     package mutating func forget() {
         drawn = nil
         mustRedraw = true
     }
 
-    /// Returns the output that adds the lines to the history and shows the present state in the block below.
+    /// Returns the output that adds lines to the history, and draws the current block below.
     ///
     /// - Parameters:
     ///   - lines: new lines, safe to show.
     ///   - indicator: the text about people who are typing, with the dots; `nil` when nobody is.
-    ///   - emphasis: how the indicator shows, see `IndicatorText.emphasis`.
+    ///   - emphasis: the emphasis of the indicator, see `IndicatorText.emphasis`.
     ///   - prompt: the text before the input, safe to show.
     package mutating func draw(
         appending lines: [Line] = [], indicator: String?, emphasis: Line.Emphasis = .dim, prompt: String,
@@ -60,8 +63,8 @@ package struct Screen: Sendable {
             guard frame != drawn else { return [] }
             output = change(from: drawn, to: frame)
         } else {
-            // Our rows are cut already. With wrapping off, a terminal that counts columns in another way than we do
-            // can't begin a row in the middle of somebody's message.
+            // The rows are already cut. Wrapping is off, because a terminal that counts columns differently could
+            // otherwise begin a row in the middle of a message.
             output = Self.hide + "\u{1B}[?7l" + erased()
             for line in lines {
                 for row in (isolatesNames ? line : line.withoutIsolates).wrapped(columns: columns) {
@@ -77,16 +80,16 @@ package struct Screen: Sendable {
         return Array(output.utf8)
     }
 
-    /// Clears the whole screen; the next drawing begins in its last row.
+    /// Clears the whole screen. The next drawing begins in its last row.
     ///
-    /// Below a prompt at the top there would be blank rows. Some terminals, such as tmux, keep these when they get
+    /// A prompt at the top would have blank rows below it. Some terminals, such as tmux, keep these when they get
     /// narrower. They push the wrapped prompt into their history, where nothing can erase it.
     package mutating func clear() -> [UInt8] {
         forget()
         return Array("\u{1B}[2J\u{1B}[\(rows);1H".utf8)
     }
 
-    /// Takes the block away and leaves the terminal as it was found.
+    /// Erases the block, and leaves the terminal as it was before.
     package mutating func leave() -> [UInt8] {
         let output = erased() + Self.reset
         forget()
@@ -119,9 +122,10 @@ package struct Screen: Sendable {
         return frame
     }
 
-    /// Folds a long draft, as a message is folded. Its beginning shows with the prompt, and the rows around the cursor.
+    /// Folds a long draft, like a long message. The beginning stays visible with the prompt, and so do the rows around
+    /// the cursor.
     ///
-    /// - Parameter visible: how many rows the draft may take.
+    /// - Parameter visible: the number of rows that the draft may take.
     private func fold(_ frame: inout Frame, to visible: Int) {
         guard frame.rows.count > min(visible, Page.longestMessage) else { return }
         let shown = min(visible, Page.shownRows)
@@ -133,7 +137,7 @@ package struct Screen: Sendable {
             frame.rows = frame.rows[..<(shown - 1)] + [note(hidden, below: 0)]
             return
         }
-        // The rows around the cursor end with it.
+        // The row of the cursor is the last of the rows around it.
         let first = min(frame.cursorRow - tail + 1, frame.rows.count - tail)
         let above = first - head
         frame.rows = frame.rows[..<head] + [note(above, below: hidden - above)] + frame.rows[first..<(first + tail)]
@@ -146,7 +150,7 @@ package struct Screen: Sendable {
         frame.cursorRow -= first
     }
 
-    /// The row in the place of the hidden rows.
+    /// Returns the row that replaces the hidden rows.
     private func note(_ lines: Int, below: Int) -> Frame.Row {
         let whole = "... \(lines) more \(lines == 1 ? "line" : "lines")" + (below > 0 ? ", \(below) below" : "")
         let text = String(DisplayWidth.prefix(of: whole, columns: columns))
@@ -191,8 +195,8 @@ package struct Screen: Sendable {
         return frame
     }
 
-    /// Moves to the top of the block and erases from there on. After a resize the terminal has wrapped our rows
-    /// to its new width, as most do.
+    /// Returns the output that moves to the top of the block and erases everything below. After a resize, most
+    /// terminals have wrapped the rows to the new width.
     private func erased() -> String {
         guard let drawn else { return "\r" + Self.eraseBelow }
         var above = drawn.cursorColumn / columns
@@ -200,8 +204,8 @@ package struct Screen: Sendable {
         return "\r" + Self.up(above) + Self.eraseBelow
     }
 
-    /// Writes just the rows that differ. Wrapping is off: a terminal that counts columns differently can spoil the end
-    /// of a row, never the rows around it.
+    /// Returns the output that draws only the changed rows. Wrapping is off: a terminal that counts columns differently
+    /// can then spoil only the end of a row.
     private func change(from old: Frame, to new: Frame) -> String {
         var output = ""
         var at = old.cursorRow
@@ -221,7 +225,7 @@ package struct Screen: Sendable {
     private static func up(_ count: Int) -> String { count > 0 ? "\u{1B}[\(count)A" : "" }
     private static func right(_ count: Int) -> String { count > 0 ? "\u{1B}[\(count)C" : "" }
 
-    /// The visible form of a cluster of the input: a tab as blanks, and nothing for unprintable clusters.
+    /// Returns the visible form of a cluster of the input: a tab as blanks, and unprintable clusters as nothing.
     private static func visible(_ character: Character) -> String {
         character.isASCII && character >= " " ? String(character) : SafeText.message(String(character))
     }

@@ -2,17 +2,18 @@ import InklingModel
 
 /// Lines that people copy into a shell.
 package enum ShellQuoting {
-    /// How to name to a command a chat that was joined without one, with a blank before it. No secret is repeated.
+    /// Returns the arguments by which a further command names a chat, with a blank before them. They never repeat a
+    /// secret.
     package static func arguments(naming chat: Chat) -> String {
         chat.isOpen ? argument(chat.name) : " --invite INVITE"
     }
 
-    /// A word that is no option, with a blank before it.
+    /// Returns a word that no command takes for an option, with a blank before it.
     package static func argument(_ text: String) -> String { (text.hasPrefix("-") ? " -- " : " ") + word(text) }
 
-    /// A word as a shell takes it: in quotes, where it has to be.
+    /// Returns a word in the form for a shell, in quotes if necessary.
     package static func word(_ text: String) -> String {
-        // Scalars: a character may hide a quote, or anything else that a shell acts on, after its first one.
+        // Scalars, because a character may hide a quote, or another sign for the shell, after its first scalar.
         let isPlain = text.unicodeScalars.allSatisfy { scalar in
             scalar.properties.isAlphabetic || scalar.properties.numericType != nil
                 || "-._/:,+@%".unicodeScalars.contains(scalar)

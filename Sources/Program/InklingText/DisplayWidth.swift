@@ -1,13 +1,14 @@
-/// How many columns text takes in a terminal.
+/// The number of columns that text takes in a terminal.
 public enum DisplayWidth {
-    /// The columns of a grapheme cluster: 2 for wide characters and pictures, 0 for what combines or can't be seen.
+    /// Returns the columns of a grapheme cluster: 2 for wide characters and pictures, 0 for combining or invisible
+    /// ones.
     public static func of(_ character: Character) -> Int {
         if let ascii = character.asciiValue { return (0x20..<0x7F).contains(ascii) ? 1 : 0 }
         let scalars = character.unicodeScalars
         guard let first = scalars.first else { return 0 }
         if scalars.count == 1 { return of(first) }
         if first.properties.isEmoji {
-            // A variation selector, a joiner or a flag's second half make one wide picture of the whole.
+            // A variation selector, a joiner or a flag's second half turns the whole cluster into one wide picture.
             for scalar in scalars.dropFirst() where pictureMakers.contains(scalar) || isRegional(scalar) {
                 return 2
             }
@@ -18,18 +19,19 @@ public enum DisplayWidth {
         return scalars.reduce(0) { $0 + of($1) }
     }
 
-    /// The columns of a cluster's scalars side by side, as shown by a terminal that does not know the cluster.
+    /// Returns the columns of a cluster's scalars side by side. A terminal that does not know the cluster shows it this
+    /// way.
     public static func ofScalars(_ character: Character) -> Int {
         if let ascii = character.asciiValue { return (0x20..<0x7F).contains(ascii) ? 1 : 0 }
         return character.unicodeScalars.reduce(0) { $0 + of($1) }
     }
 
-    /// The columns of text without line breaks.
+    /// Returns the columns of text without line breaks.
     public static func of(_ text: some StringProtocol) -> Int {
         text.reduce(0) { $0 + of($1) }
     }
 
-    /// The longest beginning of a text that fits into so many columns, cut between grapheme clusters.
+    /// Returns the longest beginning of a text that fits into `columns`, cut between grapheme clusters.
     public static func prefix(of text: String, columns: Int) -> Substring {
         var used = 0
         var end = text.startIndex
@@ -55,7 +57,7 @@ public enum DisplayWidth {
         default: break
         }
         if properties.isDefaultIgnorableCodePoint || isBidirectional(scalar) { return 0 }
-        // Vowels and final consonants of conjoining Hangul sit on the wide initial consonant.
+        // A terminal draws the vowels and final consonants of conjoining Hangul over the wide initial consonant.
         if (0x1160...0x11FF).contains(scalar.value) || (0xD7B0...0xD7FF).contains(scalar.value) { return 0 }
         return properties.isEmojiPresentation && !isRegional(scalar) || isWide(scalar.value) ? 2 : 1
     }
@@ -84,7 +86,7 @@ public enum DisplayWidth {
         return false
     }
 
-    /// The blocks of East Asian wide and fullwidth characters; wide emoji are known by their own property.
+    /// The blocks of East Asian wide and fullwidth characters. Wide emoji have a Unicode property of their own.
     private static let wide: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x2329...0x232A, 0x2630...0x2637, 0x268A...0x268F, 0x2E80...0x303E, 0x3041...0x3247,
         0x3250...0xA4CF, 0xA960...0xA97C, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6B,

@@ -1,9 +1,10 @@
 import InklingModel
 
-/// How labels show a name.
+/// The form of a name in a label.
 extension Labels {
-    /// The name as a label shows it, or nil if no readable character is left. A shown name has no colon, which ends a
-    /// name, no check mark and no user ID. Its beginning differs from those of notices, errors and separators.
+    /// Returns the name in the form for a label, or nil if no readable character is left. A shown name has no colon,
+    /// which would end a name. It also has no check mark and no user ID. Its beginning differs from those of notices,
+    /// errors and separators.
     public static func shown(_ name: String) -> String? { shown(name) { _ in false } }
 
     static func shown(_ name: String, isKnown: (String) -> Bool) -> String? {
@@ -33,7 +34,7 @@ extension Labels {
             return true
         case .otherLetter: return scalar == "\u{1C3}"
         case .otherSymbol:
-            // Stars, and the pictures of signs. Other pictures are welcome in a name.
+            // These are stars, and pictures of signs. Names may have other pictures.
             return (0x2721...0x274B).contains(scalar.value) || (0x2753...0x2757).contains(scalar.value)
                 || (0x2500...0x259F).contains(scalar.value) || (0x26A0...0x26A1).contains(scalar.value)
         default: return false

@@ -1,10 +1,10 @@
-/// Sorted lists of users, each of them once.
+/// Sorted lists of users without duplicates.
 extension Labels {
     static func insert(_ user: String, to users: inout [String]) {
         users.insert(user, at: place(of: user, in: users))
     }
 
-    /// The users before and after one of sorted users.
+    /// Returns the users directly before and after a user in a sorted list.
     static func neighbours(of user: String, in users: [String]) -> [String] {
         let index = place(of: user, in: users)
         return [index - 1, index + 1].filter(users.indices.contains).map { users[$0] }
@@ -15,7 +15,7 @@ extension Labels {
         if users.indices.contains(index), users[index] == user { users.remove(at: index) }
     }
 
-    /// Where a user is, or would be, among sorted ones.
+    /// Returns the index of a user in a sorted list, or the index at which to insert the user.
     static func place(of user: String, in users: [String]) -> Int {
         var (low, high) = (0, users.count)
         while low < high {

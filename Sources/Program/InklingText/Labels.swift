@@ -3,58 +3,57 @@ import InklingModel
 /// The label of each person in a chat: the name and, where the name alone could mislead, a short piece of the user ID.
 /// A mark follows the name of a verified person.
 ///
-/// Names are compared by their letters and digits alone (`NameLikeness`), without signs, blanks, case and script. A
-/// label has the suffix
+/// Labels compare names only by letters and digits (`NameLikeness`), without signs, blanks, case and script. A label
+/// has a suffix
 ///
-/// - where names look alike: each of them, but not the only one that is verified;
-/// - where one name is part of another, from word to word, as "Bob" of "Bob's laptop" or "the real Bob". The longer
-///   name has the suffix. If only the longer one is verified, the shorter one has it; if both are, neither has it;
-/// - where a known name has a different key, until the user verifies the person;
-/// - where the name is the user's own or a word of the program, or has it as a part;
-/// - where the name has brackets, commas, quotes or signs such as stars and locks (``Label/marked``);
-/// - where the name has more than 8 words, a code of 16 letters and digits, or a word that mixes scripts of similar
+/// - if the name looks like another one: both get a suffix, except a person who is the only verified one;
+/// - if one name consists of whole words of another, as "Bob" of "Bob's laptop" or "the real Bob". The longer name gets
+///   the suffix. If only the longer one is verified, the shorter one gets it. If both are verified, neither gets it;
+/// - if a known name has a different key, until the user verifies the person;
+/// - if the name is, or contains, the user's own name or a word of the program;
+/// - if the name has brackets, commas, quotes or signs such as stars and locks (``Label/marked``);
+/// - if the name has more than 8 words, a code of 16 letters and digits, or a word that mixes scripts of similar
 ///   shapes;
-/// - where the shown name differs from the sent one (``Labels/shown(_:)``).
+/// - if the shown name differs from the sent one (``Labels/shown(_:)``).
 ///
-/// Two names of which neither is part of the other, as "Bob Smith" and "Bob Jones", don't affect each other.
+/// Two names such as "Bob Smith" and "Bob Jones" don't affect each other, because neither is part of the other.
 ///
-/// A person keeps a suffix as long as the name, even after others leave. An impostor thus never gets the label of a
-/// person who has just left. The suffix goes when you verify the person, or when the people whose names required it
-/// change their names.
+/// A person with a suffix keeps it as long as the name, even after others leave. So an impostor never gets the label of
+/// a person who has just left. The suffix ends when the user verifies the person, or when the people whose names
+/// required it change their names.
 public struct Labels: Sendable {
-    /// How many characters of the user ID a suffix has, unless more are needed to tell two people apart.
+    /// The number of characters of the user ID in a suffix. If two people still share it, the suffix is longer.
     public static let suffixLength = 4
-    /// How many earlier labels of a person are still understood.
+    /// The number of a person's earlier labels that ``find(_:)`` still understands.
     private static let formerLabels = 16
-    /// How many people lose their suffixes when the last person with a part of their names changes that name. More
-    /// people than that keep theirs, so that a crowd is processed once.
+    /// The most people who lose their suffixes when the last person with a part of their names changes that name. If
+    /// there are more, all keep theirs, so that a crowd causes no repeated work.
     private static let loosened = 16
-    /// The mark after the label of a verified person. No name is shown with this mark or with a sign that looks like
-    /// it.
+    /// The mark after the label of a verified person. Shown names never contain this mark or a sign that looks like it.
     public static let verifiedMark = "\u{2713}"
 
-    /// How the name and the key of a person compare with those met before.
+    /// The comparison of a person's name and key with earlier people.
     public enum Acquaintance: Hashable, Sendable {
-        /// Nobody with that name was met before.
+        /// No person with that name was met before.
         case new
-        /// This name was met with this key.
+        /// A person with this name and this key was met before.
         case known
-        /// This name was met with another key.
+        /// A person with this name and another key was met before.
         case changedKey
     }
 
-    /// Somebody who gets a label.
+    /// A person who gets a label.
     public struct Person: Hashable, Sendable {
         /// The user ID, 16 characters.
         public var user: String
         /// The name as it was sent.
         public var name: String
-        /// How the name and the key compare with those met before.
+        /// The comparison of the name and the key with earlier people.
         public var acquaintance: Acquaintance
-        /// Whether the user has compared fingerprints with this person.
+        /// Whether the user has verified this person by comparing fingerprints.
         public var isVerified: Bool
 
-        /// Somebody with that identity and name.
+        /// A person with that identity and name.
         public init(user: String, name: String, acquaintance: Acquaintance = .new, isVerified: Bool = false) {
             self.user = user
             self.name = name
@@ -63,25 +62,25 @@ public struct Labels: Sendable {
         }
     }
 
-    /// A safe name and what distinguishes it from others. Only `Labels` makes labels.
+    /// A safe name, and a suffix that distinguishes it from others. Only `Labels` makes labels.
     public struct Label: Hashable, Sendable {
-        /// The user ID.
+        /// The user ID of the person.
         public internal(set) var user: String
-        /// The name, made safe: "Someone" where nothing of it can be shown.
+        /// The name, made safe; "Someone" if nothing of it can be shown.
         public internal(set) var name: String
-        /// Empty, or such as `~mfrg`.
+        /// The suffix, such as `~mfrg`, or empty.
         public internal(set) var suffix: String
-        /// Whether the user has compared fingerprints with this person.
+        /// Whether the user has verified this person by comparing fingerprints.
         public internal(set) var isVerified = false
 
-        /// Name and suffix, as a command names the person. ``Labels/find(_:)`` finds it.
+        /// The name and the suffix, the form in which a command names the person. ``Labels/find(_:)`` finds it.
         public var text: String { suffix.isEmpty ? name : name + " " + suffix }
 
-        /// The shown label: the name, in quotes if it could be read as two, the suffix, and the mark of a verified
-        /// person.
+        /// The label as shown: the name, the suffix, and the mark of a verified person. The name is in quotes if
+        /// readers could take it for two.
         public var marked: String { marked(name) }
 
-        /// The same with a shorter form of the name.
+        /// Returns the shown label with a shorter form of the name.
         func marked(_ name: String) -> String {
             var shown = name
             if NameSigns.canBeReadAsTwo(name) {
@@ -94,11 +93,11 @@ public struct Labels: Sendable {
 
     /// The result of ``Labels/find(_:)``.
     public enum Match: Equatable, Sendable {
-        /// The user ID of the only person it names.
+        /// The text means exactly one person, with this user ID.
         case one(String)
-        /// Nobody has that name.
+        /// The text means no person.
         case nobody
-        /// The labels that tell them apart.
+        /// The text means several people, with these labels to tell them apart.
         case several([String])
     }
 
@@ -106,9 +105,9 @@ public struct Labels: Sendable {
         var person: Person
         var label: Label
         var likeness: NameLikeness
-        /// Whether the name needs its suffix even when nobody else is there.
+        /// Whether the name needs its suffix even when no other person is present.
         var isDoubtful: Bool
-        /// The texts of earlier labels, folded, the latest last.
+        /// The case-folded texts of the person's earlier labels, the latest last.
         var former: [String] = []
 
         mutating func relabel(_ label: Label) {
@@ -119,7 +118,7 @@ public struct Labels: Sendable {
         }
     }
 
-    /// Those whose names look alike, by their user IDs, sorted.
+    /// The people whose names look alike, by their user IDs, sorted.
     private struct Alike {
         var users: [String] = []
         var verified: [String] = []
@@ -127,19 +126,19 @@ public struct Labels: Sendable {
 
     private var ownLikenesses: Set<String> = []
     private var entries: [String: Entry] = [:]
-    /// By the keys of the likenesses of whole names.
+    /// The people with similar names, by the keys of the likenesses of whole names.
     private var alike: [String: Alike] = [:]
-    /// Unverified people without a suffix, by the parts of their names. They need a suffix when a person's name is such
-    /// a part.
+    /// Unverified people without a suffix, by the parts of their names. Such a person needs a suffix when another
+    /// person's name equals one of these parts.
     private var unmarked: [String: Set<String>] = [:]
     /// Unverified people with a suffix, by the parts of their names.
     private var marked: [String: Set<String>] = [:]
-    /// How many verified people have a name with this part.
+    /// The number of verified people who have a name with this part.
     private var verifiedParts: [String: Int] = [:]
 
-    /// Labels for a chat in which nobody is known yet.
+    /// Labels for a chat without any person yet.
     ///
-    /// - Parameter ownName: The name of the user, for which nobody else should be mistaken.
+    /// - Parameter ownName: The name of the user. Others with a similar name get a suffix.
     public init(ownName: String) { setOwnName(ownName) }
 
     /// Sets the user's own name. Labels of others may change with it.
@@ -164,10 +163,10 @@ public struct Labels: Sendable {
         if let entry = entries.removeValue(forKey: user) { withdraw(entry) }
     }
 
-    /// Whether somebody is known in the chat, by user ID.
+    /// Returns whether a person is known in the chat, by user ID.
     public func contains(_ user: String) -> Bool { entries[user] != nil }
 
-    /// Returns the label of the person with that user ID; "Someone" for an unknown one.
+    /// Returns the label of the person with a user ID; "Someone" for an unknown one.
     public func label(of user: String) -> Label {
         entries[user]?.label ?? Label(user: user, name: "Someone", suffix: Self.suffix(of: user, Self.suffixLength))
     }
@@ -178,7 +177,7 @@ public struct Labels: Sendable {
     }
 
     /// Finds a person by label, name in any case, user ID or suffix, each with or without `@`. Earlier labels are
-    /// searched last.
+    /// searched only if no current one matches.
     public func find(_ text: some StringProtocol) -> Match {
         var wanted = NameIsolation.removed(from: String(text))[...]
         while wanted.first?.isWhitespace == true { wanted.removeFirst() }
@@ -205,7 +204,7 @@ public struct Labels: Sendable {
         }
     }
 
-    /// The program's words for its user, for unnamed people and for the states of people.
+    /// The words by which the program names its user, unnamed people, and the states of people.
     private static let ownWords = [
         "You", "Someone", "Nobody", "Others", "Verified", "Muted", "Blocked", "Active now", "Away", "Last seen",
         "Delivered", "is typing", "are typing", "is here", "has left", "Inkling",
@@ -249,7 +248,7 @@ public struct Labels: Sendable {
             index(entry)
         }
         var affected: [String] = []
-        // The user ID that shares the longest prefix with `user` is next to it in order: no other needs a longer
+        // In the sorted order, the user ID with the longest common prefix is next to `user`. So no other needs a longer
         // suffix.
         for key in likeness.keys {
             if let users = alike[key]?.users { affected += Self.neighbours(of: person.user, in: users) }
@@ -258,7 +257,7 @@ public struct Labels: Sendable {
         }
         affected.append(person.user)
         if person.isVerified {
-            // Among two or more similar names, each unverified one has a suffix already.
+            // If two or more names are similar, each unverified one has a suffix already.
             for part in likeness.parts { if let users = alike[part]?.users, users.count == 1 { affected += users } }
         }
         var changed: [Label] = []
@@ -312,7 +311,7 @@ public struct Labels: Sendable {
         }
     }
 
-    /// Returns the people who may have their suffixes only because of the person just withdrawn.
+    /// Returns the people whose suffixes may have been needed only because of the person just withdrawn.
     private func compared(with old: Entry) -> [String] {
         var users: [String] = []
         for key in old.likeness.keys {
@@ -376,7 +375,8 @@ public struct Labels: Sendable {
     private func isDoubtful(_ person: Person, name: String?, likeness: NameLikeness) -> Bool {
         guard let name else { return true }
         if person.acquaintance == .changedKey && !person.isVerified { return true }
-        // A reader must see that the shown name is not the sent one, or that the name holds a suffix of its own.
+        // Readers must see that the shown name differs from the sent one, or that the name contains a suffix of its
+        // own.
         if name.contains("~") || name != SafeText.name(person.name) { return true }
         if likeness.keys.contains(where: ownLikenesses.contains) { return true }
         if !person.isVerified, likeness.parts.contains(where: ownLikenesses.contains) { return true }

@@ -1,10 +1,10 @@
 import InklingModel
 
 extension NameFault {
-    /// The longest name, in bytes of UTF-8 (M-25).
+    /// The longest name in bytes of UTF-8 (M-25).
     private static let maximumSize = 64
 
-    /// Returns the fault of the user's own new name, in NFC, or nil. A name is at fault if no node can have it (M-25),
+    /// Returns the fault of the user's own new name, in NFC, or nil. A name has a fault if no node can have it (M-25),
     /// or if other users would not see it.
     public init?(ofOwnName name: String) {
         if let fault = NameFault(of: name, maximumSize: Self.maximumSize) {

@@ -1,18 +1,18 @@
-/// Isolates around names, so that a name in a script that is written from right to left moves nothing beside it.
+/// Isolates around names. Without them, a name in a right-to-left script could move the text beside it.
 package enum NameIsolation {
     private static let first: Unicode.Scalar = "\u{2068}"
     private static let last: Unicode.Scalar = "\u{2069}"
 
-    /// A name between FSI and PDI.
+    /// Returns a name between the characters FSI and PDI.
     package static func isolated(_ name: String) -> String { "\u{2068}" + name + "\u{2069}" }
 
-    /// The text without isolates.
+    /// Returns the text without isolates.
     package static func removed(from text: String) -> String {
         guard has(text, in: 0x2066...0x2069) else { return text }
         return String(String.UnicodeScalarView(text.unicodeScalars.filter { !(0x2066...0x2069).contains($0.value) }))
     }
 
-    /// A text on one line, made safe, that keeps the isolates in it. Each of them ends within the text.
+    /// Returns a text on one line, made safe, that keeps its isolates. Each of them ends within the text.
     package static func line(_ text: String) -> String {
         guard has(text, in: 0x2066...0x2069) else { return SafeText.line(text) }
         var result = ""
@@ -29,7 +29,7 @@ package enum NameIsolation {
         return result + SafeText.line(String(rest)) + String(repeating: "\u{2069}", count: depth)
     }
 
-    /// Whether a text has a letter that is written from right to left.
+    /// Returns whether a text has a letter of a right-to-left script.
     package static func isNeeded(in text: String) -> Bool {
         guard text.utf8.contains(where: { $0 >= 0xD6 }) else { return false }
         return text.unicodeScalars.contains { scalar in

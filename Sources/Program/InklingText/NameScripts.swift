@@ -2,8 +2,8 @@ import InklingModel
 
 /// The scripts and digits within the words of a name.
 enum NameScripts {
-    /// Whether a word of the name mixes two scripts that share their shapes. A foreign digit with the shape of an ASCII
-    /// letter or digit counts too. Words beside each other may differ: "Олена Lena".
+    /// Returns whether a word of the name mixes two scripts with similar letters. A foreign digit with the shape of an
+    /// ASCII letter or digit counts too. Different words may have different scripts: "Олена Lena".
     static func areMixed(in name: String) -> Bool {
         var scripts: Set<Script> = []
         var hasForeign = false
@@ -31,7 +31,7 @@ enum NameScripts {
         }
     }
 
-    /// The scripts that share most of their shapes.
+    /// The scripts whose letters mostly have the same shapes.
     private enum Script {
         case latin, greek, cyrillic, armenian, cherokee, lisu, coptic
 

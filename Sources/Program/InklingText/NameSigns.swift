@@ -1,8 +1,8 @@
 import InklingModel
 
-/// Signs in names that could be taken for something that the program says.
+/// Signs in names that readers could take for output of the program.
 enum NameSigns {
-    /// Whether a sign looks like the mark of somebody verified. None of these is shown in a name.
+    /// Returns whether a sign looks like the mark of a verified person. Shown names contain no such sign.
     static func isCheckMark(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x221A...0x221C, 0x2123, 0x23B7, 0x237B, 0x2611, 0x2705, 0x2713, 0x2714, 0xAA9C, 0x10102, 0x1F5F8, 0x1F5F9,
@@ -12,8 +12,8 @@ enum NameSigns {
         }
     }
 
-    /// Whether a name has brackets, commas, quotes, or signs such as arrows, boxes, stars, locks and shields. An
-    /// apostrophe before a letter, a heart and most pictures are none of these.
+    /// Returns whether a name has brackets, commas, quotes, or signs such as arrows, boxes, stars, locks and shields.
+    /// An apostrophe before a letter, a heart and most pictures do not count.
     static func areIn(_ name: String) -> Bool {
         if name.unicodeScalars.contains(where: isBadge) { return true }
         let scalars = Array(NormalForm.compatible(name).unicodeScalars)
@@ -25,7 +25,7 @@ enum NameSigns {
         }
     }
 
-    /// Whether a label needs quotes where it is one of several, so that one name can't be read as two.
+    /// Returns whether a label in a list needs quotes, because readers could take one name for two.
     static func canBeReadAsTwo(_ name: String) -> Bool {
         name.unicodeScalars.contains { $0 == "\"" || commas.contains($0) }
             || name.lowercased().split { !$0.isLetter }.contains("and")
@@ -56,7 +56,7 @@ enum NameSigns {
             0x2753...0x2757, 0x2795...0x2797, 0x2B1B...0x2B1C, 0x2B50, 0x2B55, 0x1F18E...0x1F19A, 0x1F4A0, 0x1F4AC,
             0x1F4AF, 0x1F50F...0x1F513, 0x1F530...0x1F539, 0x1F53A...0x1F53D, 0x1F7E0...0x1F7EB:
             return true
-        // Weather, games, signs of the zodiac and hearts are pictures.
+        // Weather, games, signs of the zodiac and hearts are harmless pictures.
         case 0x2600...0x26FF, 0x2763...0x2767: return false
         default: break
         }

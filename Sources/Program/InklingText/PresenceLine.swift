@@ -1,23 +1,24 @@
-/// A line about people who came, left or changed in the same way.
+/// A line about people who all came, left or changed in the same way.
 public struct PresenceLine: Hashable, Sendable {
     /// The people, one or more, in the order in which to name them.
     public var labels: [Labels.Label]
-    /// The change that these people have in common.
+    /// The change, the same for all of these people.
     public var change: PresenceChange
-    /// Whether the person comes and goes. Such a line does not name the present state.
+    /// Whether the person comes and goes repeatedly. The line then does not name the present state.
     public var isRepeated: Bool
 
-    /// A line about this change of these people.
+    /// A line about one change of these people.
     public init(labels: [Labels.Label], change: PresenceChange, isRepeated: Bool = false) {
         self.labels = labels
         self.change = change
         self.isRepeated = isRepeated
     }
 
-    /// Such as "Alice and Bob are here" or "Alice keeps coming and going"; of more than three people, two are named.
+    /// The text of the line, such as "Alice and Bob are here" or "Alice keeps coming and going". Of more than three
+    /// people, the text names two.
     public var text: String { text(labels.map(\.marked)) }
 
-    /// The same with each name isolated.
+    /// The text of the line with each name isolated.
     package var isolatedText: String { text(labels.map(\.isolated)) }
 
     private func text(_ shown: [String]) -> String {
@@ -31,15 +32,15 @@ public struct PresenceLine: Hashable, Sendable {
 
 /// A change of a person's presence, as the prompt reports it.
 public enum PresenceChange: CaseIterable, Sendable {
-    /// They came.
+    /// The person came.
     case online
-    /// They are no longer away.
+    /// The person is no longer away.
     case back
-    /// They say that they are elsewhere.
+    /// The person reports to be away.
     case away
-    /// They left.
+    /// The person left.
     case left
-    /// Nothing arrives from them any more.
+    /// No datagram arrives from the person any more.
     case silent
 
     func words(forOne one: Bool) -> String {
@@ -54,9 +55,9 @@ public enum PresenceChange: CaseIterable, Sendable {
     }
 }
 
-/// Joins words.
+/// Joins words into a list.
 package enum Words {
-    /// As a list: "a", "a and b", "a, b and c".
+    /// Returns the words as a list: "a", "a and b", "a, b and c".
     ///
     /// - Parameter conjunction: the word before the last of several.
     package static func list(_ words: [String], last conjunction: String = "and") -> String {

@@ -1,18 +1,18 @@
-/// Decides which changes of presence are reported, and when. Many changes at once share a line. A person who comes and
-/// goes gets one line about that, and one about the state in the end.
+/// Decides which changes of presence the prompt reports, and when. Many changes at the same time share a line. A person
+/// who comes and goes gets one line about that, and at the end one line about the state.
 ///
 /// Time is in milliseconds of a clock that never goes back.
 public struct PresenceLines: Sendable {
-    /// How long a change waits for more of its kind, in milliseconds.
+    /// The time for which a change waits for others of its kind, in milliseconds.
     public static let firstWait: Int64 = 500
-    /// How long it waits once there is more of its kind, in milliseconds.
+    /// The time for which a change waits once there are others of its kind, in milliseconds.
     public static let burst: Int64 = 2_000
-    /// How many changes of one person within ``flapWindow`` count as coming and going. A person who came back once has
-    /// three.
+    /// The number of changes of one person within ``flapWindow`` that count as coming and going. A person who came back
+    /// once has three changes.
     public static let flapChanges = 4
     /// The time over which changes are counted, in milliseconds.
     public static let flapWindow: Int64 = 30_000
-    /// How long somebody has to stay as they are after coming and going, in milliseconds.
+    /// The time for which a person must stay unchanged after coming and going, in milliseconds.
     public static let calm: Int64 = 10_000
 
     private struct Pending {
@@ -26,15 +26,15 @@ public struct PresenceLines: Sendable {
         case here
         case away
         case gone
-        /// Coming and going.
+        /// The person keeps coming and going.
         case flapping
     }
 
     private struct Record {
-        /// When the last changes were, at most `flapChanges` of them.
+        /// The times of the last changes, at most `flapChanges` of them.
         var changes: [Int64] = []
         var told = Told.gone
-        /// The latest change of somebody who comes and goes.
+        /// The latest change of a person who comes and goes.
         var flapping: Pending?
     }
 
@@ -45,7 +45,7 @@ public struct PresenceLines: Sendable {
     /// Creates a reporter that has reported nothing.
     public init() {}
 
-    /// When to call ``due(at:)``, in milliseconds; nil if nothing waits.
+    /// The time of the next call of ``due(at:)``, in milliseconds; nil if no change waits.
     public var nextDeadline: Int64? {
         let flaps = records.values.compactMap { record in
             record.flapping == nil ? nil : record.changes.last.map { $0 + Self.calm }
@@ -104,7 +104,7 @@ public struct PresenceLines: Sendable {
         return lines
     }
 
-    /// Whether a change of one of these people waits.
+    /// Returns whether a change of one of these people waits.
     package func waits(for users: [String]) -> Bool { pending.contains { users.contains($0.user) } }
 
     /// Returns all lines that wait. Call it before a message is shown: the sender's line must precede the message.
@@ -124,7 +124,8 @@ public struct PresenceLines: Sendable {
         return lines
     }
 
-    /// Drops the changes that wait, of people who have done nothing.
+    /// Drops the waiting changes. The caller knows that these people did nothing, for example because this user's node
+    /// ended.
     package mutating func discard() { pending = [] }
 
     private var release: Int64? {

@@ -1,15 +1,15 @@
 import InklingModel
 
-/// The text that says whether somebody is there, such as "Active now" or "5m ago".
+/// The text that reports whether a person is present, such as "Active now" or "5m ago".
 public enum PresenceText {
-    /// The text for somebody who is online.
+    /// The text for a person who is online.
     public static let online = "Active now"
-    /// The text for somebody who is away.
+    /// The text for a person who is away.
     public static let away = "Away"
 
-    /// The text for somebody who is offline.
+    /// The text for a person who is offline.
     ///
-    /// - Parameter age: How long ago they were last seen; nil if that is not known.
+    /// - Parameter age: The time since the person was last seen; nil if unknown.
     public static func lastSeen(age: Duration?) -> String {
         guard let age else { return "Last seen recently" }
         switch age.components.seconds {
@@ -21,11 +21,12 @@ public enum PresenceText {
         }
     }
 
-    /// The text for somebody with that presence.
+    /// The text for a person with that presence.
     ///
     /// - Parameters:
-    ///   - presence: Whether they can be reached.
-    ///   - seen: When they were last there, in seconds since 1970; nil while they are there, or if that is not known.
+    ///   - presence: The presence of the person.
+    ///   - seen: The time when the person was last there, in seconds since 1970; nil while the person is there, or if
+    ///     unknown.
     ///   - now: The time of day, in seconds since 1970.
     public static func text(_ presence: Presence, lastSeen seen: Double?, now: Double) -> String {
         switch presence {

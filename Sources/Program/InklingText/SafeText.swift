@@ -2,30 +2,30 @@ import InklingModel
 
 /// Makes text from outside harmless before it reaches a terminal or a log.
 ///
-/// The rules work on Unicode scalars: a `Character` may hide any number of them (S-5).
+/// The rules apply to Unicode scalars, because a `Character` may hide any number of them (S-5).
 public enum SafeText {
-    /// How many marks, joiners and variation selectors may follow one base.
+    /// The number of marks, joiners and variation selectors that may follow one base character.
     public static let marksPerBase = 4
-    /// How many scalars may be chained by joiners into one picture.
+    /// The number of scalars that joiners may combine into one picture.
     public static let joinedPerPicture = 10
-    /// The widest name that is shown, in columns.
+    /// The widest name that the program shows, in columns.
     public static let nameColumns = 32
 
-    /// A message, which may have several lines: line breaks become LF, and tabs four blanks. Control characters show as
-    /// escapes such as `\x1b`. Scalars that reverse the text around them or pile up on a letter are removed. Joiners
-    /// and variation selectors of emoji stay.
+    /// Returns a message, which may have several lines. Line breaks become LF, and tabs four blanks. Control characters
+    /// show as escapes such as `\x1b`. Scalars that reverse the text around them or pile up on a letter are removed.
+    /// Joiners and variation selectors of emoji stay.
     public static func message(_ text: some StringProtocol) -> String {
         filter(text, as: .message)
     }
 
-    /// Text that has to stay on one line, such as an error, a notice or the name of a chat. A line break shows as
-    /// `\x0a`; joiners and variation selectors are removed. Otherwise as ``message(_:)``.
+    /// Returns text for one line, such as an error, a notice or the name of a chat. A line break shows as `\x0a`.
+    /// Joiners and variation selectors are removed. The rest is as in ``message(_:)``.
     public static func line(_ text: some StringProtocol) -> String {
         filter(text, as: .line)
     }
 
-    /// A person's name as it came, in NFC and at most ``nameColumns`` wide; nil if it has control characters or nothing
-    /// to read in it.
+    /// Returns a person's name as sent, in NFC and at most ``nameColumns`` wide. Returns nil if it has control
+    /// characters or no readable character.
     public static func name(_ text: some StringProtocol) -> String? {
         let refused: (Unicode.Scalar) -> Bool = {
             lineBreaks.contains($0) || $0.properties.generalCategory == .control
@@ -48,7 +48,7 @@ public enum SafeText {
         guard readable else { return nil }
         var cut = DisplayWidth.prefix(of: folded, columns: nameColumns)
         if cut.last == " " { cut.removeLast() }
-        // The cut may have removed the readable part.
+        // Cutting may have removed the readable part.
         return cut.unicodeScalars.contains(where: isReadable) ? String(cut) : nil
     }
 
@@ -88,7 +88,8 @@ public enum SafeText {
             } else if bidirectional.contains(scalar) || scalar.properties.isDefaultIgnorableCodePoint {
                 continue
             } else if scalar.properties.isEmojiModifier {
-                // A skin tone joins any scalar before it: drop it unless a picture precedes that can have one.
+                // A skin tone combines with any scalar before it. So it is dropped unless it follows a picture that can
+                // have one.
                 let hasBase = previous?.properties.isEmojiModifierBase ?? false
                 if hasBase && cluster.admitsMark() { result.append(scalar) }
             } else if isMark(scalar) || piles(scalar) {
@@ -101,7 +102,7 @@ public enum SafeText {
         return String(result)
     }
 
-    /// Counts what was put on the current base, and how many bases joiners have chained.
+    /// Counts the marks on the current base character, and the characters that joiners have combined.
     private struct ClusterLimits {
         private var marks = SafeText.marksPerBase
         private var chained = 0
@@ -138,8 +139,8 @@ public enum SafeText {
         }
     }
 
-    /// Letters that pile up on the base before them as marks do: the vowels and final consonants of conjoining Hangul,
-    /// and halfwidth voicing marks.
+    /// Returns whether a letter piles up on the base before it like a mark. Such are the vowels and final consonants of
+    /// conjoining Hangul, and halfwidth voicing marks.
     private static func piles(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x1160...0x11FF, 0xD7B0...0xD7FF, 0xFF9E...0xFF9F: true

@@ -2,10 +2,10 @@ import InklingModel
 
 /// User IDs within names. A name proves no identity, so a user ID in it can only mislead.
 enum UserIDsInNames {
-    /// How many characters a user ID has.
+    /// The number of characters of a user ID.
     static let length = 16
 
-    /// The name with "..." in the place of each user ID in it; nil if there is none.
+    /// Returns the name with "..." in the place of each user ID; nil if it has none.
     ///
     /// A word is replaced if it contains a known user ID, or 16 characters of base32 with a digit before a letter.
     /// Nearly all user IDs have such a digit, and hardly any name has.
@@ -15,13 +15,13 @@ enum UserIDsInNames {
         return compatible == name ? nil : replaced(in: compatible, isKnown)
     }
 
-    /// Whether a known user ID is in the name, even with signs and blanks between its characters.
+    /// Returns whether the name contains a known user ID, even with signs and blanks between its characters.
     static func isSpelled(in name: String, isKnown: (String) -> Bool) -> Bool {
         windows(of: NormalForm.compatible(name).utf8.filter(isLetterOrDigit).map(lowercased)).contains(where: isKnown)
     }
 
-    /// Whether the name has a word of at least 16 letters and digits, with a digit before a letter. Readers can't tell
-    /// such words apart.
+    /// Returns whether the name has a word of at least 16 letters and digits, with a digit before a letter. Readers
+    /// can't tell such words apart.
     static func hasLongCode(_ name: String) -> Bool {
         NormalForm.compatible(name).utf8.split { !isLetterOrDigit($0) }.contains { word in
             word.count >= length && word.contains(where: isDigit)

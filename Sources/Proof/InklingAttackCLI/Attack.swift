@@ -25,7 +25,7 @@ enum Attack: String, CaseIterable, ExpressibleByArgument {
     case messagesBegun = "messages-begun"
     case probes
 
-    /// The attack in one line.
+    /// A description of the attack in one line.
     var abstract: String {
         switch self {
         case .initiations: "garbage under checks of the open chat, without a cookie, from one source"

@@ -1,7 +1,7 @@
-/// A reader of big-endian numbers and runs of bytes (W-1). A read beyond the end returns nil and consumes nothing.
+/// A reader of big-endian numbers and byte arrays (W-1). A read beyond the end returns nil and consumes nothing.
 package struct ByteReader: Sendable {
     private let bytes: [UInt8]
-    /// How many bytes have been read.
+    /// The number of bytes read so far.
     package private(set) var offset = 0
 
     /// A reader at the start of `bytes`.
@@ -9,33 +9,33 @@ package struct ByteReader: Sendable {
         self.bytes = bytes
     }
 
-    /// How many bytes are left.
+    /// The number of bytes left.
     package var remaining: Int { bytes.count - offset }
 
-    /// The next byte.
+    /// Reads the next byte.
     package mutating func uint8() -> UInt8? {
         guard remaining >= 1 else { return nil }
         defer { offset += 1 }
         return bytes[offset]
     }
 
-    /// The next 2 bytes as a big-endian number.
+    /// Reads the next 2 bytes as a big-endian number.
     package mutating func uint16() -> UInt16? { integer() }
 
-    /// The next 4 bytes as a big-endian number.
+    /// Reads the next 4 bytes as a big-endian number.
     package mutating func uint32() -> UInt32? { integer() }
 
-    /// The next 8 bytes as a big-endian number.
+    /// Reads the next 8 bytes as a big-endian number.
     package mutating func uint64() -> UInt64? { integer() }
 
-    /// The next `count` bytes.
+    /// Reads the next `count` bytes.
     package mutating func take(_ count: Int) -> [UInt8]? {
         guard count >= 0, remaining >= count else { return nil }
         defer { offset += count }
         return Array(bytes[offset..<offset + count])
     }
 
-    /// All bytes that are left.
+    /// Reads all remaining bytes.
     package mutating func rest() -> [UInt8] {
         defer { offset = bytes.count }
         return Array(bytes[offset...])
@@ -49,7 +49,7 @@ package struct ByteReader: Sendable {
     }
 }
 
-/// A writer of big-endian numbers and runs of bytes (W-1).
+/// A writer of big-endian numbers and byte arrays (W-1).
 package struct ByteWriter: Sendable {
     /// The bytes written so far.
     package private(set) var bytes: [UInt8] = []
@@ -66,7 +66,7 @@ package struct ByteWriter: Sendable {
         }
     }
 
-    /// Appends bytes as they are.
+    /// Appends bytes unchanged.
     package mutating func append(_ more: some Sequence<UInt8>) {
         bytes.append(contentsOf: more)
     }
@@ -80,20 +80,20 @@ extension FixedWidthInteger where Self: UnsignedInteger {
         return writer.bytes
     }
 
-    /// The number whose big-endian bytes are given; nil for another count of bytes.
+    /// The number with these big-endian bytes; nil for a wrong count of bytes.
     package init?(bigEndianBytes bytes: [UInt8]) {
         guard bytes.count == Self.bitWidth / 8 else { return nil }
         self = bytes.reduce(0) { $0 << 8 | Self($1) }
     }
 }
 
-/// Compares two runs of bytes in a time that depends on their lengths alone (W-37).
+/// Compares two byte arrays in constant time: the time depends only on their lengths (W-37).
 func equalInConstantTime(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     return zip(left, right).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
 }
 
-/// Draws `count` bytes from the caller's random source.
+/// Returns `count` random bytes from the caller's generator.
 func randomBytes(_ count: Int, using generator: inout some RandomNumberGenerator) -> [UInt8] {
     (0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
 }

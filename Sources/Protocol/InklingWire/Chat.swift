@@ -4,7 +4,7 @@ package enum ChatNameError: String, Error, CaseIterable, Sendable {
     case length
     /// A control, format or separator character other than U+0020 (W-2).
     case character
-    /// The name begins as an invite does (W-35).
+    /// The name begins like an invite (W-35).
     case invite
 }
 
@@ -13,7 +13,7 @@ package struct ChatName: Hashable, Sendable {
     /// The name in NFC.
     package let text: String
 
-    /// The name in `text`, which is normalised first and then checked (W-2, W-35).
+    /// Normalises `text` to NFC, and then checks it (W-2, W-35).
     package init(_ text: String) throws(ChatNameError) {
         let normal = NormalForm.canonical(text)
         guard Limits.chatNameSizes.contains(normal.utf8.count) else { throw .length }
@@ -31,7 +31,7 @@ package struct ChatName: Hashable, Sendable {
     }
 }
 
-/// The secret of a chat that is not open, 16 bytes (W-9). Everyone who knows it is a member.
+/// The secret of a secret chat, 16 bytes (W-9). Everyone who knows the secret is a member.
 package struct ChatSecret: Hashable, Sendable {
     /// The 16 bytes.
     package let bytes: [UInt8]
@@ -42,7 +42,7 @@ package struct ChatSecret: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// The secret of 26 characters of lower-case base32 (W-7); throws for any other text, and never `key`.
+    /// Decodes 26 characters of lower-case base32 (W-7). Throws for any other text, and never throws `key`.
     package init(base32 text: String) throws(TextError) {
         bytes = try TextEncoding.base32.decode(text.utf8, count: Limits.secretSize)
     }

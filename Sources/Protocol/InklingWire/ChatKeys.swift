@@ -1,32 +1,32 @@
 import Crypto
 
-/// The reason why a sealed key gives no key (W-10).
+/// The reason why a sealed key does not yield a key (W-10).
 package enum SealedKeyError: String, Error, CaseIterable, Sendable {
-    /// The seal does not open: another chat, nonce, token or use, or altered bytes (W-37).
+    /// The seal does not open: the chat, nonce, token or purpose differs, or bytes were altered (W-37).
     case seal
     /// The seal holds 32 bytes that break W-3.
     case key
 }
 
-/// All keys of one chat (W-36), and the checks and seals under them. Equal chat keys make equal values.
+/// All keys of one chat (W-36), with the checks and seals that use them. Equal chat keys make equal values.
 package struct ChatKeys: Sendable {
     /// The pre-shared key of handshakes, 32 bytes (W-17).
     package let preSharedKey: [UInt8]
-    /// The end of the prologue of handshakes, 32 bytes (W-17).
+    /// The key at the end of each handshake's prologue, 32 bytes (W-17).
     package let prologueKey: [UInt8]
     private let chatKey: [UInt8]
     private let sealKey: [UInt8]
-    // Codes that have taken their key already, which is most of the work of a check.
+    // HMACs that already contain their key. Setting the key up is most of the work of a check.
     private let initiationKey: HMAC<SHA256>
     private let askKey: HMAC<SHA256>
     private let nameKey: HMAC<SHA256>
 
-    /// The keys of the open chat of a name, which everybody can guess (W-8).
+    /// The keys of an open chat (W-8). Anybody can compute these keys from the chat's name.
     package init(openName name: ChatName) {
         self.init(chatKey: Array(SHA256.hash(data: Array("inkling/2 open chat".utf8) + [0] + name.text.utf8)))
     }
 
-    /// The keys of a secret chat. Another owner, or none, makes another chat (W-9).
+    /// The keys of a secret chat (W-9). The same secret with another owner, or without an owner, makes another chat.
     package init(secret: ChatSecret, owner: PublicKey? = nil) {
         self.init(
             chatKey: ChatKeys.derive(secret.bytes, salt: owner?.bytes ?? [], label: "inkling/2 secret chat"))
@@ -60,15 +60,16 @@ extension ChatKeys: Hashable {
     }
 }
 
-// Checks. Comparing two numbers of 64 bits takes the same time for all of them (W-37).
+// Checks. A comparison of two 64-bit numbers takes the same time for all values (W-37).
 extension ChatKeys {
-    /// Returns the initiation of a handshake: Noise message 1, 108 bytes, with its check (W-36).
+    /// Returns the initiation of a handshake: Noise message 1, 108 bytes, with the chat's check (W-36).
     package func initiation(senderIndex: UInt32, noise: [UInt8]) -> Initiation {
         let check = ChatKeys.check(initiationKey, Initiation.checked(senderIndex, noise))
         return Initiation(senderIndex: senderIndex, check: check, noise: noise)
     }
 
-    /// Returns whether an initiation is of this chat (L-8, step 4). Its cookie takes no part.
+    /// Returns whether an initiation belongs to this chat (L-8, step 4). The check does not cover the initiation's
+    /// cookie.
     package func fits(_ initiation: Initiation) -> Bool {
         ChatKeys.check(initiationKey, initiation.checked) == initiation.check
     }
@@ -78,12 +79,12 @@ extension ChatKeys {
         Ask(token: token, check: ChatKeys.check(askKey, token.bigEndianBytes))
     }
 
-    /// Returns whether an ask is of this chat (D-13).
+    /// Returns whether an ask belongs to this chat (D-13).
     package func fits(_ ask: Ask) -> Bool {
         ChatKeys.check(askKey, ask.token.bigEndianBytes) == ask.check
     }
 
-    /// The prologue of the handshake whose initiator has the index `senderIndex`, 47 bytes (W-17).
+    /// Returns the prologue of a handshake, 47 bytes (W-17). The initiator gave the handshake the index `senderIndex`.
     package func prologue(senderIndex: UInt32) -> [UInt8] {
         Array("inkling/2".utf8) + [0, Datagram.Kind.initiation.firstByte] + senderIndex.bigEndianBytes + prologueKey
     }
@@ -97,24 +98,24 @@ extension ChatKeys {
     }
 }
 
-/// The reason why an instance is not of a chat (D-21).
+/// The reason why an instance does not belong to a chat (D-21).
 package enum InstanceNameError: Error, Equatable, Sendable {
-    /// The first 26 characters do not decode.
+    /// The first 26 characters of the name do not decode.
     case text(TextError)
-    /// The check does not fit (W-37).
+    /// The check in the name is not the chat's (W-37).
     case check
 }
 
-// Discovery.
+// The names and keys that discovery publishes.
 extension ChatKeys {
-    /// Returns the name of an instance with a random nonce, 26 characters (D-2).
+    /// Returns an instance name that contains a random nonce, 26 characters (D-2).
     package func instanceName(nonce: UInt64) -> String {
         TextEncoding.base32.encode(nonce.bigEndianBytes + nameCheck(nonce: nonce).bigEndianBytes)
     }
 
     /// Returns the nonce in the name of an instance of this chat (D-4, D-21).
     ///
-    /// - Parameter name: the first label of the instance; all behind its first 26 characters is ignored.
+    /// - Parameter name: the first label of the instance's name. Characters after the first 26 are ignored.
     package func nonce(ofInstance name: String) throws(InstanceNameError) -> UInt64 {
         let characters = String(String.UnicodeScalarView(name.unicodeScalars.prefix(Limits.instanceNameLength)))
         let lowered = characters.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
@@ -127,23 +128,25 @@ extension ChatKeys {
 
     /// Returns the instance key that a TXT record publishes, 48 bytes (D-3).
     ///
-    /// - Parameter nonce: that of the instance's name.
+    /// - Parameter nonce: the nonce in the instance's name.
     package func instanceKey(of key: PublicKey, nonce: UInt64) -> [UInt8] {
         instanceSeal(nonce: nonce).seal(key.bytes, counter: 0, associatedData: [])
     }
 
-    /// Returns the static key in an instance key.
+    /// Returns the static key that an instance key seals.
     package func open(instanceKey: [UInt8], nonce: UInt64) throws(SealedKeyError) -> PublicKey {
         try ChatKeys.open(instanceKey, instanceSeal(nonce: nonce))
     }
 
-    /// Returns the tell that answers an ask, with a random nonce (D-13).
+    /// Returns the tell that answers an ask (D-13).
+    ///
+    /// - Parameter nonce: a random number.
     package func tell(token: UInt64, nonce: UInt64, key: PublicKey) -> Tell {
         let sealed = tellSeal(token: token, nonce: nonce).seal(key.bytes, counter: 0, associatedData: [])
         return Tell(token: token, nonce: nonce, sealedKey: sealed)
     }
 
-    /// Returns the static key in a tell (D-12).
+    /// Returns the static key that a tell seals (D-12).
     package func open(_ tell: Tell) throws(SealedKeyError) -> PublicKey {
         try ChatKeys.open(tell.sealedKey, tellSeal(token: tell.token, nonce: tell.nonce))
     }
@@ -154,7 +157,7 @@ extension ChatKeys {
         return key
     }
 
-    // A seal's key is used once, so its nonce can be the counter 0.
+    // Each seal has its own key, so its nonce can be the counter 0.
     private func instanceSeal(nonce: UInt64) -> CipherKey {
         CipherKey(bytes: ChatKeys.derive(sealKey, salt: nonce.bigEndianBytes, label: "inkling/2 instance"))
     }

@@ -1,6 +1,7 @@
 import Crypto
 
-/// The random key of a node's cookies, which show that the sender of an initiation receives at its address (L-9).
+/// The random key that makes a node's cookies. A cookie proves that the sender of an initiation can receive at its
+/// address (L-9).
 ///
 /// The node draws a new key every 120 s, and accepts the cookies of the previous one (L-11).
 package struct CookieKey: Sendable {
@@ -22,7 +23,7 @@ package struct CookieKey: Sendable {
         return Array(HMAC<SHA256>.authenticationCode(for: data, using: key).prefix(Limits.cookieSize))
     }
 
-    /// Returns whether an initiation carries the cookie of this key for its source.
+    /// Returns whether an initiation carries the cookie of this key and this source.
     package func fits(_ initiation: Initiation, address: [UInt8], port: UInt16) -> Bool {
         guard let cookie = initiation.cookie else { return false }
         return equalInConstantTime(cookie, self.cookie(for: initiation, address: address, port: port))

@@ -6,31 +6,31 @@ package enum DatagramError: String, Error, CaseIterable, Sendable {
     case version
     /// The low four bits of the first byte are not a known kind (W-12).
     case kind
-    /// The datagram is shorter or longer than its kind (W-13).
+    /// The datagram is shorter or longer than its kind permits (W-13).
     case length
-    /// One of the last 48 bytes of an ask is not zero (W-14).
+    /// The last 48 bytes of an ask are not all zero (W-14).
     case zeros
 }
 
-/// One datagram as the network carries it. Nothing in it is authenticated yet.
+/// One datagram as the network carries it, not authenticated yet.
 ///
-/// The first byte holds the version, 2, in its high four bits and the kind in its low four bits. Numbers are big-endian,
-/// and a trailing byte is an error (W-13).
+/// The first byte holds the version, 2, in its high four bits and the kind in its low four bits. Numbers are
+/// big-endian, and a trailing byte is an error (W-13).
 package enum Datagram: Equatable, Sendable {
     /// The first message of a handshake.
     case initiation(Initiation)
     /// The second message of a handshake.
     case response(Response)
-    /// Frames under the key of a session.
+    /// A sealed datagram: frames encrypted under the key of a session.
     case sealed(SealedDatagram)
-    /// A cookie, with which a node under load wants the initiation again.
+    /// A cookie from a node under load. The initiator must repeat its initiation with the cookie.
     case retry(Retry)
-    /// The question for the static key at an address added by hand.
+    /// A question for the static key of the node at an address added by hand.
     case ask(Ask)
-    /// The answer to an ask, a sealed key.
+    /// The answer to an ask, with a sealed key.
     case tell(Tell)
 
-    /// The low four bits of the first byte.
+    /// The kind of a datagram, the low four bits of its first byte.
     package enum Kind: UInt8, CaseIterable, Sendable {
         case initiation = 1
         case response

@@ -1,18 +1,18 @@
 /// The first datagram of a handshake: 121 bytes, or 137 with the cookie of a retry.
 package struct Initiation: Hashable, Sendable {
-    /// The index under which the initiator expects the response and later the sealed datagrams.
+    /// The index by which the initiator will recognise the response and later sealed datagrams.
     package let senderIndex: UInt32
-    /// The check of a chat over index and Noise message (W-36).
+    /// The check of a chat, computed over the index and the Noise message (W-36).
     package let check: UInt64
-    /// The bytes under the check, 113: first byte, index and Noise message. In one piece, because a flood of initiations
-    /// is checked for each chat.
+    /// The bytes that the check covers, 113: first byte, index and Noise message. They form one array, because a node
+    /// checks each initiation of a flood for each of its chats.
     let checked: [UInt8]
-    /// The 16 bytes of a retry, or nil before one.
+    /// The 16-byte cookie from a retry, or nil in a first initiation.
     package var cookie: [UInt8]? {
         didSet { precondition(Initiation.isCookie(cookie), "a cookie has 16 bytes") }
     }
 
-    /// An initiation. Noise has 108 bytes and a cookie 16; other counts are the caller's bug.
+    /// Makes an initiation. Noise has 108 bytes and a cookie 16; other counts are the caller's bug.
     package init(senderIndex: UInt32, check: UInt64, noise: [UInt8], cookie: [UInt8]? = nil) {
         precondition(noise.count == Limits.noiseMessage1Size, "Noise message 1 has 108 bytes")
         precondition(Initiation.isCookie(cookie), "a cookie has 16 bytes")
@@ -56,12 +56,12 @@ package struct Initiation: Hashable, Sendable {
 
 /// The second datagram of a handshake, 69 bytes.
 package struct Response: Hashable, Sendable {
-    /// The initiator's index.
+    /// The index that the initiator chose.
     package let receiverIndex: UInt32
     /// Noise message 2, 64 bytes.
     package let noise: [UInt8]
 
-    /// A response. Noise has 64 bytes; another count is the caller's bug.
+    /// Makes a response. Noise has 64 bytes; another count is the caller's bug.
     package init(receiverIndex: UInt32, noise: [UInt8]) {
         precondition(noise.count == Limits.noiseMessage2Size, "Noise message 2 has 64 bytes")
         self.receiverIndex = receiverIndex
@@ -81,21 +81,21 @@ package struct Response: Hashable, Sendable {
     }
 }
 
-/// Frames under the key of a session, 27 to 1,200 bytes.
+/// Frames sealed under the key of a session, 27 to 1,200 bytes with the header.
 package struct SealedDatagram: Hashable, Sendable {
-    /// The bytes before the ciphertext.
+    /// The number of bytes before the ciphertext.
     package static let headerSize = 9
-    /// The sizes of the plaintext: 2 to 1,175 bytes of frames.
+    /// The permitted sizes of the plaintext: 2 to 1,175 bytes of frames.
     package static let plaintextSizes = 2...(Limits.maximumDatagramSize - headerSize - CipherKey.tagSize)
 
-    /// The index that the receiver gave out for the session.
+    /// The index that the receiver chose for the session.
     package let receiverIndex: UInt32
-    /// The counter of the state, which is also the nonce (W-19).
+    /// The sender's counter in this state, which is also the nonce (W-19).
     package let counter: UInt32
     /// The encrypted frames and the tag of 16 bytes.
     package let ciphertext: [UInt8]
 
-    /// A sealed datagram. The ciphertext has 18 to 1,191 bytes; another count is the caller's bug.
+    /// Makes a sealed datagram. The ciphertext has 18 to 1,191 bytes; another count is the caller's bug.
     package init(receiverIndex: UInt32, counter: UInt32, ciphertext: [UInt8]) {
         precondition(SealedDatagram.isCiphertext(ciphertext.count), "a ciphertext has 18 to 1,191 bytes")
         self.receiverIndex = receiverIndex
@@ -133,14 +133,14 @@ package struct SealedDatagram: Hashable, Sendable {
     private static func isCiphertext(_ count: Int) -> Bool { plaintextSizes.contains(count - CipherKey.tagSize) }
 }
 
-/// The answer of a node under load, which wants the initiation again with this cookie: 21 bytes.
+/// The answer of a node under load, 21 bytes. The initiator must repeat its initiation with this cookie.
 package struct Retry: Hashable, Sendable {
-    /// The initiator's index.
+    /// The index that the initiator chose.
     package let receiverIndex: UInt32
-    /// The 16 bytes that the initiation repeats.
+    /// The 16-byte cookie to repeat.
     package let cookie: [UInt8]
 
-    /// A retry. A cookie has 16 bytes; another count is the caller's bug.
+    /// Makes a retry. A cookie has 16 bytes; another count is the caller's bug.
     package init(receiverIndex: UInt32, cookie: [UInt8]) {
         precondition(cookie.count == Limits.cookieSize, "a cookie has 16 bytes")
         self.receiverIndex = receiverIndex
@@ -160,14 +160,14 @@ package struct Retry: Hashable, Sendable {
     }
 }
 
-/// The question for the static key at an address added by hand, 65 bytes (D-11).
+/// The question for the static key of the node at an address added by hand, 65 bytes (D-11).
 package struct Ask: Hashable, Sendable {
     /// The random token that the tell repeats.
     package let token: UInt64
-    /// The check of a chat over the token (W-36).
+    /// The check of a chat, computed over the token (W-36).
     package let check: UInt64
 
-    /// An ask. ``ChatKeys/ask(token:)`` computes the check.
+    /// Makes an ask. ``ChatKeys/ask(token:)`` computes the check.
     package init(token: UInt64, check: UInt64) {
         self.token = token
         self.check = check
@@ -192,14 +192,14 @@ package struct Ask: Hashable, Sendable {
 
 /// The answer to an ask, 65 bytes (D-13).
 package struct Tell: Hashable, Sendable {
-    /// The token of the ask.
+    /// The token of the ask that this datagram answers.
     package let token: UInt64
     /// The random nonce of the seal.
     package let nonce: UInt64
-    /// The tell key, 48 bytes, which ``ChatKeys/open(_:)`` opens.
+    /// The sealed static key, 48 bytes, which ``ChatKeys/open(_:)`` opens.
     package let sealedKey: [UInt8]
 
-    /// A tell. A sealed key has 48 bytes; another count is the caller's bug.
+    /// Makes a tell. A sealed key has 48 bytes; another count is the caller's bug.
     package init(token: UInt64, nonce: UInt64, sealedKey: [UInt8]) {
         precondition(sealedKey.count == Limits.sealedKeySize, "a sealed key has 48 bytes")
         self.token = token

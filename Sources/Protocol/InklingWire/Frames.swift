@@ -1,44 +1,45 @@
-/// The reason why a node drops the whole plaintext of a sealed datagram, and the place of the frame in error.
+/// The reason why a node drops the whole plaintext of a sealed datagram, and the position of the wrong frame.
 package struct FrameError: Error, Hashable, Sendable {
-    /// The errors of frames.
+    /// The errors that a frame can have.
     package enum Reason: String, CaseIterable, Sendable {
         /// There is no frame (W-24).
         case empty
         /// A frame is cut off (W-24).
         case truncated
-        /// A type below 0x40 that is not listed (W-25).
+        /// An unassigned type below 0x40 (W-25).
         case unknownType
-        /// A type below 0x40 occurs twice (W-25).
+        /// Two frames have the same type below 0x40 (W-25).
         case duplicate
-        /// Two heartbeats or typing frames (W-27).
+        /// The plaintext has two heartbeats, or two typing frames, or one of each (W-27).
         case twoStatuses
-        /// A name, invite or successor without both flags (W-40).
+        /// A name, invite or successor lacks one of the two flags "first" and "last" (W-40).
         case flags
         /// A text record with an empty body (W-28).
         case emptyText
         /// A text record whose body is not valid UTF-8 (W-28, W-33).
         case notUTF8
-        /// A plaintext under the counter of the last will that is not one bye (W-21).
+        /// The plaintext has the last will's counter, but is not a single bye (W-21).
         case lastWill
     }
 
-    /// The first error.
+    /// The first error in the plaintext.
     package let reason: Reason
-    /// The index of the first byte of the frame in error.
+    /// The index of the wrong frame's first byte.
     package let offset: Int
 
-    /// An error in the frame at an offset.
+    /// Makes an error of the frame at an offset.
     package init(reason: Reason, offset: Int) {
         self.reason = reason
         self.offset = offset
     }
 }
 
-/// The plaintext of a sealed datagram: one or more frames. A node parses all before it applies one (W-24).
+/// The plaintext of a sealed datagram: one or more frames. A node parses all frames before it applies the first (W-24).
 package enum Frames {
-    /// Parses a plaintext. A record reaches to the end, and nothing trails the last frame.
+    /// Parses a plaintext. A record reaches to the end. No byte may follow the last frame.
     ///
-    /// - Parameter counter: that of the datagram; under the last will's, only one bye parses, with reason 3 (W-21).
+    /// - Parameter counter: the datagram's counter. Under the last will's counter, only a single bye with reason 3 is
+    ///   valid (W-21).
     package static func parse(_ plaintext: [UInt8], counter: UInt32) throws(FrameError) -> [Frame] {
         guard counter == Limits.lastWillCounter else { return try parse(plaintext) }
         guard plaintext.count == 2, plaintext[0] == Frame.Kind.bye.rawValue else {
@@ -47,7 +48,7 @@ package enum Frames {
         return [.bye(.lastWill)]
     }
 
-    /// Parses the plaintext of an ordinary counter.
+    /// Parses the plaintext of a datagram whose counter is not the last will's.
     package static func parse(_ plaintext: [UInt8]) throws(FrameError) -> [Frame] {
         guard !plaintext.isEmpty else { throw FrameError(reason: .empty, offset: 0) }
         var parser = FrameParser(plaintext)
@@ -58,7 +59,7 @@ package enum Frames {
         return frames
     }
 
-    /// Returns the plaintext of one or more frames. Frames that `parse` refuses are the caller's bug.
+    /// Encodes one or more frames as a plaintext. A frame that `parse` would refuse is the caller's bug.
     package static func encode(_ frames: [Frame]) -> [UInt8] {
         precondition(!frames.isEmpty, "a datagram has at least one frame")
         var types = FrameTypes()
@@ -73,20 +74,20 @@ package enum Frames {
         return writer.bytes
     }
 
-    /// Returns the frames of a datagram in the order in which a node applies them, without the unknown ones (W-30).
+    /// Returns the frames of a datagram in the order in which a node applies them, without unknown frames (W-30).
     package static func inOrder(_ frames: [Frame]) -> [Frame] {
         let kinds: [Frame.Kind] = [.heartbeat, .typing, .ping, .pong, .ack, .forward, .record, .bye]
         return kinds.compactMap { kind in frames.first { $0.type == kind.rawValue } }
     }
 }
 
-/// The types below 0x40 in a datagram so far.
+/// The types below 0x40 that the parser has found so far.
 private struct FrameTypes {
     private static let statuses = bit(of: Frame.Kind.heartbeat.rawValue) | bit(of: Frame.Kind.typing.rawValue)
 
     private var seen: UInt64 = 0
 
-    /// Adds a type; returns the error that it makes, if any.
+    /// Adds a type. Returns the error if the type may not follow the types before it.
     mutating func insert(_ type: UInt8) -> FrameError.Reason? {
         guard type < Frame.firstUnknownType else { return nil }
         let bit = FrameTypes.bit(of: type)
@@ -99,7 +100,7 @@ private struct FrameTypes {
     private static func bit(of type: UInt8) -> UInt64 { 1 << UInt64(type) }
 }
 
-/// A reader of frames from the front of a plaintext.
+/// A parser of frames, from the front of a plaintext.
 private struct FrameParser {
     private var reader: ByteReader
     private var types = FrameTypes()
@@ -156,7 +157,7 @@ private struct FrameParser {
 }
 
 extension Record {
-    /// The error of a record by W-28 and W-40; nil for a good one.
+    /// The record's breach of W-28 or W-40; nil for a valid record.
     fileprivate var fault: FrameError.Reason? {
         switch type {
         case .text:

@@ -14,7 +14,7 @@ package enum InviteError: Error, Equatable, Sendable {
     case owner(TextError)
 }
 
-/// A secret chat in one line of text that people pass on (W-11).
+/// A secret chat as one line of text that people pass on (W-11).
 package struct Invite: Hashable, Sendable {
     /// The name of the chat.
     package let name: ChatName
@@ -25,14 +25,14 @@ package struct Invite: Hashable, Sendable {
 
     private static let scheme = "inkling:"
 
-    /// An invite to a secret chat.
+    /// Makes an invite to a secret chat.
     package init(name: ChatName, secret: ChatSecret, owner: PublicKey? = nil) {
         self.name = name
         self.secret = secret
         self.owner = owner
     }
 
-    /// The invite in `text` (W-34). Blanks around it are an error.
+    /// Parses an invite (W-34). Blanks around the invite are an error.
     package init(_ text: String) throws(InviteError) {
         let parts = try Invite.parts(of: text)
         do { name = try ChatName(parts.name) } catch { throw .name(error) }
@@ -42,8 +42,8 @@ package struct Invite: Hashable, Sendable {
         }
     }
 
-    /// Returns the parts of an invite as text, unchecked: the name without its escapes, the secret, and the owner's
-    /// key, if any (W-34).
+    /// Returns the unchecked parts of an invite as text (W-34): the name without its escapes, the secret, and the
+    /// owner's key, if any.
     package static func parts(of text: String) throws(InviteError) -> (name: String, secret: String, owner: String?) {
         guard let body = Invite.body(of: text) else { throw .scheme }
         guard let hash = body.firstIndex(of: UInt8(ascii: "#")) else { throw .separator }
@@ -53,14 +53,15 @@ package struct Invite: Hashable, Sendable {
         return (name, Invite.text(of: keys[..<(at ?? keys.endIndex)]), at.map { Invite.text(of: keys[($0 + 1)...]) })
     }
 
-    /// The invite in its one canonical text (W-11).
+    /// The invite as text, in its one canonical form (W-11).
     package var text: String {
         Invite.scheme + Invite.escaped(name.text) + "#" + secret.base32 + (owner.map { "@" + $0.base64url } ?? "")
     }
 
-    /// Returns the bytes behind the scheme, or nil for a text that does not begin with it in letters of either case.
+    /// Returns the bytes behind the scheme, or nil for a text without the scheme. The scheme's letters may have either
+    /// case.
     static func body(of text: String) -> ArraySlice<UInt8>? {
-        // Bytes, because a combining character may follow the colon. Bit 5 makes ASCII letters lower-case.
+        // Bytes, because a combining character may follow the colon. Setting bit 5 makes ASCII letters lower-case.
         let bytes = Array(text.utf8)
         let size = scheme.utf8.count
         let isScheme = zip(bytes, scheme.utf8).allSatisfy { byte, wanted in

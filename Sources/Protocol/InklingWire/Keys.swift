@@ -4,10 +4,11 @@ import Crypto
 ///
 /// As a little-endian number it is from 1 to 2²⁵⁵ − 20 (W-3). Keys are ordered by their bytes.
 package struct PublicKey: Hashable, Comparable, Sendable {
-    // Four big-endian words hash and compare faster than an array, and have the same order.
+    // Four big-endian words hash and compare faster than an array, and order the keys like their bytes.
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
-    /// The key of 32 bytes; nil for another count, 32 zero bytes or a key that is not canonical (W-3).
+    /// The key with these 32 bytes. Returns nil for another count, for 32 zero bytes, or for a key that is not
+    /// canonical (W-3).
     package init?(_ bytes: [UInt8]) {
         guard bytes.count == Limits.keySize, PublicKey.isCanonical(bytes) else { return nil }
         self.init(unchecked: bytes)
@@ -21,7 +22,7 @@ package struct PublicKey: Hashable, Comparable, Sendable {
         self = key
     }
 
-    /// The key of 32 bytes that X25519 computed.
+    /// Wraps the 32 bytes of a key that X25519 computed, without a check.
     fileprivate init(unchecked bytes: [UInt8]) {
         func word(_ index: Int) -> UInt64 {
             bytes[index * 8..<index * 8 + 8].reduce(0) { $0 << 8 | UInt64($1) }
@@ -38,10 +39,10 @@ package struct PublicKey: Hashable, Comparable, Sendable {
     /// The user ID of the key (W-5).
     package var userID: UserID { UserID(of: self) }
 
-    /// Returns the fingerprint of two people, 60 decimal digits. The order of the two keys makes no difference.
+    /// Returns the fingerprint of two people, 60 decimal digits. Both people compute the same fingerprint.
     package func fingerprint(with other: PublicKey) -> String {
         let keys = self < other ? bytes + other.bytes : other.bytes + bytes
-        // Digits of a big-endian number, the lowest first: one multiplication by 256 for each byte.
+        // Decimal digits of a big-endian number, the lowest first. For each byte, they are multiplied by 256.
         var digits = [UInt16](repeating: 0, count: 60)
         for byte in SHA256.hash(data: Array("inkling fingerprint 1 pair".utf8) + keys) {
             var carry = UInt16(byte)
@@ -73,7 +74,7 @@ package struct PublicKey: Hashable, Comparable, Sendable {
 
 /// The user ID of a public key: base32 of the first 10 bytes of its SHA-256, 16 characters (W-5).
 ///
-/// People read user IDs. Two keys may share one, so programs compare whole keys. User IDs are ordered by their text.
+/// User IDs are for people. Two keys may share one, so programs compare whole keys. User IDs are ordered by their text.
 public struct UserID: Hashable, Comparable, CustomStringConvertible, Sendable {
     /// The 16 characters.
     public let description: String
@@ -88,7 +89,7 @@ public struct UserID: Hashable, Comparable, CustomStringConvertible, Sendable {
         description = TextEncoding.base32.encode(Array(SHA256.hash(data: key.bytes).prefix(Limits.userIDSize)))
     }
 
-    /// Compares the texts.
+    /// Orders user IDs by their texts.
     public static func < (left: UserID, right: UserID) -> Bool { left.description < right.description }
 }
 
@@ -108,7 +109,7 @@ package struct KeyPair: Sendable, Equatable {
         publicKey = PublicKey(unchecked: Array(key.publicKey.rawRepresentation))
     }
 
-    /// A new pair of 32 bytes from `generator`, which must be unpredictable (S-6).
+    /// Makes a new pair from 32 bytes of `generator`, which must be unpredictable (S-6).
     package init(using generator: inout some RandomNumberGenerator) {
         guard let pair = KeyPair(privateKey: randomBytes(Limits.keySize, using: &generator)) else {
             preconditionFailure("32 bytes are always an X25519 private key")
@@ -121,12 +122,12 @@ package struct KeyPair: Sendable, Equatable {
         equalInConstantTime(left.privateKey, right.privateKey)
     }
 
-    /// The private key, 32 bytes as they were given, not clamped.
+    /// The private key, 32 bytes as given to the initialiser, not clamped.
     package var privateKey: [UInt8] { Array(key.rawRepresentation) }
 
     /// Returns the X25519 result with a public key of 32 bytes, or nil for a result of 32 zero bytes (W-4).
     ///
-    /// A point of low order gives this result, and the library reports no error.
+    /// A point of low order gives the zero result, and the library reports no error.
     package func sharedSecret(with bytes: [UInt8]) -> [UInt8]? {
         guard
             let other = try? Curve25519.KeyAgreement.PublicKey(rawRepresentation: bytes),

@@ -1,183 +1,190 @@
-// Tables.
+// The highest numbers of entries in tables.
 extension Limits {
-    /// The chats of a node (L-39).
+    /// The chats that a node can be in (L-39).
     package static let chats = 32
-    /// The links of a node, down ones included (L-39).
+    /// The links of a node, including down ones (L-39).
     package static let links = 1_024
-    /// The links of a source besides those of verified people (L-53).
+    /// The links of one source, not counting those of verified people (L-53).
     package static let linksPerSource = 64
-    /// The links of the other users of the host (L-78).
+    /// The links of all other users of the node's host (L-78).
     package static let linksOfOtherUsers = 256
-    /// The links of a key in a chat (L-53).
+    /// The links of one key in a chat (L-53).
     package static let linksPerKey = 8
-    /// The sessions of a link (L-77).
+    /// The sessions of one link (L-77).
     package static let sessionsPerLink = 4
     /// The unconfirmed sessions of a node (L-12).
     package static let unconfirmedSessions = 128
-    /// The candidates of an instance (D-9).
+    /// The candidate addresses of one instance (D-9).
     package static let candidatesPerInstance = 8
-    /// The instances of a key in a chat (D-9, D-22).
+    /// The instances of one key in a chat (D-9, D-22).
     package static let instancesPerKey = 4
-    /// The replaced or roomless instances that a node remembers (D-22).
+    /// The instances that a node remembers after they were replaced or found no room (D-22).
     package static let instancesWithoutRoom = 256
-    /// The pairs of preferred key and chat whose addresses are remembered (D-19).
+    /// The pairs of a preferred key and a chat whose addresses a node remembers (D-19).
     package static let rememberedKeys = 32
-    /// The addresses that are remembered of each such pair (D-19).
+    /// The addresses that a node remembers for each such pair (D-19).
     package static let rememberedAddressesPerKey = 2
-    /// The addresses after byes from which initiations and asks may come off-link (D-16).
+    /// The remembered addresses of peers that said bye (D-16). Initiations and asks may come from there although
+    /// off-link.
     package static let addressesAfterByes = 64
-    /// The datagrams that a node reads at most while it catches up (L-30).
+    /// The most datagrams that a node reads while it catches up (L-30).
     package static let datagramsCaughtUp = 4_096
     /// The pending handshakes of a node (L-6).
     package static let pendingInitiations = 64
-    /// The pending handshakes with strangers (L-6).
+    /// The pending handshakes of a node with strangers (L-6).
     package static let pendingInitiationsOfStrangers = 48
-    /// The addresses that are remembered of those that answered, and of those that did not (L-54).
+    /// The addresses that a node remembers because they answered, and as many that did not (L-54).
     package static let addressesRemembered = 1_024
-    /// The responses that a node opens for each initiation, from the address that it went to (L-49).
+    /// The responses that a node tries to open for each initiation that it sent, from the initiation's destination
+    /// (L-49).
     package static let responsesPerTransmission = 4
-    /// The unconfirmed sessions from which on a node is under load (L-9).
+    /// The number of unconfirmed sessions from which a node is under load (L-9).
     package static let loadUnconfirmedSessions = 64
-    /// The sources of initiations with a valid cookie that are counted (L-97).
+    /// The sources for which a node counts initiations with a valid cookie (L-97).
     package static let cookieSources = 1_024
-    /// The bytes to an unconfirmed address, in times of those that opened from there (L-72).
+    /// The most bytes that a node sends to an unconfirmed address, as a multiple of the opened bytes from there (L-72).
     package static let unconfirmedAddressFactor = 3
-    /// The DNS-SD resolves and queries under way (D-10).
+    /// The DNS-SD resolves and queries that run at the same time (D-10).
     package static let resolves = 16
-    /// The addresses of a host by hand that count (D-24).
+    /// The addresses that a node uses of a host added by hand (D-24).
     package static let addressesOfHost = 8
-    /// The links that the fullest source has more than the source of a new link, at least, to lose one (L-99).
+    /// The least surplus of links of the fullest source over the source of a new link. With it, the fullest source
+    /// loses a link (L-99).
     package static let moreLinksOfFullestSource = 2
-    /// The keys at an address and port to which a node opens without asking (D-17).
+    /// The keys to which a node opens at one address and port without an ask (D-17).
     package static let keysPerAddress = 4
-    /// The addresses asked by D-17 at a time (D-26).
+    /// The addresses that a node asks at the same time because of D-17 (D-26).
     package static let addressesAsked = 64
-    /// The pings of a round to a suspect link (L-26).
+    /// The pings of one round to a suspect link (L-26).
     package static let pings = 10
-    /// The pings of a round that an unheard datagram spends (L-45).
+    /// The pings by which an "unheard" datagram shortens a round (L-45).
     package static let pingsSpentByUnheard = 5
 }
 
 // Records and texts.
 extension Limits {
-    /// The numbers from the lowest unacknowledged record on that may be sent (M-10).
+    /// The width of the range of record numbers that a node may send, from the lowest unacknowledged one (M-10).
     package static let recordsAbove = 16
-    /// The congestion window at first and when a link comes up (M-34).
+    /// The congestion window in records, at first and whenever a link comes up (M-34).
     package static let initialWindow = 4
-    /// The largest congestion window (M-34).
+    /// The largest congestion window, in records (M-34).
     package static let maximumWindow = 16
-    /// The later records that arrived, after which a record is sent again (M-12).
+    /// The number of later records that must arrive before a node repeats a missing one (M-12).
     package static let laterRecordsUntilRepeat = 3
-    /// The record datagrams between two reads of the socket (M-13).
+    /// The record datagrams that a node sends between two reads of its socket (M-13).
     package static let recordsBetweenReads = 64
-    /// The bytes of text in the queue of a link (M-14).
+    /// The bytes of text in a link's send queue (M-14).
     package static let queueSize = 4 * 1_024 * 1_024
-    /// The bytes that each queued message counts besides its text (M-14).
+    /// The bytes that a queued message adds to the size of its text (M-14).
     package static let queuedMessageOverhead = 256
-    /// The bytes of texts that the user has not taken (M-20).
+    /// The bytes of texts that a node holds because the user has not taken them (M-20).
     package static let textsHeld = 8 * 1_024 * 1_024
-    /// The bytes of unfinished messages (M-20).
+    /// The bytes of unfinished messages that a node holds (M-20).
     package static let unfinishedTexts = 8 * 1_024 * 1_024
-    /// The bytes that each held text counts besides its own (M-20).
+    /// The bytes that a held text adds to its own size (M-20).
     package static let heldTextOverhead = 256
-    /// The bytes that a begun message reserves: the longest message and its overhead (M-39).
+    /// The bytes that a node reserves for a begun message: the longest message and its overhead (M-39).
     package static let reservation = 65_792
-    /// The share of unverified people in a pool: three quarters (M-42).
+    /// The part of a pool that unverified people may use: three quarters (M-42).
     package static let shareOfUnverified = (numerator: 3, denominator: 4)
-    /// The share of strangers in a pool: a half (M-42).
+    /// The part of a pool that strangers may use: a half (M-42).
     package static let shareOfStrangers = (numerator: 1, denominator: 2)
-    /// The share of unverified people of one secret chat: a quarter (M-42).
+    /// The part of a pool that unverified people of one secret chat may use: a quarter (M-42).
     package static let shareOfSecretChat = (numerator: 1, denominator: 4)
-    /// The share of unverified people of one source: a sixteenth (M-42).
+    /// The part of a pool that unverified people of one source may use: a sixteenth (M-42).
     package static let shareOfSource = (numerator: 1, denominator: 16)
 }
 
-// Rates, a second.
+// Highest numbers in a second, and their bursts.
 extension Limits {
-    /// The initiations that a node sends (L-6).
+    /// The initiations that a node sends in a second (L-6).
     package static let initiationsSent = 200
-    /// The initiations of those that go to strangers (L-6).
+    /// The initiations in a second that a node sends to strangers, as a part of ``initiationsSent`` (L-6).
     package static let initiationsSentToStrangers = 150
-    /// The initiations to an address that never answered (L-54).
+    /// The initiations in a second that a node sends to an address that never answered (L-54).
     package static let initiationsToSilent = 4
-    /// The burst of these (L-54).
+    /// The burst of ``initiationsToSilent`` (L-54).
     package static let initiationsToSilentBurst = 40
-    /// The last of the burst, for preferred keys, addresses by hand and links (L-54).
+    /// The end of ``initiationsToSilentBurst`` that a node keeps for preferred keys, addresses added by hand and links
+    /// (L-54).
     package static let initiationsToSilentKept = 10
-    /// The responses that a node opens from addresses to which no transmission went (L-49).
+    /// The responses in a second that a node tries to open from addresses to which it sent no initiation (L-49).
     package static let responsesFromElsewhere = 20
-    /// The initiations that a node checks without a cookie (L-8).
+    /// The initiations in a second that a node checks before it demands cookies (L-8).
     package static let initiationsBeforeChecks = 1_000
-    /// The initiations of its chats above which a node is under load (L-9).
+    /// The initiations in a second, for the node's chats, above which the node is under load (L-9).
     package static let loadInitiations = 100
-    /// The retries that a node sends (L-96).
+    /// The retries that a node sends in a second (L-96).
     package static let retries = 500
-    /// The retries to known addresses besides (L-96).
+    /// The additional retries that a node sends to known addresses in a second (L-96).
     package static let retriesToKnown = 200
-    /// The new responses that a node sends (L-10).
+    /// The new responses that a node sends in a second (L-10).
     package static let answers = 200
-    /// The responses of those that go to addresses not of preferred people (L-10).
+    /// The responses in a second, as a part of ``answers``, to addresses that are not of preferred people (L-10).
     package static let answersToUnpreferred = 150
-    /// The responses of those that go to unknown addresses (L-10).
+    /// The responses in a second, as a part of ``answers``, to unknown addresses (L-10).
     package static let answersToUnknown = 100
-    /// The initiations with a valid cookie that a node opens from one source (L-97).
+    /// The initiations in a second with a valid cookie that a node decrypts from one source (L-97).
     package static let cookieInitiationsPerSource = 5
-    /// The burst of these (L-97).
+    /// The burst of ``cookieInitiationsPerSource`` (L-97).
     package static let cookieInitiationsPerSourceBurst = 20
-    /// The burst of these for other users of the host (L-97).
+    /// The burst of ``cookieInitiationsPerSource`` for all other users of the node's host (L-97).
     package static let cookieInitiationsOfHostBurst = 256
-    /// The initiations with a valid cookie that a node opens from unknown addresses (L-97).
+    /// The initiations in a second with a valid cookie that a node decrypts from unknown addresses (L-97).
     package static let cookieInitiationsFromUnknown = 200
-    /// The datagrams that a node applies on a link (L-25).
+    /// The datagrams that a node applies on a link in a second (L-25).
     package static let datagramsPerLink = 1_000
-    /// The burst of these (L-25).
+    /// The burst of ``datagramsPerLink`` (L-25).
     package static let datagramsPerLinkBurst = 2_000
-    /// The datagrams that a node applies on all links of a source (L-25).
+    /// The datagrams in a second that a node applies on all links of a source (L-25).
     package static let datagramsPerSource = 4_000
-    /// The burst of these (L-25).
+    /// The burst of ``datagramsPerSource`` (L-25).
     package static let datagramsPerSourceBurst = 4_000
-    /// The pings that a node sends on suspect links (L-76).
+    /// The pings that a node sends on suspect links in a second (L-76).
     package static let suspectPings = 1_000
-    /// The pings of those on links of strangers (L-76).
+    /// The pings in a second, as a part of ``suspectPings``, on links of strangers (L-76).
     package static let suspectPingsToStrangers = 500
-    /// The pings of a round that are not skipped (L-76).
+    /// The pings of a round that a node sends even above ``suspectPings`` (L-76).
     package static let suspectPingsPerLink = 3
-    /// The asks that a node tries (D-25).
+    /// The asks in a second that a node tries to match with its chats (D-25).
     package static let asksTried = 500
-    /// The service names that a node tries (D-25).
+    /// The service names in a second that a node tries to match with its chats (D-25).
     package static let namesTried = 1_000
-    /// The asks that a node answers (D-25).
+    /// The asks that a node answers in a second (D-25).
     package static let asksAnswered = 64
-    /// The asks of those from unknown addresses or with a hop limit below 255 (D-25).
+    /// The answered asks in a second, as a part of ``asksAnswered``, from unknown addresses or with a hop limit below
+    /// 255 (D-25).
     package static let asksAnsweredOfUnknown = 32
-    /// The DNS-SD resolves and queries that begin (D-10).
+    /// The DNS-SD resolves and queries that a node begins in a second (D-10).
     package static let resolvesBegun = 16
-    /// The burst of these (D-10).
+    /// The burst of ``resolvesBegun`` (D-10).
     package static let resolvesBegunBurst = 256
-    /// The addresses with which a node begins by D-17 (D-26).
+    /// The addresses that a node begins to ask in a second because of D-17 (D-26).
     package static let addressesAskedBegun = 20
-    /// The starts of typing that a node takes on a link, and their burst (T-16).
+    /// The starts of typing that a node accepts on a link in a second, and their burst (T-16).
     package static let starts = 10
-    /// The changes of a list of typists that a node reports, and their burst (T-22).
+    /// The changes of a list of typists that a node reports in a second, and their burst (T-22).
     package static let lists = 20
-    /// The changes of a person within a second that a node reports, and their burst (T-26).
+    /// The changes of people's presence that a node reports in a second, and their burst (T-26). A change counts if the
+    /// same person changed less than a second before.
     package static let presences = 20
-    /// The record datagrams on a link (M-13).
+    /// The record datagrams that a node sends on a link in a second (M-13).
     package static let recordsPerLink = 400
-    /// The burst of these (M-13).
+    /// The burst of ``recordsPerLink`` (M-13).
     package static let recordsPerLinkBurst = 64
-    /// The record datagrams of a node (M-13).
+    /// The record datagrams that a node sends on all links in a second (M-13).
     package static let recordsPerNode = 2_000
-    /// The burst of these (M-13).
+    /// The burst of ``recordsPerNode`` (M-13).
     package static let recordsPerNodeBurst = 128
-    /// The links from which on the typing heartbeat stretches (T-23).
+    /// The number of links from which the typing heartbeat stretches (T-23).
     package static let linksOfTypingHeartbeat = 100
-    /// The typing heartbeats above as many links (T-23).
+    /// The typing heartbeats that a node with more links than that sends in a second (T-23).
     package static let typingHeartbeats = 200
-    /// The links from which on the idle interval stretches, and the idle heartbeats above (T-24).
+    /// The number of links from which the idle interval stretches, and the idle heartbeats in a second from there on
+    /// (T-24).
     package static let idleHeartbeats = 50
-    /// One in so many datagrams, or messages, that a node under test greases.
+    /// The average number of datagrams, or of messages, for each one that a node under test greases.
     package static let greasingRarity: UInt64 = 100
-    /// The random bytes of a greasing frame or record.
+    /// The number of random bytes in a greasing frame or record.
     package static let greasingSizes = 0...16
 }

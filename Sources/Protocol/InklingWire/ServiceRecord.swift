@@ -1,4 +1,4 @@
-/// The reason why a TXT record gives no key; the instance is ignored (D-5).
+/// The reason why a TXT record yields no key (D-5). A node ignores the record's instance.
 package enum ServiceRecordError: String, Error, CaseIterable, Sendable {
     /// The record is over 1,300 bytes long.
     case length
@@ -14,13 +14,13 @@ package enum ServiceRecordError: String, Error, CaseIterable, Sendable {
     case key
 }
 
-/// The TXT record of an instance: strings, each behind its length in one byte.
+/// The TXT record of an instance: a list of strings. A byte before each string gives its length.
 package enum ServiceRecord {
     private static let version = Array("2".utf8)
 
     /// Returns the record that publishes a key in a chat (D-3).
     ///
-    /// - Parameter nonce: that of the instance's name.
+    /// - Parameter nonce: the nonce in the instance's name.
     package static func encode(key: PublicKey, nonce: UInt64, for chat: ChatKeys) -> [UInt8] {
         let text = TextEncoding.base64url.encode(chat.instanceKey(of: key, nonce: nonce))
         return ["txtvers=2", "k=" + text].flatMap { [UInt8($0.utf8.count)] + $0.utf8 }
@@ -28,7 +28,7 @@ package enum ServiceRecord {
 
     /// Returns the key that a record publishes to the members of a chat (D-5, D-6).
     ///
-    /// - Parameter nonce: that of the instance's name.
+    /// - Parameter nonce: the nonce in the instance's name.
     package static func parse(
         _ record: [UInt8], nonce: UInt64, for chat: ChatKeys
     ) throws(ServiceRecordError) -> PublicKey {
@@ -48,7 +48,7 @@ package enum ServiceRecord {
         }
     }
 
-    /// Returns the first value of each key, by the key in lower case (D-6). A key without `=` has the empty value.
+    /// Returns the first value of each key, by the key in lower case (D-6). A key without `=` has an empty value.
     private static func values(of record: [UInt8]) throws(ServiceRecordError) -> [[UInt8]: [UInt8]] {
         guard record.count <= Limits.maximumTXTSizeRead else { throw .length }
         var values: [[UInt8]: [UInt8]] = [:]

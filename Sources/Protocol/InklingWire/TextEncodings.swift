@@ -6,17 +6,17 @@ package enum TextError: String, Error, CaseIterable, Sendable {
     case alphabet
     /// An unused bit of the last character is set.
     case spareBits
-    /// The text spells 32 bytes that are not a canonical key (W-3).
+    /// The text encodes 32 bytes that are not a canonical key (W-3).
     case key
 }
 
-/// The two encodings of the protocol, in their one canonical form without padding (RFC 4648).
+/// The two text encodings of the protocol, both canonical and without padding (RFC 4648).
 ///
-/// Characters take the bits from the most significant end. Spare bits of the last character are zero.
+/// Each character takes its bits from the most significant end. Spare bits of the last character are zero.
 enum TextEncoding {
     case base32, base64url
 
-    /// The bits of one character.
+    /// The number of bits in one character.
     private var bits: Int {
         switch self {
         case .base32: 5
@@ -31,10 +31,10 @@ enum TextEncoding {
         }
     }
 
-    /// The count of characters that spell `count` bytes.
+    /// The number of characters that encode `count` bytes.
     func size(of count: Int) -> Int { (count * 8 + bits - 1) / bits }
 
-    /// Returns the text of `bytes`.
+    /// Encodes bytes as text.
     func encode(_ bytes: [UInt8]) -> String {
         let alphabet = alphabet
         var characters: [UInt8] = []
@@ -55,9 +55,9 @@ enum TextEncoding {
         return String(decoding: characters, as: UTF8.self)
     }
 
-    /// Returns the `count` bytes that UTF-8 text spells.
+    /// Decodes UTF-8 text that encodes `count` bytes.
     func decode(_ text: some Collection<UInt8>, count: Int) throws(TextError) -> [UInt8] {
-        // Counts characters instead of bytes, so that the error of "ä" is the alphabet.
+        // Counts characters instead of bytes. So "ä" causes the error `alphabet`, not `length`.
         let characters = text.reduce(0) { $0 + ($1 & 0xC0 == 0x80 ? 0 : 1) }
         guard characters == size(of: count) else { throw .length }
         var bytes: [UInt8] = []

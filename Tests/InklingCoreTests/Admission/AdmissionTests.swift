@@ -12,7 +12,7 @@ struct AdmissionTests {
         return lan
     }
 
-    /// An initiation of an identity, with an index of its own.
+    /// Returns an initiation of an identity, with a new index.
     private func initiation(
         _ index: UInt32, identity: Int = 3, chat: ChatKeys = World.lobby, run: UInt64 = 8, epoch: UInt32 = 0
     ) throws -> Initiation {
@@ -53,7 +53,7 @@ struct AdmissionTests {
         for index in 0..<130 {
             lan.inject(encode(try initiation(UInt32(index))), from: World.address(20 + index % 100), to: 0)
         }
-        // 64 unconfirmed sessions are a load as well.
+        // 64 unconfirmed sessions put the node under load.
         #expect(lan.sent(by: 0, .response).count == 64)
         #expect(lan.sent(by: 0, .retry).count == 66)
         let retry = try #require(retries(lan).last)
@@ -96,7 +96,7 @@ struct AdmissionTests {
         let unknown = (0..<900).count { _ in admission.retry(first, to: World.address(9), .none, now: .zero) != nil }
         let known = (0..<900).count { _ in admission.retry(first, to: World.address(9), .linked, now: .zero) != nil }
         #expect(unknown == 500 && known == 200)
-        // Beyond, the initiation gets nothing.
+        // Beyond the limit, the node ignores the initiation.
         let lan = node()
         for index in 0..<700 {
             lan.inject(

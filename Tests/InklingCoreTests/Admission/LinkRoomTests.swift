@@ -3,7 +3,7 @@ import Testing
 
 @testable import InklingCore
 
-/// Which links a full node makes, and which it evicts.
+/// The choice of links to make and to evict on a full node.
 @Suite("Room for links")
 struct LinkRoomTests {
     private let keys: [PublicKey] = {
@@ -77,7 +77,7 @@ struct LinkRoomTests {
         #expect(table.room(for: person(280), at: World.address(1, port: 4_001), chatCount: 1, surroundings) == .free)
     }
 
-    /// A full table: each source of `counts` has so many links of strangers in a chat.
+    /// Returns a full table. For each source in `counts`, it has that number of strangers' links in a chat.
     private func full(_ counts: [Int], in chats: [ChatID], _ surroundings: Surroundings) -> LinkTable {
         var table = LinkTable()
         var index = 0

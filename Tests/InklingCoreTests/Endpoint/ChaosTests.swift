@@ -3,7 +3,7 @@ import Testing
 
 @testable import InklingCore
 
-/// Some nodes whose network loses, delays, cuts and reorders, and which restart, move, stop and suspend.
+/// Some nodes that restart, move, stop and suspend, on a network that loses, delays, cuts and reorders.
 @Suite("Chaos")
 struct ChaosTests {
     @Test("After any chaos all nodes show each other, by one link each, and no message arrived twice", arguments: 1...8)

@@ -6,7 +6,7 @@ import Testing
 /// Two nodes of one chat that meet, talk and part.
 @Suite("A conversation")
 struct ConversationTests {
-    /// Two nodes that have met.
+    /// Returns a network with two nodes that have met.
     static func pair(seed: UInt64 = 1, configure: (inout Endpoint.Configuration) -> Void = { _ in }) -> TestLAN {
         let lan = TestLAN(seed: seed)
         lan.start(0, configure: configure)

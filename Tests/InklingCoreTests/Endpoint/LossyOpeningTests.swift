@@ -3,7 +3,7 @@ import Testing
 
 @testable import InklingCore
 
-/// How fast links come up where datagrams are lost.
+/// The time in which links come up on a network that loses datagrams.
 @Suite("Lossy openings")
 struct LossyOpeningTests {
     @Test("Where 30 % are lost, 95 of 100 pairs show each other within 2.5 s (L-4, L-74, L-82)")

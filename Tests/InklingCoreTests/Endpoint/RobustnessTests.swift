@@ -3,7 +3,7 @@ import Testing
 
 @testable import InklingCore
 
-/// Datagrams that nobody sent so, repeated ones, and those of a newer protocol.
+/// Altered and repeated datagrams, and datagrams of a newer protocol.
 @Suite("Robustness")
 struct RobustnessTests {
     @Test("Altered, cut, repeated and misdirected datagrams change no link that is up", arguments: 1...4)
@@ -23,7 +23,7 @@ struct RobustnessTests {
             case 2: bytes += [UInt8](repeating: 7, count: below(30))
             default: break
             }
-            // Byes and wills of these nodes are their own to repeat.
+            // The nodes have sent no bye or last will so far, so no repeated datagram can end the link.
             lan.inject(bytes, from: World.address(1 + below(6)), to: below(2))
             if round % 10 == 0 { lan.run(.ms(below(400))) }
         }
@@ -166,6 +166,6 @@ struct RobustnessTests {
 }
 
 extension Link {
-    /// Sets the counter of the next datagram.
+    /// Sets the counter of the link's next datagram.
     mutating func useCounterForTest(_ counter: UInt32) { nextCounter = counter }
 }

@@ -3,12 +3,12 @@ import Testing
 
 @testable import InklingCore
 
-/// Where the peer of a link is.
+/// The address of a link, and its changes.
 @Suite("Addresses of links")
 struct AddressTests {
     let elsewhere = World.address(9)
 
-    /// The pings that went to an address.
+    /// Returns the tokens of the pings that went to an address.
     private func pings(_ stage: LinkStage, to address: Address) -> [UInt16] {
         stage.pings.filter { $0.to == address }.map(\.token)
     }
@@ -87,7 +87,7 @@ struct AddressTests {
         #expect(sent <= 3 * 20 * size)
         var flooded = LinkStage(isShown: true)
         flooded.receive([.beat, .ping(1)], from: elsewhere)
-        // One ping and one pong fit. Another address has a budget of its own.
+        // The budget of bytes permits one ping and one pong. The node counts the bytes for each address separately.
         #expect(flooded.seen.filter { $0.to == elsewhere }.count == 2)
         flooded.with { $0.measureRoundTrip(in: World.chat, now: $1) }
         #expect(flooded.seen.filter { $0.to == elsewhere }.count == 2)

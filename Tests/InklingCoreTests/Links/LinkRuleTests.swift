@@ -3,7 +3,7 @@ import Testing
 
 @testable import InklingCore
 
-/// Single rules, looked at in the parts that hold them.
+/// Single rules, tested on the parts that implement them.
 @Suite("Rules of links")
 struct LinkRuleTests {
     @Test("No more than three times the bytes from an address may go there, and the count restarts with another (L-72)")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import InklingCore
 
-/// Rules of links that the vectors do not cover.
+/// The rules of links that the vectors do not cover.
 @Suite("Links")
 struct LinkTests {
     private func reasons(_ stage: LinkStage) -> [ByeReason] {
@@ -296,7 +296,7 @@ struct LinkTests {
     func suspension() {
         let lan = ConversationTests.pair()
         lan.run(.seconds(1))
-        // Node 1 is not listed any more, and only node 0 knows where it was.
+        // Discovery no longer lists node 1, and only node 0 knows its last address.
         lan.with(0) { $0.lost("1", chat: World.chat, now: $1) }
         lan.with(0) { $0.suspend(now: $1) }
         lan.run(.seconds(5))

@@ -48,7 +48,7 @@ struct SessionTests {
             _ = sessions.add(session(index))
             sessions[Int(index) - 1].opened(order: UInt64(10 - index), isNewest: true, now: .ms(Int(index) * 10))
         }
-        // Session 1 was completed last, and is silent for longest.
+        // Session 1 was completed last, but has been silent for longest.
         #expect(sessions.sending?.localIndex == 1)
         #expect(sessions.add(session(5))?.localIndex == 2)
         #expect(sessions.indices == [1, 3, 4, 5])
@@ -150,7 +150,7 @@ struct SessionTests {
         #expect(lan.sent(by: 1, .response, since: start).count == 1)
         #expect(lan.links(1, to: 0).isEmpty && lan.presence(0, at: 1) == .offline)
         #expect(lan.nodes[1]?.endpoint.handshakes.unconfirmedCount == 1)
-        // The same bytes again draw the same response (L-8, step 2), to where they came from.
+        // The same initiation gets the same response (L-8, step 2), at its source address.
         lan.inject(initiation.bytes, from: World.address(8), to: 1)
         let responses = lan.sent(by: 1, .response, since: start)
         #expect(responses.count == 2 && responses[0].bytes == responses[1].bytes && responses[1].to == World.address(8))
@@ -184,7 +184,7 @@ struct SessionTests {
         lan.say(0, "sent")
         lan.run(.seconds(5))
         lan.say(0, "queued")
-        // Node 1 forgets its link alone, and so its epoch rises.
+        // Only node 1 forgets the link, so only its epoch rises.
         let id = try #require(lan.link(1, to: 0)?.id)
         lan.with(1) { endpoint, now in
             endpoint.begin(now)

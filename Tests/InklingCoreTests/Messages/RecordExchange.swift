@@ -2,7 +2,7 @@ import InklingWire
 
 @testable import InklingCore
 
-/// A generator of random numbers that a seed determines.
+/// A generator whose random numbers depend only on a seed.
 struct Seeded: RandomNumberGenerator {
     private var state: UInt64
 
@@ -28,7 +28,7 @@ struct RecordExchange {
     struct Channel {
         var loss = 0.0
         var duplication = 0.0
-        /// The delays of one way in milliseconds, drawn for each datagram.
+        /// The range of delays in one direction, in milliseconds, drawn for each datagram.
         var delays = 0.5...0.5
     }
 
@@ -56,14 +56,14 @@ struct RecordExchange {
     var pools = TextPools<Int, Int, Int>()
     var pacer = RecordPacer<Int>(now: .zero)
     private(set) var now = Instant.zero
-    /// The texts that the receiver's user got, in order. They are taken at once.
+    /// The texts that the receiver delivered, in order. The user takes them at once.
     private(set) var texts: [String] = []
     private(set) var names: [String] = []
     private(set) var delivered: [UInt64] = []
     private(set) var stalled: [UInt64] = []
-    /// The instants and numbers of all record datagrams.
+    /// The times and numbers of all record datagrams.
     private(set) var sent: [(at: Instant, number: UInt32)] = []
-    /// The highest distance of a sent number from the lowest that the sender knew as unacknowledged.
+    /// The largest distance of a sent number from the lowest number without an ack at the sender.
     private(set) var farthest: UInt32 = 0
     private var acknowledged: UInt32 = 0
     private var travelling = Heap<Travelling>()
@@ -90,7 +90,7 @@ struct RecordExchange {
         flush()
     }
 
-    /// Cuts the link for that long: both ends go down, and all that travels is lost.
+    /// Interrupts the link for a time. Both ends go down, and all datagrams on the way are lost.
     mutating func interrupt(_ duration: Duration) {
         sender.goDown(now: now)
         receiver.goDown(now: now)
@@ -101,7 +101,7 @@ struct RecordExchange {
         flush()
     }
 
-    /// Runs until `isDone` or until `end`.
+    /// Runs until `isDone` is true, or until `end`.
     mutating func run(until end: Instant, _ isDone: (RecordExchange) -> Bool = { _ in false }) {
         for _ in 0..<1_000_000 {
             guard !isDone(self), let next = nextInstant, next <= end else { return }
@@ -135,7 +135,7 @@ struct RecordExchange {
             take(events)
         case .ack(let ack, let counter):
             guard case .taken(let messages) = sender.receive(ack, counter: counter, isTimely: true, now: now) else {
-                // Acks that were overtaken are old, and the sender ignores them.
+                // The sender ignores acks that another ack has overtaken.
                 preconditionFailure("An ack of the newest datagram goes back.")
             }
             acknowledged = max(acknowledged, ack.next)

@@ -79,7 +79,7 @@ struct RecordExchangeTests {
         expectRate(exchange)
     }
 
-    /// Expects that no record went beyond 400 a second with a burst of 64 (M-13).
+    /// Expects that the records did not exceed 400 a second with a burst of 64 (M-13).
     private func expectRate(_ exchange: RecordExchange) {
         var tokens = 64.0
         var last = Instant.zero

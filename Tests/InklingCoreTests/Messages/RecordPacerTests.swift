@@ -5,9 +5,9 @@ import Testing
 
 @Suite("pace of records")
 struct RecordPacerTests {
-    /// Sends from links that always have a record, for so many seconds, with a read of the socket before each turn.
+    /// Sends for a number of seconds on links that always have a record. The socket is read before each turn.
     ///
-    /// - Returns: The instants and links of the records.
+    /// - Returns: The times and links of the records.
     private func send(
         _ pacer: inout RecordPacer<Int>, links: [Int], from start: Double = 0, seconds: Double
     ) -> [(Double, Int)] {

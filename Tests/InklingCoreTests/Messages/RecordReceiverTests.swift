@@ -3,7 +3,7 @@ import Testing
 
 @testable import InklingCore
 
-/// A receiver with room for all, unless a test takes it away.
+/// A receiver with room for all texts, unless a test removes the room.
 struct ReceiverTrial {
     var receiver = RecordReceiver()
     var now = Instant.zero
@@ -52,7 +52,7 @@ struct ReceiverTrial {
         demands += asked
     }
 
-    /// The numbers that the ack names: the expected one and those held.
+    /// The expected record, and the held ones in the ack.
     var named: [UInt32] {
         let ack = receiver.ack
         return [ack.next] + (ack.next...ack.next + 17).filter { ack.names($0) }
@@ -202,7 +202,7 @@ struct RecordReceiverTests {
             Record(number: number, type: number == 0 ? .name : .text, body: [0x61])
         }
         for number in [2, 3, 0] as [UInt32] { _ = receiver.receive(record(number), now: .zero) { _ in true } }
-        /// Room for one text.
+        /// Returns a closure that grants room for one text.
         func room() -> (TextDemand) -> Bool {
             var texts = 1
             return { demand in

@@ -48,7 +48,7 @@ struct RecordSenderTests {
         #expect(!trial.sender.wantsToSend)
         #expect(trial.timer == 1_000)
         trial.wait(0.9)
-        // Six records, of which the window lets go the first five.
+        // The message needs six records. The window permits the first five.
         trial.sender.enqueue(1, text: [UInt8](repeating: 0x61, count: 7_000), now: trial.now)
         trial.enqueue(2...2)
         let before = trial.send()
@@ -101,7 +101,7 @@ struct RecordSenderTests {
         var trial = SenderTrial()
         trial.enqueue(1...40)
         var sent = trial.send()
-        // Record 1 is missing at the peer, which names all others.
+        // The peer lacks record 1, and its acks name all others.
         for _ in 0..<100 {
             guard let last = sent.last, last < 16 else { break }
             trial.ack(1, naming: Array(2...last))
@@ -154,7 +154,7 @@ struct RecordSenderTests {
         let again = trial.send()
         #expect(early == [])
         #expect(again == [1])
-        // The same three don't count for the repeat, which went out later than they.
+        // These three records were sent before the repeat of record 1, so they do not overtake the repeat.
         trial.ack(1, naming: [2, 3, 4])
         let twice = trial.send()
         #expect(twice == [])
@@ -177,7 +177,8 @@ struct RecordSenderTests {
         #expect(again == Array(low...low + 12))
         trial.ack(low + 13, naming: [low + 13, low + 14, low + 15].filter { $0 > low + 13 })
         let rest = trial.send()
-        // Half of 16, and one more for the ack of something new. Record 13 above is not named any more, and was overtaken.
+        // Half of 16, and one more because the ack acknowledged a new record. The newest ack no longer names record 13,
+        // and later ones overtook it.
         #expect(trial.sender.window.inFlight == 9)
         #expect(rest == Array(low + 13...low + 13) + Array(low + 16...low + 23))
     }
@@ -189,7 +190,7 @@ struct RecordSenderTests {
         trial.send()
         trial.ack(1, naming: [4])
         trial.runDeadline()
-        // Records 1, 2 and 3 go again, one after the other. The newest bitmap does not name record 4 any more.
+        // The sender repeats records 1, 2 and 3, one after the other. The newest bitmap no longer contains record 4.
         var sent = trial.send()
         for next in [2, 3, 4] as [UInt32] {
             trial.ack(next)
@@ -211,12 +212,12 @@ struct RecordSenderTests {
         trial.send()
         trial.grow(to: 12)
         let low = trial.sender.window.base
-        // Two of the twelve are missing.
+        // The peer lacks two of the twelve records.
         let named = (low + 1..<low + 12).filter { $0 != low + 4 }
         trial.ack(low, naming: named)
         let again = trial.send()
         #expect(again.prefix(2) == [low, low + 4])
-        // 13 ÷ 2.
+        // The window was 13, and its half is 6.
         #expect(trial.sender.window.inFlight == 6)
         trial.ack(low + 4, naming: (low + 5..<low + 16).filter { $0 != low + 12 })
         let later = trial.send()

@@ -27,7 +27,7 @@ struct RetransmissionTests {
         timer.measure(.milliseconds(100))
         #expect(timer.timeout == .milliseconds(300))
         timer.measure(.milliseconds(180))
-        // Variation 50 × 3/4 + 80 ÷ 4 = 57.5; smoothed 100 × 7/8 + 180 ÷ 8 = 110.
+        // The variation is 50 × 3/4 + 80 ÷ 4 = 57.5, and the smoothed time 100 × 7/8 + 180 ÷ 8 = 110.
         #expect(timer.timeout == .milliseconds(340))
         timer.isOnLink = false
         #expect(timer.timeout == .seconds(1))
@@ -73,7 +73,7 @@ struct RetransmissionTests {
         trial.wait(0.01)
         let before = trial.sender.roundTrip
         trial.ack(3)
-        // The first sample was 0, of the name: 7/8 × 0 + 10 ÷ 8.
+        // The first sample, from the record of the name, was 0. So the result is 7/8 × 0 + 10 ÷ 8.
         #expect(before == .zero)
         #expect(trial.sender.roundTrip == .microseconds(1_250))
     }
@@ -115,7 +115,7 @@ struct RetransmissionTests {
         trial.ack(1, naming: [2])
         trial.wait(0.04)
         trial.ack(3)
-        // Record 2 gave 0 ms, and record 1 gave 80 ms.
+        // Record 2 gave a sample of 0 ms, and record 1 one of 80 ms.
         #expect(trial.sender.roundTrip == .milliseconds(10))
     }
 

@@ -5,9 +5,9 @@ import Testing
 
 @Suite("failures of sent messages")
 struct SenderFailureTests {
-    /// Runs deadlines and sends all that the sender allows, without acks, until messages stall.
+    /// Runs deadlines and sends all permitted records, without any ack, until messages fail.
     ///
-    /// - Returns: The messages and the seconds that passed.
+    /// - Returns: The failed messages, and the seconds that passed.
     private func stall(_ trial: inout SenderTrial) -> (failed: [UInt64], seconds: Double) {
         let start = trial.now
         for _ in 0..<10_000 where trial.sender.nextDeadline != nil {
@@ -27,7 +27,7 @@ struct SenderFailureTests {
         trial.wait(10)
         trial.ack(2, naming: [4])
         trial.send()
-        // An ack that only names a record is not one of something new.
+        // If an ack only names a record in its bitmap, that is not a new acknowledgement.
         trial.wait(1)
         trial.ack(2, naming: [3, 4])
         let (failed, seconds) = stall(&trial)
@@ -114,7 +114,7 @@ struct SenderFailureTests {
         trial.sender.comeUp(now: trial.now)
         let up = trial.sender.nextForward(trial.now)
         #expect(up == 4)
-        // The peer had records 1 and 2, and has not seen the forward.
+        // The peer received records 1 and 2, but not the forward.
         let before = trial.ack(3)
         #expect(before == .taken(delivered: []))
         #expect(!trial.sender.wantsToSend)
@@ -175,7 +175,7 @@ struct SenderFailureTests {
         trial.send()
         trial.wait(0.001)
         #expect(trial.sender.room(for: 65_536, now: trial.now) == .overdue)
-        // Message 2 becomes the oldest now, and was begun when the link came up.
+        // Message 2 is the oldest from now on. Its first record was sent when the link came up.
         trial.ack(2)
         #expect(trial.sender.room(for: 65_536, now: trial.now) == .full)
         trial.wait(5)
@@ -212,7 +212,7 @@ struct SenderFailureTests {
         trial.sender.peerWasNamed(now: trial.now)
         let records = trial.send()
         #expect(records == [1, 2])
-        // The counters of the new state begin at 0.
+        // In the new state, the counters begin at 0.
         let delivered = trial.sender.receive(Ack(next: 3), counter: 0, isTimely: true, now: trial.now)
         #expect(delivered == .taken(delivered: [2, 3]))
     }

@@ -2,13 +2,13 @@ import InklingWire
 
 @testable import InklingCore
 
-/// A sender in virtual time without a peer: the test writes the acks.
+/// A sender in virtual time without a peer. The test supplies the acks.
 struct SenderTrial {
     var sender: RecordSender
     var now = Instant.zero
     private var counter: UInt32 = 0
 
-    /// A sender of a link that is up, whose name was acknowledged a minute ago.
+    /// Makes a sender of an up link, whose name was acknowledged a minute ago.
     init(isOnLink: Bool = true) {
         sender = RecordSender(name: "Alice", isOnLink: isOnLink)
         sender.comeUp(now: now)
@@ -20,12 +20,12 @@ struct SenderTrial {
         sender.comeUp(now: now)
     }
 
-    /// Queues messages of one record each.
+    /// Queues messages, each of one record.
     mutating func enqueue(_ messages: ClosedRange<UInt64>) {
         for message in messages { sender.enqueue(message, text: Array("text \(message)".utf8), now: now) }
     }
 
-    /// Sends all that may go.
+    /// Sends all permitted records.
     ///
     /// - Returns: The numbers of the records.
     @discardableResult
@@ -37,7 +37,7 @@ struct SenderTrial {
         return records
     }
 
-    /// Applies an ack that names those records beyond its next.
+    /// Applies an ack with `next` and these further records in its bitmap.
     @discardableResult
     mutating func ack(_ next: UInt32, naming named: [UInt32] = []) -> RecordSender.AckEffect {
         counter += 1
@@ -45,7 +45,7 @@ struct SenderTrial {
         return sender.receive(Ack(next: next, bitmap: bitmap), counter: counter, isTimely: true, now: now)
     }
 
-    /// Applies acks of one record each until so many records are in flight.
+    /// Applies acks of one record each, until `window` records are in flight.
     mutating func grow(to window: Int) {
         for _ in 0..<100 where sender.window.inFlight < window {
             ack(sender.window.base + 1)
@@ -58,13 +58,13 @@ struct SenderTrial {
 
     /// Waits for the next deadline and runs it.
     ///
-    /// - Returns: The messages that stalled.
+    /// - Returns: The messages that failed.
     @discardableResult
     mutating func runDeadline() -> [UInt64] {
         now = max(now, sender.nextDeadline ?? now)
         return sender.advance(now)
     }
 
-    /// The time until the next deadline in milliseconds; nil when there is none.
+    /// The time until the next deadline in milliseconds; nil if there is none.
     var timer: Double? { sender.nextDeadline.map { Double(($0 - now).nanoseconds) / 1e6 } }
 }

@@ -13,9 +13,9 @@ struct TextPoolsTests {
         Pools.Tenant(standing: standing, source: source, secretChat: chat)
     }
 
-    /// Fills the texts from links of their own, each with `tenant(index)`, with texts that count 64 KiB.
+    /// Fills the pool of texts with texts of 64 KiB. Each has a separate link with the tenant `tenant(index)`.
     ///
-    /// - Returns: How many fit.
+    /// - Returns: The number of texts for which there was room.
     private func fill(_ pools: inout Pools, from first: Int, _ tenant: (Int) -> Pools.Tenant) -> Int {
         var count = 0
         while count < 999, pools.grant(.deliver(65_280), to: first + count, tenant(first + count)) { count += 1 }
@@ -61,7 +61,7 @@ struct TextPoolsTests {
         #expect(pools.size == 356)
         _ = pools.grant(.drop(100), to: 1, tenant(.stranger, source: "a"))
         #expect(pools.size == 0)
-        // A source has 524,288 bytes: four reservations are a bit more than half.
+        // A source has a share of 524,288 bytes. Four reservations are a little more than half.
         for link in 0..<4 { _ = pools.grant(.begin, to: link, tenant(.stranger, source: "a")) }
         let beyond = pools.grant(.hold(100), to: 1, tenant(.stranger, source: "a"))
         #expect(!beyond)

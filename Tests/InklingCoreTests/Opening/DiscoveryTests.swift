@@ -67,7 +67,7 @@ struct DiscoveryTests {
     func fifth() {
         let lan = node()
         for index in 0..<4 { find(lan, "\(index)", at: [World.address(20 + index)]) }
-        // All are tried, and nothing has failed: the one known longest goes.
+        // All instances were tried, and none has failed. So the one known longest is evicted.
         lan.run(.ms(10))
         find(lan, "new", at: [World.address(30)])
         let names = instances(lan).map(\.origin)
@@ -128,7 +128,7 @@ struct DiscoveryTests {
         lan.run(.seconds(30))
         let begins = Set(lan.sent(by: 0, .initiation, since: start).map { $0.bytes[1...4] }).count
         #expect(lan.sent(by: 0, .ask, since: start).count >= begins - 1)
-        // Another node has come to that address.
+        // Another node now has the address.
         lan.start(2, identity: 6, at: World.address(2))
         lan.run(.seconds(12))
         #expect(lan.isUp(0, to: 6))
@@ -136,7 +136,7 @@ struct DiscoveryTests {
 
     @Test("A tell counts once, from the address of its ask, with a key that opens (D-12)")
     func tells() throws {
-        // The larger key: its opening, which asks again, waits.
+        // This node has the larger key, so its opening, which would ask again, still waits.
         let lan = node(identity: 9)
         lan.with(0) { $0.addPeer(World.address(9), now: $1) }
         lan.run(.zero)

@@ -55,7 +55,7 @@ struct ListedNamesTests {
             now = max(now, next)
             steps += 1
         }
-        // 500 each second: a second overlaps two of these periods.
+        // The list tries 500 names in each period. Any second overlaps two periods.
         #expect(found == [.zero + .seconds(6)])
         _ = names.added("forged", on: 1)
         let newest = World.lobby.instanceName(nonce: 8)

@@ -3,10 +3,10 @@ import Testing
 
 @testable import InklingCore
 
-/// How a node opens to peers that are not there, and to those that are.
+/// How a node opens to peers that are absent, and to peers that are present.
 @Suite("Openings")
 struct OpeningTests {
-    /// A node that finds a silent instance at some addresses.
+    /// Returns a network with a node that knows a silent instance at some addresses.
     private func alone(identity: Int = 0, at addresses: [Address], seed: UInt64 = 1) -> TestLAN {
         let lan = TestLAN(seed: seed)
         lan.start(0, identity: identity)
@@ -19,7 +19,7 @@ struct OpeningTests {
         lan.with(0) { $0.found(name, chat: World.chat, key: World.key(key), addresses: addresses, now: $1) }
     }
 
-    /// The attempts of a node: the instants of each one's transmissions.
+    /// Returns the attempts of a node, each as the times of its transmissions.
     private func attempts(_ lan: TestLAN, to address: Address) -> [[Instant]] {
         var order: [ArraySlice<UInt8>] = []
         var times: [ArraySlice<UInt8>: [Instant]] = [:]
@@ -134,7 +134,7 @@ struct OpeningTests {
         lan.run(.ms(3_000))
         let (start, completed) = (lan.now, lan.counters(0).handshakesCompleted)
         for _ in 0..<1_000 {
-            // Where the dead node was, somebody passes handshakes on to the other one.
+            // A relay at the dead node's address passes handshakes on to the other node.
             for sent in lan.sent(by: 0, .initiation, since: lan.now) where sent.to == World.address(3) {
                 lan.inject(sent.bytes, from: World.address(9), to: 1)
             }
@@ -153,7 +153,7 @@ struct OpeningTests {
         lan.start(0)
         lan.start(1)
         lan.list(0, to: 1)
-        // The pongs to node 0 are lost, so its link stays down.
+        // The pongs to node 0 get lost, so its link stays down.
         lan.filter = { $0.kind != .pong && $0.kind != .heartbeat }
         lan.run(.ms(500))
         let joined = try #require(lan.link(0, to: 1)?.madeAt)
@@ -346,7 +346,7 @@ struct OpeningTests {
 }
 
 extension Link {
-    /// Pretends that the peer named a greater epoch.
+    /// Sets a higher epoch of the peer, as if the peer had sent it.
     mutating func setPeerEpochForTest(_ epoch: UInt32) {
         var effects = Effects(random: Seeded(1))
         _ = replace(EpochPair(own: epochs.own, peer: epoch), &effects, now: madeAt)

@@ -6,7 +6,7 @@ import Testing
 /// The presence that a node reports.
 @Suite("Presence")
 struct PresenceTests {
-    /// A node with shown links to some people, by identity; several links of one identity are its devices.
+    /// Makes a node with shown links to some people, given by identity. Several links of one identity are its devices.
     private func stage(_ identities: [Int], chat: ChatID = World.chat) -> (LinkStage, [LinkID]) {
         var stage = LinkStage(isShown: true)
         var ids: [LinkID] = []
@@ -33,7 +33,7 @@ struct PresenceTests {
         return (stage, ids)
     }
 
-    /// A link's peer says a status.
+    /// Applies a status from a link's peer.
     private func say(_ stage: inout LinkStage, _ id: LinkID, typing: Bool = false, away: Bool = false, counter: UInt32)
     {
         stage.with { endpoint, now in
@@ -102,7 +102,7 @@ struct PresenceTests {
     func lists() {
         var (stage, ids) = stage([4])
         for step in 0..<60 {
-            // More links than one, so that T-16 does not limit this.
+            // The test resets the status, as if several links were typing. So T-16 does not limit the starts.
             stage.endpoint.links[ids[0]].status = PeerStatus(now: stage.now)
             say(&stage, ids[0], typing: step % 2 == 0, counter: UInt32(step + 1))
         }
@@ -248,7 +248,7 @@ struct PresenceTests {
         for chat in [World.chat, World.other.id] {
             #expect(lan.nodes[1]?.endpoint.present(in: chat).first?.person.name == "Renamed")
         }
-        // A chat that is left and joined again keeps its run (L-58).
+        // A node that leaves a chat and joins it again keeps its run (L-58).
         let run = lan.nodes[0]?.endpoint.run(in: World.other.id)
         lan.with(0) { try? $0.leave(World.other.id, now: $1) }
         lan.run(.ms(5))

@@ -2,9 +2,9 @@ import InklingWire
 
 @testable import InklingCore
 
-/// One node with one link, whose peer a test plays datagram by datagram.
+/// One node with one link. The test plays the peer of the link, datagram by datagram.
 struct LinkStage {
-    /// The keys of one handshake, as its initiator and its responder have them.
+    /// The keys of one handshake, for its initiator and its responder.
     static let keys: (peer: TransportKeys, node: TransportKeys) = {
         var generator = Seeded(3)
         let (peer, node) = (World.identities[1], World.identities[0])
@@ -39,12 +39,12 @@ struct LinkStage {
     private(set) var outputs: [(at: Instant, output: Output)] = []
     private(set) var nextCounter: UInt32 = 0
     let id: LinkID
-    /// Answers each record at once with an ack.
+    /// Whether the peer answers each record at once with an ack.
     var acknowledges = false
     /// Called after each input and each deadline.
     var observe: (Endpoint, Instant) -> Void = { _, _ in }
 
-    /// A node at 10.0.0.1 whose new link gets its first session, which is complete, at `start`.
+    /// Makes a node at 10.0.0.1 with a new link. At `start`, the link gets a complete first session.
     ///
     /// - Parameter isShown: Whether the link is up, and both ends have named themselves.
     init(
@@ -81,9 +81,9 @@ struct LinkStage {
         if isShown { receiveAck(next: 1) }
     }
 
-    /// Another session, with the keys of the first one, joins the link.
+    /// Adds another session to the link, with the keys of the first one.
     ///
-    /// - Parameter completion: Its place among the sessions that were completed; nil if nothing has opened on it.
+    /// - Parameter completion: Its number among the completed sessions; nil if no datagram has opened on it.
     mutating func join(_ index: UInt32, completion: UInt64? = nil) {
         var session = Session(
             localIndex: index, remoteIndex: Self.peerIndex, role: .responder, keys: Self.keys.node,
@@ -103,7 +103,7 @@ struct LinkStage {
         drain()
     }
 
-    /// Runs the deadlines up to an instant, that one included.
+    /// Runs the deadlines up to and including an instant.
     mutating func run(until end: Instant) {
         while let deadline = endpoint.nextDeadline, deadline <= end {
             now = max(now, deadline)
@@ -119,14 +119,14 @@ struct LinkStage {
     /// Advances the clock without running the node, as if the process was stopped.
     mutating func skip(_ duration: Duration) { now = now + duration }
 
-    /// The datagram of some frames, under the next counter or another one.
+    /// Returns the datagram with some frames, under the next counter or another one.
     mutating func seal(_ frames: [Frame], counter: UInt32? = nil) -> [UInt8] {
         let counter = counter ?? nextCounter
         nextCounter = max(nextCounter, counter &+ 1)
         return Self.keys.peer.seal(frames, receiverIndex: Self.nodeIndex, counter: counter).encode()
     }
 
-    /// The peer sends frames.
+    /// Passes a datagram with frames of the peer to the node.
     mutating func receive(_ frames: [Frame], counter: UInt32? = nil, from address: Address = peerAddress) {
         deliver(seal(frames, counter: counter), from: address)
     }
@@ -157,12 +157,12 @@ struct LinkStage {
 
     // MARK: Observations
 
-    /// The datagrams with a frame of a type since an instant.
+    /// Returns the datagrams with a frame of a type since an instant.
     func sent(_ type: UInt8, since: Instant = Instant(nanoseconds: .min)) -> [Seen] {
         seen.filter { $0.at >= since && $0.kinds.contains(type) }
     }
 
-    /// The tokens of the node's pings, in their order, with where they went.
+    /// The node's pings in order, with their tokens and destinations.
     var pings: [(token: UInt16, to: Address, at: Instant)] {
         seen.flatMap { datagram in
             datagram.frames.compactMap { frame in
@@ -171,7 +171,7 @@ struct LinkStage {
         }
     }
 
-    /// Distinct pings: one that goes to several addresses counts once.
+    /// The tokens of distinct pings. A ping to several addresses counts once.
     var pingTokens: [UInt16] {
         var tokens: [UInt16] = []
         for ping in pings where !tokens.contains(ping.token) { tokens.append(ping.token) }

@@ -2,7 +2,7 @@ import InklingWire
 
 @testable import InklingCore
 
-/// The fixtures of all tests: identities in ascending order of their keys, a chat, addresses of one network.
+/// The fixtures of all tests: identities in ascending order of their keys, chats, and addresses of one network.
 enum World {
     static let identities: [KeyPair] = {
         var generator = Seeded(7)
@@ -23,12 +23,12 @@ enum World {
         return ChatKeys(secret: ChatSecret(using: &generator))
     }()
 
-    /// 10.0.0.`host`.
+    /// Returns the address 10.0.0.`host`.
     static func address(_ host: Int, port: UInt16 = 4_000) -> Address {
         Address(ipv4: 0x0A00_0000 | UInt32(host), port: port)
     }
 
-    /// An address beyond the network.
+    /// Returns an address beyond the network.
     static func remote(_ host: Int) -> Address { Address(ipv4: 0xC633_6400 | UInt32(host), port: 4_000) }
 
     static func network(_ host: Int) -> LocalNetwork {
@@ -57,7 +57,7 @@ final class TestLAN {
         var address: Address
         let identity: Int
         var isStopped = false
-        /// The datagrams that came while it was stopped.
+        /// The datagrams that arrived while the node was stopped.
         var socket: [(bytes: [UInt8], from: Address)] = []
         var outputs: [(at: Instant, output: Output)] = []
         var wills: [UInt32: (bytes: [UInt8], address: Address)] = [:]
@@ -85,13 +85,13 @@ final class TestLAN {
     private(set) var now = Instant.zero
     var nodes: [Int: Node] = [:]
     private(set) var sent: [Sent] = []
-    /// The part of datagrams that are lost, in percent.
+    /// The percentage of datagrams that are lost.
     var loss = 0
     var delay = Duration.ms(1)
     var jitter = Duration.zero
-    /// The pairs of nodes between which nothing arrives, in that direction.
+    /// The pairs of sender and receiver between which all datagrams are lost.
     var cuts: Set<[Int]> = []
-    /// Sees each datagram first; false loses it.
+    /// Decides on each datagram before its delivery; false loses it.
     var filter: (Sent) -> Bool = { _ in true }
     private var flights = Heap<Flight>()
     private var order = 0
@@ -102,7 +102,7 @@ final class TestLAN {
 
     // MARK: Nodes
 
-    /// Starts a node at 10.0.0.`id + 1`, or another address, in the lobby.
+    /// Starts a node in the lobby, at 10.0.0.`id + 1` or another address.
     func start(
         _ id: Int, identity: Int? = nil, name: String? = nil, at address: Address? = nil,
         chats: [ChatKeys] = [World.lobby],
@@ -122,14 +122,14 @@ final class TestLAN {
         }
     }
 
-    /// Gives an input to a node, and takes its outputs.
+    /// Passes an input to a node, and performs its outputs.
     func with(_ id: Int, _ body: (inout Endpoint, Instant) -> Void) {
         guard nodes[id] != nil else { return }
         if let node = nodes[id] { body(&nodes[id, default: node].endpoint, now) }
         drain(id)
     }
 
-    /// Lets discovery list a node to another one, or all to all.
+    /// Makes discovery list one node to another, or all nodes to all others.
     func list(
         _ id: Int, to other: Int, name: String? = nil, in chat: ChatID = World.chat, at addresses: [Address]? = nil
     ) {
@@ -147,7 +147,7 @@ final class TestLAN {
         }
     }
 
-    /// Kills a node; its last wills go out if somebody keeps them.
+    /// Kills a node. If a helper keeps its last wills, they are sent.
     func kill(_ id: Int) {
         guard let node = nodes.removeValue(forKey: id) else { return }
         for (_, will) in node.wills.sorted(by: { $0.key < $1.key }) {
@@ -166,7 +166,7 @@ final class TestLAN {
 
     func stop(_ id: Int) { nodes[id]?.isStopped = true }
 
-    /// Lets a stopped node run again: its timer first, then what waited in its socket.
+    /// Continues a stopped node: runs its timer first, and then delivers the datagrams in its socket.
     func resume(_ id: Int) {
         nodes[id]?.isStopped = false
         with(id) { endpoint, now in endpoint.advance(to: now) }
@@ -178,7 +178,7 @@ final class TestLAN {
         with(id) { endpoint, now in endpoint.socketDrained(now: now) }
     }
 
-    /// Delivers a datagram as if from an address.
+    /// Delivers a datagram as if it came from an address.
     func inject(_ bytes: [UInt8], from address: Address, to id: Int, hopLimit: Int? = nil) {
         with(id) { endpoint, now in endpoint.receive(bytes, from: address, hopLimit: hopLimit, now: now) }
     }
@@ -256,7 +256,7 @@ final class TestLAN {
         (nodes[id]?.outputs ?? []).filter { $0.at >= since }.map(\.output)
     }
 
-    /// The last presence of an identity that a node reported.
+    /// Returns the presence of an identity that a node reported last.
     func presence(_ identity: Int, at id: Int) -> Presence {
         for case .presence(_, let person, let presence, _) in outputs(id).reversed()
         where person.key == World.key(identity) {
@@ -265,7 +265,7 @@ final class TestLAN {
         return .offline
     }
 
-    /// The last list of typists that a node reported.
+    /// Returns the list of typists that a node reported last.
     func typists(at id: Int, in chat: ChatID = World.chat) -> [PublicKey] {
         nodes[id]?.endpoint.typing(in: chat).map(\.key) ?? []
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import InklingCore
 
-/// The cases `states` of links.json: one link from its first session on.
+/// The cases `states` of links.json: one link, beginning with its first session.
 @Suite("Vectors of links")
 struct StateVectorTests {
     struct Input: Decodable, Sendable {
@@ -59,7 +59,8 @@ struct StateVectorTests {
         #expect(seen.sorted() == expected.sorted())
     }
 
-    /// Returns the mark of a frame that a vector counts: a ping, a pong, a bye or an unheard heartbeat.
+    /// Returns a short form of a frame that a vector lists: a ping, a pong, a bye or an "unheard" heartbeat. Returns
+    /// nil for other frames.
     private func mark(_ frame: Frame, _ at: Int) -> String? {
         let text: String
         switch frame {
@@ -74,7 +75,7 @@ struct StateVectorTests {
         return "\(String(repeating: "0", count: 6 - "\(at)".count))\(at) \(text)"
     }
 
-    /// The changes of a link's state.
+    /// A log of the changes of a link's state.
     final class Log {
         var id: LinkID?
         private(set) var states: [String] = []

@@ -55,7 +55,7 @@ struct TypingVectorTests {
         let intervals: [Interval]
     }
 
-    /// The instant of a vector's time 0, in milliseconds.
+    /// The time of the stage at which a vector begins, in milliseconds.
     private let base = 10_000
 
     static let file = VectorFile.read("timelines", as: File.self)
@@ -73,7 +73,7 @@ struct TypingVectorTests {
     func sender(_ test: Case) {
         var stage = LinkStage(at: .ms(base - 2_000), isShown: true)
         stage.acknowledges = true
-        // The peer is heard for long enough.
+        // This heartbeat announces a long interval, so the link stays up without further ones.
         stage.receive([.longBeat])
         stage.run(until: .ms(base - 1))
         let before = stage.seen.count
@@ -124,7 +124,7 @@ struct TypingVectorTests {
             stage.run(until: .ms(base + input.at))
             switch input.do {
             case "status":
-                // Behind the counters of the start.
+                // The start of the test has already used the lower counters.
                 let counter = input.counter.map { $0 + 10 }
                 stage.receive([.typing(Status(isTyping: input.typing ?? false))], counter: counter)
             case "bye": stage.receive([.bye(.quit)])

@@ -3,7 +3,7 @@ import InklingWire
 
 @testable import InklingCore
 
-/// A file of Protocol/vectors.
+/// Reads files of Protocol/vectors.
 enum VectorFile {
     static func read<Content: Decodable>(_ name: String, as type: Content.Type) -> Content? {
         let url = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -12,9 +12,9 @@ enum VectorFile {
     }
 }
 
-/// A frame as the vectors write it.
+/// A frame in the form of the vectors.
 struct VectorFrame: Decodable, Sendable {
-    /// A number, or the name of a token of the node.
+    /// The token of a ping: a number, or the name of a token that the node chose.
     enum Token: Decodable, Sendable, Hashable {
         case number(UInt16)
         case name(String)
@@ -43,7 +43,7 @@ struct VectorFrame: Decodable, Sendable {
     let body: String?
     let code: UInt8?
 
-    /// The frame, with the node's tokens by their names.
+    /// Returns the frame, with the node's tokens in place of their names.
     func frame(_ tokens: [UInt16]) -> Frame? {
         let status = Status(isTyping: typing ?? false, isAway: away ?? false, isUnheard: unheard ?? false)
         switch type {

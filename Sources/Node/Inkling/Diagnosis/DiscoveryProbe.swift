@@ -9,7 +9,7 @@ import Synchronization
 /// A test of discovery on this host, with services that no node takes for a chat.
 package enum DiscoveryProbe {
     package enum Result: Equatable, Sendable {
-        /// The probe announced a service and found it again after this time.
+        /// The probe announced a service, and found it again after this time.
         case found(after: Duration)
         /// Discovery does not work.
         case unavailable(DiscoveryOutage)
@@ -51,8 +51,8 @@ package enum DiscoveryProbe {
         return result.withLock { $0 } ?? .nothing
     }
 
-    /// The end of the instance names of these services. The suffix follows the part of a name that counts (D-21), so no
-    /// node counts the services as nodes.
+    /// The end of the instance names of the probe's services. Nodes do not read this part of a name (D-21), so no node
+    /// mistakes a probe for a node.
     private static let instanceSuffix = "-probe"
 
     private static func advertisement(in chat: ChatKeys) -> Advertisement {
@@ -61,7 +61,7 @@ package enum DiscoveryProbe {
             txt: Array("\u{9}txtvers=2".utf8))
     }
 
-    /// The daemon may have renamed a probe by appending to its name.
+    /// Returns whether an instance is a probe. The daemon may have renamed it by appending to its name.
     private static func isProbe(_ instance: String) -> Bool { instance.contains(instanceSuffix) }
 
     /// The maximum number of instances to resolve.

@@ -8,7 +8,7 @@ package enum SocketProbe {
         /// The error; nil if the datagram came back.
         package let failure: String?
 
-        /// Whether the system refused to send it, as a firewall's rule does.
+        /// Whether the system refused to send the datagram, for example because of a firewall's rule.
         package var isRefused: Bool { failure == UDPSocket.errorText(EPERM) }
     }
 
@@ -37,7 +37,7 @@ package enum SocketProbe {
                     high: network.address.high, low: network.address.low, port: socket.port,
                     scope: interface.index)
                 let failure = echo(socket, address)
-                // The system still ensures that nobody else has the address.
+                // The system still ensures that no other host has the address.
                 if failure == UDPSocket.errorText(EADDRNOTAVAIL) { return nil }
                 return Echo(address: address.hostText, failure: failure)
             }

@@ -8,8 +8,8 @@ import Synchronization
 
 /// A report of discovery. Discovery proposes peers, and never decides whether a peer is alive.
 package enum DiscoveryEvent: Hashable, Sendable {
-    /// An instance with all its known addresses; again on each change. `txt` is the TXT record in its wire form.
-    /// `addresses` are 1 to 8 in the order of preference, link-local ones with their scope.
+    /// An instance with all its known addresses, reported again on each change. `txt` is the TXT record in its wire
+    /// form. `addresses` are 1 to 8 in the order of preference, link-local ones with their scope.
     case found(ChatID, instance: String, txt: [UInt8], addresses: [Address])
     /// The daemon no longer lists an instance that discovery found.
     case lost(ChatID, instance: String)
@@ -34,8 +34,8 @@ package final class Discovery: Sendable {
     /// Signalled when the thread has freed everything.
     private let ended = DispatchSemaphore(value: 0)
 
-    /// Starts the thread, which calls `handler` with one event after the other. The handler may not wait for anything
-    /// that waits for ``stop()``.
+    /// Starts the thread, which calls `handler` with one event after the other. The handler must not wait for code that
+    /// itself waits for ``stop()``.
     package init(
         interfaces: InterfaceSelection, logger: Logger, handler: @escaping @Sendable (DiscoveryEvent) -> Void
     ) {
@@ -66,7 +66,7 @@ package final class Discovery: Sendable {
     /// Advertises a chat and looks for others in it. A second call for the same chat replaces the first.
     ///
     /// - Parameters:
-    ///   - chat: The keys of the chat, which recognise its instances (D-4).
+    ///   - chat: The keys of the chat, by which discovery recognises its instances (D-4).
     ///   - first: The first advertisement.
     ///   - renewal: Returns the advertisement for a new registration. A chat needs one when its name is taken or
     ///     changed, or when the daemon restarts.
@@ -81,7 +81,7 @@ package final class Discovery: Sendable {
         post(.leave(chat))
     }
 
-    /// Reads the interfaces and addresses of this host again: they may have changed.
+    /// Reads the interfaces and addresses of this host again, because they may have changed.
     package func lookAtInterfaces() {
         post(.lookAtInterfaces)
     }

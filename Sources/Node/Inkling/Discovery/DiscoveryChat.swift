@@ -2,7 +2,7 @@ import InklingCore
 import InklingWire
 import Logging
 
-/// A reference to poll, and its purpose.
+/// A reference of the library to poll, and its purpose.
 struct DiscoverySource {
     enum Origin {
         case registration(ChatID, scope: UInt32)
@@ -14,14 +14,14 @@ struct DiscoverySource {
     let reference: ServiceReference
 }
 
-/// One advertised chat: its registrations, by the index of their interface.
+/// One advertised chat: its registrations, by the index of the interface.
 struct DiscoveryChat {
     typealias Instant = ContinuousClock.Instant
 
     enum State {
-        /// The daemon is to confirm the registration until then.
+        /// The daemon must confirm the registration before `until`.
         case unconfirmed(until: Instant)
-        /// Confirmed; the node's own browser is to list the registration until then.
+        /// The daemon confirmed the registration. The node's own browser must list it before `until`.
         case unlisted(until: Instant)
         case listed
     }
@@ -39,7 +39,7 @@ struct DiscoveryChat {
     private let renewal: @Sendable () -> Advertisement
     /// The current advertisement, or the next one.
     private(set) var advertisement: Advertisement
-    /// Whether the daemon has had the advertisement, if only for a moment.
+    /// Whether the daemon has ever had the advertisement.
     private var isUsed = false
     private var renaming = RenamePace()
     private var registrations: [UInt32: Registration] = [:]
@@ -95,7 +95,7 @@ struct DiscoveryChat {
         isUsed = false
     }
 
-    /// Registers under the name. While the name is taken, tries new names.
+    /// Registers under the advertised name. While another registration has the name, tries new names.
     private mutating func register(scope: UInt32) throws(ServiceError) -> ServiceReference {
         for _ in 0..<DiscoveryLimits.renames {
             do {

@@ -14,11 +14,11 @@ enum DiscoveryCommand: Sendable {
 /// The commands that wait for discovery's thread, and the pipe that wakes it.
 final class DiscoveryMailbox: Sendable {
     private let commands = Mutex<[DiscoveryCommand]>([])
-    /// Readable when there are commands.
+    /// The descriptor that is readable when commands wait.
     let readable: Int32
     private let writable: Int32
 
-    /// Nil if the system refuses a pipe.
+    /// Makes a mailbox; nil if the system refuses a pipe.
     init?() {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { return nil }

@@ -4,18 +4,19 @@ extension InstanceTable {
     /// The knowledge about an instance on one interface, and the state of its lookups.
     struct Entry {
         enum Progress {
-            /// The next resolve, due at that time, and the number of failed attempts before it.
+            /// The next resolve is due at that time, after this number of failed attempts.
             case due(Instant, attempt: Int)
-            /// The attempt under way, counted from 1.
+            /// An attempt is under way. Attempts are counted from 1.
             case resolving(Lookup, attempt: Int)
             case searching(Search)
-            /// The lookup was complete at that time.
+            /// The last lookup was completed at that time.
             case settled(Instant)
         }
 
-        /// The number of address families for which the browser lists the instance: 1 or 2. 0 only during an outage.
+        /// The number of address families for which the browser lists the instance, 1 or 2. During an outage the number
+        /// is 0.
         var families: Int
-        /// The lookup queue serves lower turns first.
+        /// The turn in the lookup queue, which serves lower turns first.
         var turn: UInt64
         /// The result of the last complete lookup.
         var known: Offer?
@@ -46,8 +47,9 @@ extension InstanceTable {
             return LookupQueue.Ticket(sighting: sighting, due: time, attempt: attempt, turn: turn)
         }
 
-        /// Records that the wanted lookup has begun. Returns whether it is a query for the second address family of a
-        /// host whose first family is known.
+        /// Records that the wanted lookup has begun.
+        ///
+        /// - Returns: Whether the lookup asks for the second address family of a host whose first family is known.
         mutating func begin(_ lookup: Lookup) -> Bool {
             switch progress {
             case .due(_, let attempt):

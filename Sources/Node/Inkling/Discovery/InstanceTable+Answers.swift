@@ -15,7 +15,7 @@ extension InstanceTable {
         self[lookup.sighting] = entry
     }
 
-    /// Answers a lookup of ``Question/addresses(_:host:)`` with one address, whose port has no meaning.
+    /// Answers a lookup of ``Question/addresses(_:host:)`` with one address. The port in the address has no meaning.
     package mutating func answered(_ lookup: Lookup, with address: Address, added: Bool, now: Instant) {
         guard let deadline = inFlight[lookup], var entry = self[lookup.sighting],
             case .searching(var search) = entry.progress

@@ -1,10 +1,12 @@
-/// The choice of known sightings when there are more than the table has room for.
+/// The choice of sightings to keep when the table has no room for all.
 extension InstanceTable {
-    /// Makes room for one more sighting. The table evicts the sighting most often tried in vain, or a random one where
-    /// all have answered or are untried. Returns false if only the node's own instances are left.
+    /// Makes room for one more sighting. The table evicts the sighting that was tried most often without an answer. If
+    /// there is none, it evicts a random one.
+    ///
+    /// - Returns: False if only the node's own instances are left.
     mutating func displaceOne(now: Instant) -> Bool {
         guard !displaceInVain() else { return keepReturning(now) }
-        // Own instances are few, so a draw soon finds another, if there is one.
+        // Few instances are the node's own, so a random draw soon finds another one, if any.
         for _ in 0..<16 {
             guard let sighting = sightings.randomKey(using: &random), !ownInstances.contains(sighting.instance) else {
                 continue
@@ -20,7 +22,9 @@ extension InstanceTable {
         return true
     }
 
-    /// Evicts the sighting most often tried in vain. Returns false if there is none.
+    /// Evicts the sighting that was tried most often without an answer.
+    ///
+    /// - Returns: False if there is none.
     mutating func displaceInVain() -> Bool {
         guard let sighting = withQueue({ queue, table in queue.mostTried(holds: table.holds) }) else { return false }
         displace(sighting)
@@ -41,7 +45,7 @@ extension InstanceTable {
         displaced[sighting] = entry.families
     }
 
-    /// Makes a random evicted sighting known again.
+    /// Returns a random evicted sighting to the table.
     mutating func bringBackOne(now: Instant) {
         guard sightings.count < DiscoveryLimits.sightings, let waiting = displaced.randomKey(using: &random) else {
             return

@@ -67,21 +67,23 @@ package struct InstanceTable {
     private var sweepTime: Instant?
     private var lastNumber: UInt64 = 0
     private var lastTurn: UInt64 = 0
-    /// Evicted sightings, each with the number of address families for which the browser lists it.
+    /// The evicted sightings, each with the number of address families for which the browser lists it.
     var displaced = RandomTable<Sighting, Int>()
     var nextReturn: Instant?
     private var queue = LookupQueue()
     private var budget = LookupBudget()
-    /// The sightings whose host has an address family that was not asked for, with their turns.
+    /// The sightings whose host has an address family not asked for yet, with their turns.
     private var searching: [Sighting: UInt64] = [:]
     var random: any RandomNumberGenerator & Sendable
 
-    /// - Parameter random: Decides which of many instances is looked up next, and which is evicted.
+    /// Makes an empty table.
+    ///
+    /// - Parameter random: The generator that chooses the next of many lookups, and the sightings to evict.
     package init(random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) { self.random = random }
 
     // MARK: - Answers of the browser
 
-    /// The browser added the instance on the interface, for one more address family.
+    /// Records that the browser added an instance on an interface, for one more address family.
     package mutating func added(_ sighting: Sighting, now: Instant) {
         guard var entry = self[sighting] else {
             if let families = displaced[sighting] {
@@ -110,7 +112,7 @@ package struct InstanceTable {
         self[sighting] = entry
     }
 
-    /// The browser removed the instance on the interface, for one address family.
+    /// Records that the browser removed an instance on an interface, for one address family.
     package mutating func removed(_ sighting: Sighting, now: Instant) {
         if let families = displaced[sighting] {
             displaced[sighting] = families > 1 ? families - 1 : nil
@@ -163,7 +165,7 @@ package struct InstanceTable {
         for instance in instances.keys.sorted() { refresh(instance, now: now) }
     }
 
-    /// Sets the own instances. The table neither looks them up nor reports them.
+    /// Sets the node's own instances. The table neither looks them up nor reports them.
     package mutating func setOwnInstances(_ instances: Set<Instance>, now: Instant) {
         let different = instances.symmetricDifference(ownInstances)
         ownInstances = instances
@@ -198,8 +200,8 @@ package struct InstanceTable {
 
     // MARK: - Outages
 
-    /// Handles the loss of all references: lookups end, and no instance is listed until the browser adds it again. The
-    /// reports so far stay valid.
+    /// Handles the loss of all references: lookups end, and no instance is listed until the browser adds it again.
+    /// Earlier reports stay valid.
     package mutating func suspend(now: Instant) {
         isSuspended = true
         sweepTime = nil
@@ -232,7 +234,7 @@ package struct InstanceTable {
         for lookup in over { failed(lookup, now: now) }
         if let time = nextReturn, time <= now {
             nextReturn = now + DiscoveryLimits.returnTime
-            // Drawn before the eviction, so that it is not the sighting evicted now.
+            // Drawn before the eviction, because the sighting to evict now must not return at once.
             if let waiting = displaced.randomKey(using: &random), displaceInVain() { bringBack(waiting, now: now) }
         }
         if displaced.isEmpty { nextReturn = nil }
@@ -335,7 +337,7 @@ package struct InstanceTable {
         return body(&queue, &self)
     }
 
-    /// Returns whether a ticket is still that of its sighting.
+    /// Returns whether a ticket is still the current one of its sighting.
     func holds(_ ticket: LookupQueue.Ticket) -> Bool {
         isWanted(ticket.sighting) && self[ticket.sighting]?.ticket(of: ticket.sighting) == ticket
     }

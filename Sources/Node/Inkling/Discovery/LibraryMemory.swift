@@ -5,7 +5,7 @@ import Glibc
 ///
 /// A reference of the library has a callback for each kind of operation, but sets only that of its own kind. When the
 /// daemon is lost, the library looks for a callback that is not null, and calls leftovers in memory. In zeroed memory
-/// it finds the right one. Seen with Avahi 0.8, whose allocator can be replaced.
+/// the library finds the right one. Avahi 0.8 has this fault, and its allocator can be replaced.
 enum LibraryMemory {
     /// Must precede the library's first call; later calls do nothing.
     static func prepare() { _ = prepared }

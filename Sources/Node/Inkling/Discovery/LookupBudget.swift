@@ -7,10 +7,10 @@ extension InstanceTable {
         private static let pause = Duration.seconds(1) / DiscoveryLimits.lookupsPerSecond
         private static let longestDebt = pause * (DiscoveryLimits.lookupBurst - 1)
 
-        /// The time at which a full burst is available again.
+        /// The time at which the budget will again permit a full burst.
         private var full: Instant?
 
-        /// The time at which the next lookup may begin; nil for at once, before the first lookup.
+        /// The time from which the next lookup may begin; nil before the first lookup, which may begin at once.
         var opening: Instant? { full.map { $0 - LookupBudget.longestDebt } }
 
         func isOpen(_ now: Instant) -> Bool { opening.map { $0 <= now } ?? true }

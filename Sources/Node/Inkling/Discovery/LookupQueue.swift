@@ -33,13 +33,13 @@ extension InstanceTable {
         private var later = Heap<Place<Instant>>()
         /// Sightings that were never looked up, the newest last.
         private var untried: [Ticket] = []
-        /// Other sightings whose time has come, by the number of attempts.
+        /// Sightings that were looked up before and whose time has come, by the number of attempts.
         private var tried = Heap<Place<Int>>()
-        /// Sightings that were tried and never answered, the one with the most attempts first.
+        /// Sightings that never answered any of their lookups, the one with the most attempts first.
         private var vain = Heap<Place<Int>>()
         /// The number of tickets added since the queue last dropped invalid ones.
         private var added = 0
-        /// Whether the newest untried sighting is next, and not a random one.
+        /// Whether the next untried sighting is the newest one. Otherwise a random one is next.
         private var takesNewest = true
 
         /// Adds a ticket.

@@ -11,7 +11,7 @@ enum DiscoveryAnswer {
     case resolved(host: String, port: UInt16, txt: [UInt8])
     /// An address of the host asked for; its port is 0.
     case address(Address, added: Bool)
-    /// The call failed, or the reference is dead.
+    /// The call failed, or the reference no longer works.
     case failed(ServiceError)
 }
 
@@ -98,7 +98,7 @@ final class ServiceReference {
         Unmanaged<Inbox>.fromOpaque(context).takeUnretainedValue().answers.append(answer)
     }
 
-    /// The `count` bytes at `pointer`; none if it is null.
+    /// Returns the `count` bytes at `pointer`; none if it is null.
     private static func bytes(_ pointer: UnsafeRawPointer?, _ count: UInt16) -> [UInt8] {
         Array(UnsafeRawBufferPointer(start: pointer, count: pointer == nil ? 0 : Int(count)))
     }
@@ -134,7 +134,7 @@ extension ServiceReference {
                     guard code == kDNSServiceErr_NoError, let name else {
                         return ServiceReference.fail(context, code)
                     }
-                    // Nobody could ask for a name that is not UTF-8.
+                    // No lookup could ask for a name that is not UTF-8.
                     guard let text = String(validatingCString: name) else { return }
                     let added = flags & UInt32(kDNSServiceFlagsAdd) != 0
                     ServiceReference.answer(context, .listed(name: text, interface: interface, added: added))

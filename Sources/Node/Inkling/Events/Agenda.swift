@@ -1,25 +1,27 @@
-/// The place of an item in the order of delivery: by `start`, and among equal starts, by `arrival`.
+/// The position of an item in the order of delivery: by `start`, and for equal starts, by `arrival`.
 struct Turn: Comparable, Hashable {
-    /// On the clock of the queue, which advances only with deliveries.
+    /// The start on the queue's clock, which advances only with deliveries.
     let start: Int
-    /// A running number of arrivals.
+    /// The number of the arrival.
     let arrival: Int
 
     static func < (one: Turn, other: Turn) -> Bool { (one.start, one.arrival) < (other.start, other.arrival) }
 }
 
-/// The waiting items of one origin. The first few keep their order of arrival among all items. Each further item starts
-/// one step of the clock later.
+/// The waiting items of one origin, such as one sender. The first few keep their order of arrival among all items. Each
+/// further item gets a start one step later on the queue's clock.
 ///
-/// So waiting origins share the reader's attention (start-time fair queueing). While nothing piles up, the reader gets
-/// everything in order of arrival.
+/// So origins with waiting items share the reader's attention (start-time fair queueing). While few items wait, the
+/// reader gets everything in order of arrival.
 struct Flow: Sendable {
     private let burst: Int
     private var finish = 0
     /// The number of waiting items.
     private(set) var waiting = 0
 
-    /// - Parameter burst: The number of items that keep their order; at least 1.
+    /// Makes a flow without items.
+    ///
+    /// - Parameter burst: The number of items that keep their order of arrival; at least 1.
     init(burst: Int) {
         self.burst = burst
     }
@@ -37,12 +39,12 @@ struct Flow: Sendable {
 
 /// The items to deliver, each at most once, ordered by turn.
 struct Agenda<Item: Hashable & Sendable>: Sendable {
-    /// A binary heap. An entry counts only if it is still the item's turn.
+    /// A binary heap of turns. An entry is valid only if it is the item's current turn.
     private var heap: [(turn: Turn, item: Item)] = []
     private var turns: [Item: Turn] = [:]
 
     var isEmpty: Bool { turns.isEmpty }
-    /// The number of remembered turns, past ones included.
+    /// The number of stored turns, including outdated ones.
     var turnCount: Int { heap.count }
 
     /// The turn of an item; nil for an item that does not wait.
@@ -52,7 +54,7 @@ struct Agenda<Item: Hashable & Sendable>: Sendable {
             guard newValue != turns[item] else { return }
             turns[item] = newValue
             if let newValue { push((newValue, item)) }
-            // Frequent changes must not pile up here while the reader takes nothing.
+            // Frequent changes must not fill the heap while the reader takes nothing.
             guard heap.count > 2 * turns.count + 64 else { return }
             heap = turns.map { ($1, $0) }.sorted { $0.turn < $1.turn }
         }

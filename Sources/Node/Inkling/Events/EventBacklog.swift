@@ -6,9 +6,9 @@ import InklingModel
 /// reader (M-20).
 package struct EventBacklog: Sendable {
     private var queue: EventQueue
-    /// Whether the reader gets messages. A reader that takes nothing gets none, and no sender waits for it.
+    /// Whether the reader gets messages. A reader that takes no events gets none, and no sender waits for it.
     private var isAttentive = true
-    /// Whether the reader took anything since the last look.
+    /// Whether the reader took an event since the last call of ``look(patience:)``.
     private var hasTaken = false
     private var idleLooks = 0
 
@@ -27,7 +27,7 @@ package struct EventBacklog: Sendable {
 
     /// Adds an event.
     ///
-    /// - Returns: False for a message to a reader that gets none. The queue counts the message.
+    /// - Returns: False for a message to a reader that gets no messages. The queue counts such a message.
     package mutating func add(_ timed: TimedEvent) -> Bool {
         if case .message(let chat, _, _, _) = timed.event, !isAttentive {
             queue.missMessage(in: chat, at: timed.at)
@@ -44,10 +44,10 @@ package struct EventBacklog: Sendable {
         return event
     }
 
-    /// Records that the reader waits for the next event.
+    /// Records that the reader is waiting for the next event.
     package mutating func attend() { (isAttentive, hasTaken) = (true, true) }
 
-    /// Stops messages to a reader after `patience` looks in a row without a taken event. Messages resume when the
+    /// Stops messages to a reader after `patience` calls in a row without a taken event. Messages resume when the
     /// reader takes again.
     ///
     /// - Returns: The messages that don't wait for the reader any more.
@@ -62,7 +62,7 @@ package struct EventBacklog: Sendable {
     /// Forgets the typists that the reader knows in a chat.
     package mutating func forgetTyping(in chat: String) { queue.forgetTyping(in: chat) }
 
-    /// Ends the backlog of a reader that is gone.
+    /// Ends the backlog of a reader that no longer exists.
     ///
     /// - Returns: The messages that waited for the reader, and the counts of events that it missed.
     package mutating func giveUp() -> (numbers: [UInt64], gaps: [String: EventQueue.Gap]) { queue.giveUp() }

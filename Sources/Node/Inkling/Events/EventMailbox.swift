@@ -3,13 +3,13 @@ import Synchronization
 
 /// The events that a node leaves for one reader on any thread.
 package final class EventMailbox: Sendable {
-    /// The fate of an event that the node left here.
+    /// The result of putting an event into the mailbox.
     package enum Fate: Sendable {
         /// The event waits.
         case waiting
-        /// The reader was waiting for the event and has it.
+        /// The reader was waiting for the event, and took it.
         case taken
-        /// The event is a message to a reader that gets none. The queue counts the message.
+        /// The event is a message to a reader that gets no messages. The queue counts it.
         case missed
         /// The sequence has ended, so the event was dropped.
         case ended
@@ -42,6 +42,8 @@ package final class EventMailbox: Sendable {
     private let state: Mutex<State>
     private let report: @Sendable () -> Void
 
+    /// Makes a mailbox for one reader.
+    ///
     /// - Parameters:
     ///   - queue: The events that wait from the beginning.
     ///   - report: Makes the node ask for the messages taken, or whether the sequence has ended. The mailbox calls it
@@ -53,7 +55,7 @@ package final class EventMailbox: Sendable {
 
     // MARK: The node
 
-    /// Leaves an event here.
+    /// Puts an event into the mailbox.
     package func put(_ timed: TimedEvent) -> Fate {
         var reader: CheckedContinuation<TimedEvent?, Never>?
         var event: TimedEvent?
@@ -83,7 +85,7 @@ package final class EventMailbox: Sendable {
     /// Whether events wait, so that the node has to watch the reader.
     package var isWatched: Bool { state.withLock { $0.backlog.isWatched && !$0.isFinished } }
 
-    /// Stops messages to a reader after `patience` looks in a row without a taken event. Messages resume when the
+    /// Stops messages to a reader after `patience` calls in a row without a taken event. Messages resume when the
     /// reader takes again.
     ///
     /// - Returns: The messages that don't wait for the reader any more.
@@ -106,7 +108,7 @@ package final class EventMailbox: Sendable {
         return numbers
     }
 
-    /// Ends the sequence of a reader that is gone.
+    /// Ends the sequence of a reader that no longer exists.
     ///
     /// - Returns: The messages that waited for the reader, and the counts of events that it missed.
     package func close() -> (numbers: [UInt64], gaps: [String: EventQueue.Gap]) {

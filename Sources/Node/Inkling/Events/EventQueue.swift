@@ -3,13 +3,13 @@ import NIOCore
 
 /// The waiting events of one reader of a node.
 ///
-/// - Of the typists of a chat, and of a person's presence in a chat, the latest state waits. So does the latest notice
-///   on each subject.
+/// - Only the latest list of typists of a chat waits, and the latest presence of a person in a chat. Of several notices
+///   on one subject, only the latest waits.
 /// - Messages wait in a queue for each sender. Senders take turns.
 /// - One person's events in a chat keep their order. A presence that changed before their messages comes first, and one
 ///   that changed after the messages comes last. Just before a message, the list of typists shows its author as at that
 ///   time. A person who leaves is off that list first.
-/// - Outcomes of own messages wait one by one.
+/// - Outcomes of this node's messages wait one by one.
 /// - The queue counts the dropped events of each chat, and delivers the counts first.
 package struct EventQueue: Sendable {
     /// The number of dropped events in a chat.
@@ -37,16 +37,16 @@ package struct EventQueue: Sendable {
     private struct TypingList {
         var latest: [Person]
         var at: Double
-        /// The list that the reader knows.
+        /// The list that the reader received last.
         var told: [Person]
     }
 
-    /// The waiting events of a person in a chat, in the order `before`, the messages, `after`.
+    /// The waiting events of a person in a chat, in this order: `before`, the messages, `after`.
     private struct Standing {
-        /// Whether the reader knows that the person is there.
+        /// Whether the reader knows that the person is present.
         var isThere = false
         var before: TimedEvent?
-        /// For each message, whether its author was typing when it came.
+        /// The waiting messages. For each, the element tells whether its author was typing when the message came.
         var messages = CircularBuffer<Bool>(initialCapacity: 0)
         var after: TimedEvent?
 
@@ -91,10 +91,10 @@ package struct EventQueue: Sendable {
             if case .message(_, _, let number, _) = waiting.event.event { number } else { nil }
         }
     }
-    /// The number of waiting items beside messages.
+    /// The number of waiting items that are not messages.
     package var otherCount: Int { members.count + typing.count + notices.count + outcomes.count + gaps.count }
 
-    /// The number of remembered turns, past ones included.
+    /// The number of stored turns, including outdated ones.
     package var turnCount: Int { agenda.turnCount }
 
     // MARK: Before the first event
@@ -142,7 +142,7 @@ package struct EventQueue: Sendable {
         }
     }
 
-    /// Counts a message that the reader misses while it gets none.
+    /// Counts a message that the reader misses while it gets no messages.
     package mutating func missMessage(in chat: String, at time: Double) {
         miss(Gap(messages: 1, at: time), in: chat)
     }
@@ -182,7 +182,7 @@ package struct EventQueue: Sendable {
 
     private mutating func addTyping(_ people: [Person], in chat: String, at time: Double) {
         typing[chat] = TypingList(latest: people, at: time, told: typing[chat]?.told ?? [])
-        // Lets earlier events, such as the arrival of a typist, come first.
+        // Another turn lets earlier events come first, such as the arrival of a typist.
         agenda[.typing(chat)] = nil
         reviewTyping(in: chat)
     }
@@ -213,7 +213,7 @@ package struct EventQueue: Sendable {
 
     private mutating func addNotice(_ timed: TimedEvent, on subject: NoticeSubject) {
         if notices[subject] == nil, notices.count >= NodeLimits.unheardNotices {
-            // Only notices on people can be so many. Notices on the node itself stay.
+            // Only notices about people can be so many. Notices about the node itself stay.
             let people = notices.keys.filter(\.isPerson)
             let oldest = people.min { (agenda[.notice($0)]?.arrival ?? 0) < (agenda[.notice($1)]?.arrival ?? 0) }
             if let oldest { _ = takeNotice(on: oldest) }
@@ -258,8 +258,8 @@ package struct EventQueue: Sendable {
         return TimedEvent(at: list.at, event: .typing(chat: chat, shown))
     }
 
-    /// Takes the waiting list, if the list changes whether that person types to the state that belongs before their
-    /// next event.
+    /// Takes the waiting list of typists if a person's next event needs it: the list gives the person's typing at that
+    /// time.
     private mutating func takeTyping(in chat: String, if user: UserID, types isTyping: Bool) -> TimedEvent? {
         guard let list = typing[chat], list.told.contains(where: { $0.user == user }) != isTyping,
             shown(list.latest, in: chat).contains(where: { $0.user == user }) == isTyping
@@ -315,7 +315,7 @@ package struct EventQueue: Sendable {
         return arrivals
     }
 
-    /// Returns the typists, without those who began after a waiting message of theirs.
+    /// Returns the typists. The list leaves out people who began to type after a message of theirs that still waits.
     private func shown(_ people: [Person], in chat: String) -> [Person] {
         people.filter { members[Member(chat: chat, user: $0.user)]?.messages.first ?? true }
     }
@@ -324,7 +324,7 @@ package struct EventQueue: Sendable {
     private mutating func reviewTyping(in chat: String) {
         guard let list = typing[chat] else { return }
         if shown(list.latest, in: chat) != list.told {
-            // Lists that change all the time leave turns to others.
+            // Lists that change all the time let other events come first.
             let start = max(clock, nextLists[chat] ?? clock)
             if agenda[.typing(chat)] == nil { agenda[.typing(chat)] = Turn(start: start, arrival: nextArrival()) }
         } else {
@@ -344,8 +344,8 @@ package struct EventQueue: Sendable {
         reviewTyping(in: member.chat)
     }
 
-    /// Sets the waiting presence of a person before their messages. Nothing waits for a person who left before the
-    /// reader learned of their arrival.
+    /// Sets the presence that waits before a person's messages. If a person left before the reader learned of their
+    /// arrival, neither waits.
     private mutating func place(_ change: TimedEvent?, of member: Member) {
         var standing = members[member] ?? Standing()
         let isNews = change.map { Self.isThere($0) || standing.isThere } ?? false

@@ -3,12 +3,13 @@ import InklingModel
 /// The events of a node or of one of its chats, for one reader: see ``Node/events()`` and ``ChatHandle/events``.
 ///
 /// A slow reader gets a bounded number of events:
-/// - Of the typists of a chat and of a person's presence in a chat, the latest state waits, and replaces the one
-///   before. So does the latest notice on each subject, 32 at most.
-/// - Messages wait whole, 8 MiB of text at most in all readers of the node. Beyond that the peers wait, those who send
-///   the most first (M-20). Each sender's messages keep their order. Senders take turns, so a flood from one doesn't
-///   delay the others' messages. A person's typing, coming and going keep their order with their messages.
-/// - Outcomes of own messages wait one by one, 131,072 at most.
+/// - Only the latest list of typists of a chat waits, and the latest presence of a person in a chat. Of several notices
+///   on one subject, only the latest waits, 32 at most.
+/// - Messages wait whole, 8 MiB of text at most in all readers of the node. Beyond that, peers must wait before they
+///   can send more. Those who send the most wait first (M-20). Each sender's messages keep their order. Senders take
+///   turns, so a flood from one doesn't delay the others' messages. A person's typing, coming and going keep their
+///   order with their messages.
+/// - Outcomes of this node's messages wait one by one, 131,072 at most.
 ///
 /// A reader that takes nothing for 10 s, while events wait for it, delays nobody any longer. The node drops messages
 /// that waited for the reader, and those that arrive until it takes again. ``Event/missed(chat:messages:outcomes:)``
@@ -18,12 +19,12 @@ import InklingModel
 /// sequence ends when the node is stopped, and by ``Node/stopObserving()``. Cancelling a task that waits for the next
 /// event ends the sequence too.
 public struct NodeEvents: AsyncSequence, Sendable {
-    /// An event, and when the node learned of it.
+    /// An event, and the time when the node learned of it.
     public typealias Element = TimedEvent
     /// Taking an event never fails.
     public typealias Failure = Never
 
-    /// Takes one event after the other.
+    /// An iterator that takes one event after the other.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let reader: EventReader
 

@@ -1,6 +1,6 @@
 import InklingModel
 
-/// The subject of a notice. Of several notices on one subject the latest is enough.
+/// The subject of a notice. Of several notices on one subject, only the latest matters.
 enum NoticeSubject: Hashable {
     case discoveryDown, discoveryUp, identity, lastWill, oneself, reach, damage, newer, unkept
     case person(UserID)

@@ -6,7 +6,7 @@ package struct StandingNotices: Sendable {
 
     package init() {}
 
-    /// In the order in which they came.
+    /// The notices, in the order in which they came.
     package var all: [Notice] { notices.map(\.notice) }
 
     /// Records a notice that the node reported.
@@ -14,7 +14,7 @@ package struct StandingNotices: Sendable {
         let subject = NoticeSubject(notice)
         switch subject {
         case .discoveryUp: notices.removeAll { $0.subject == .discoveryDown }
-        // A single event is not a state.
+        // These notices report a single event, and no state that could last.
         case .person, .oneself, .other: break
         case .discoveryDown, .identity, .lastWill, .reach, .damage, .newer, .unkept:
             notices.removeAll { $0.subject == subject }

@@ -1,10 +1,9 @@
-/// The wait of a short-lived sender for people in a chat. The wait ends when nobody new has come for
-/// ``NodeLimits/settling`` after the first arrival. When a node joins, it finds the people there within that time of
-/// each other.
+/// The wait of a short-lived sender for people in a chat. The wait ends when ``NodeLimits/settling`` has passed without
+/// another arrival. A node that joins a chat finds all people there within that time of each other.
 package struct ArrivalWait: Sendable {
     private let longest: Duration
     private var present = 0
-    /// The end of the wait as of now, counted from its beginning.
+    /// The current end of the wait, counted from its beginning.
     package private(set) var end: Duration
 
     /// - Parameter longest: The longest wait.

@@ -4,7 +4,7 @@ import InklingModel
 public struct DeliveryOutcome: Hashable, Sendable {
     /// The number of the message, as events report it.
     public let message: UInt64
-    /// The number of recipients. 0 if nobody was there: the message is then lost, as a node keeps no messages.
+    /// The number of recipients. With 0 recipients the message is lost, because a node keeps no messages.
     public let recipients: Int
     /// The people who have acknowledged the whole message, in the order of their answers.
     public fileprivate(set) var delivered: [Peer] = []
@@ -28,14 +28,16 @@ public struct DeliveryOutcome: Hashable, Sendable {
 /// A message that was just sent, and its outcomes so far.
 package struct Delivery: Sendable {
     private let chat: String
-    /// All people known in the chat, also those without a link when the message was sent. Their answers tell the two
-    /// apart.
+    /// All people known in the chat, including those without a link when the message was sent. Their outcomes later
+    /// show who was a recipient.
     private let people: [Peer]
     private var open: Set<UserID>
     private var outcome: DeliveryOutcome
 
+    /// Begins without outcomes.
+    ///
     /// - Parameters:
-    ///   - message: Its number.
+    ///   - message: The message's number.
     ///   - people: All people known in the chat when the message was sent, by name.
     package init(_ message: UInt64, to chat: String, recipients: Int, people: [Peer]) {
         self.chat = chat
@@ -60,7 +62,7 @@ package struct Delivery: Sendable {
     /// Whether all recipients have an outcome.
     package var isComplete: Bool { outcome.delivered.count + outcome.failed.count >= outcome.recipients }
 
-    /// The outcome, if the wait ends now.
+    /// The outcome if the wait ended now.
     package var result: DeliveryOutcome {
         guard !isComplete else { return outcome }
         var result = outcome

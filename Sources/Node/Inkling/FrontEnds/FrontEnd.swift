@@ -5,7 +5,7 @@ import NIOCore
 ///
 /// The node calls the sink for one output after the other, never from within a call of the sink.
 final class FrontEnd {
-    /// The state of the end.
+    /// The progress of the queue's end.
     private enum End {
         case open
         /// No more outputs come. The sink learns of the end after all waiting outputs.
@@ -13,7 +13,7 @@ final class FrontEnd {
         case told
     }
 
-    /// An output, or the place of an answer that is not released yet.
+    /// An output, or the place of an answer that the queue may not deliver yet.
     private enum Arrival {
         case output(ServiceOutput)
         case held(HeldAnswer)
@@ -31,7 +31,7 @@ final class FrontEnd {
     }
 
     private var sink: ((ServiceOutput) -> Void)?
-    /// The arrivals not processed yet: at most those of one input.
+    /// The arrivals not processed yet, all from one input.
     private var arrivals = CircularBuffer<Arrival>()
     private var backlog: EventBacklog
     private var end = End.open
@@ -39,11 +39,13 @@ final class FrontEnd {
     private var settled: [UInt64] = []
     /// The events that the sink gets.
     var subscription = Subscription()
-    /// Whether events go to the sink, if there is one.
+    /// Whether events go to the sink, if the front end has one.
     var takesEvents = true {
         didSet { if takesEvents, sink != nil { backlog.attend() } }
     }
 
+    /// Makes a front end without a sink.
+    ///
     /// - Parameter queue: The events that wait from the beginning.
     init(_ queue: EventQueue = EventQueue()) {
         backlog = EventBacklog(queue)
@@ -61,7 +63,7 @@ final class FrontEnd {
     /// Forgets the typists that the sink knows in a chat.
     func forgetTyping(in chat: String) { backlog.forgetTyping(in: chat) }
 
-    /// Adds an output after all earlier arrivals.
+    /// Adds an output behind all earlier arrivals.
     func add(_ output: ServiceOutput) {
         guard case .open = end else { return }
         arrivals.append(.output(output))
@@ -70,8 +72,9 @@ final class FrontEnd {
     /// The number of arrivals not processed yet.
     var arrivalCount: Int { arrivals.count }
 
-    /// Adds the answer to a request before all arrivals that the request caused. `place` is the number of arrivals
-    /// before the request.
+    /// Adds the answer to a request before all arrivals that the request caused.
+    ///
+    /// - Parameter place: The number of arrivals before the request.
     func add(_ answer: ServiceAnswer, to request: ServiceRequest, before place: Int) {
         guard case .open = end else { return }
         insert(.output(.answer(answer, to: request)), before: place)
@@ -124,13 +127,13 @@ final class FrontEnd {
         return settled
     }
 
-    /// Stops messages to a front end after `patience` looks in a row without a taken event. Messages resume when it
+    /// Stops messages to a front end after `patience` calls in a row without a taken event. Messages resume when it
     /// takes again.
     ///
     /// - Returns: The messages that don't wait for the front end any more.
     func look(patience: Int) -> [UInt64] { backlog.look(patience: patience) }
 
-    /// Whether an arrival waits that is not held.
+    /// Whether an arrival waits whose delivery is allowed.
     var hasArrivals: Bool {
         switch arrivals.first {
         case .output: true
@@ -139,7 +142,9 @@ final class FrontEnd {
         }
     }
 
-    /// - Returns: Nil if there is no arrival, or the next one is held.
+    /// Removes and returns the next arrival.
+    ///
+    /// - Returns: Nil if there is no arrival, or the next one is an answer not released yet.
     private func popArrival() -> ServiceOutput? {
         guard hasArrivals else { return nil }
         switch arrivals.popFirst() {

@@ -14,7 +14,8 @@ package final class LocalNode: ChatService {
     /// The chat that the user looks at.
     private var openChat: String?
     private var isAway = false
-    /// Returns why the node may not join a chat, by its name and by whether the user confirmed the name; nil if it may.
+    /// Returns the reason why the node may not join a chat; nil if it may. The name decides, and whether the user
+    /// confirmed it.
     package var nameRefusal: (Chat, _ isConfirmed: Bool) -> NodeError? = { _, _ in nil }
 
     /// Starts a node as `Node.start(_:logger:)` does, on an event loop of SwiftNIO's own. The caller is on that event
@@ -32,7 +33,7 @@ package final class LocalNode: ChatService {
         }
     }
 
-    /// The front end of a running node, before anybody reads its events.
+    /// Makes the front end of a running node, before any reader gets events.
     init(_ node: Node) {
         self.node = node
         eventLoop = node.eventLoop
@@ -70,7 +71,7 @@ package final class LocalNode: ChatService {
         note(request, answer)
         switch (request, answer) {
         case (.setVerified, .done), (.setBlocked, .done):
-            // The disk has the user's decision before the answer goes out.
+            // The file must have the user's decision before the answer goes out.
             let held = NIOLoopBound(frontEnd.hold(answer, to: request, before: place), eventLoop: eventLoop)
             node.assumeIsolated { node in
                 node.saveKnownPeers { [node] in
@@ -103,7 +104,7 @@ package final class LocalNode: ChatService {
         }
     }
 
-    /// Changes the subscription. For new subscriptions, the front end gets the present state.
+    /// Changes the subscription. For newly selected events, the front end gets the present state.
     private func subscribe(_ subscription: Subscription) {
         let former = frontEnd.subscription
         frontEnd.subscription = subscription
@@ -125,21 +126,21 @@ package final class LocalNode: ChatService {
         for event in events { frontEnd.add(.event(TimedEvent(at: Node.wallClock(), event: event))) }
     }
 
-    /// Whether an input field with that text means that somebody types (T-9).
+    /// Returns whether a text in the input field counts as typing (T-9).
     package static func countsAsTyping(_ text: String) -> Bool { InklingCore.countsAsTyping(text) }
 
     /// Returns the people who are in a chat or were met there.
     package func peers(in chat: String) -> [Peer] { node.assumeIsolated { $0.peers(in: chat) } }
 
-    /// Returns a person of a chat; nil for somebody not met there.
+    /// Returns a person of a chat; nil for a person not met there.
     package func peer(_ user: UserID, in chat: String) -> Peer? { node.assumeIsolated { $0.peer(user, in: chat) } }
 
-    /// Returns how well the user knows somebody in a chat.
+    /// Returns how well the user knows a person in a chat.
     package func rank(of user: UserID, in chat: String) -> SenderRank {
         node.assumeIsolated { $0.rank(of: user, in: chat) }
     }
 
-    /// Why the identity ends with the node; nil for a kept identity.
+    /// The reason why the identity ends with the node; nil for a kept identity.
     package var temporary: TemporaryIdentity? { node.assumeIsolated { $0.keyStore?.temporary } }
 
     // MARK: Lifecycle
@@ -151,7 +152,7 @@ package final class LocalNode: ChatService {
 
     package func resume() { node.assumeIsolated { $0.resume() } }
 
-    /// Stops the node, and calls `completion` 120 ms later or a little more.
+    /// Stops the node. Calls `completion` about 120 ms later.
     package func stop(_ completion: @escaping () -> Void) {
         let completion = NIOLoopBound(completion, eventLoop: eventLoop)
         node.assumeIsolated { $0.stop { completion.value() } }
@@ -171,7 +172,7 @@ extension Node {
         return ranks.min() ?? .stranger
     }
 
-    /// Runs `body`, and delivers its events later.
+    /// Runs `body`, and delivers its events only afterwards.
     fileprivate func holdingEvents(_ body: (isolated Node) -> ServiceAnswer) -> ServiceAnswer {
         let isHeld = isDelivering
         isDelivering = true
@@ -179,6 +180,8 @@ extension Node {
         return body(self)
     }
 
+    /// Answers a request.
+    ///
     /// - Parameters:
     ///   - isAway: The state that the front end last set.
     ///   - openChat: The chat that the user has looked at until now.
@@ -195,7 +198,9 @@ extension Node {
         }
     }
 
-    /// - Returns: Nil for a question.
+    /// Performs a request that changes something.
+    ///
+    /// - Returns: Nil for a request that only asks.
     private func perform(_ request: ServiceRequest) throws(NodeError) -> ServiceAnswer? {
         switch request {
         case .join(let chat, _):

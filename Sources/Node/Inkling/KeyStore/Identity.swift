@@ -7,7 +7,7 @@ package enum Identity {
     private static let label = "inkling-identity-"
     private static let version = "1"
     package static let keyBytes = 32
-    /// The reader refuses longer files.
+    /// The longest file that the reader accepts.
     package static let maximumBytes = 256
 
     package enum Reading: Equatable {
@@ -33,7 +33,7 @@ package enum Identity {
         return text + [UInt8(ascii: "\n")]
     }
 
-    /// Overwrites bytes of a key that nothing needs any more. The cryptography library does so with its own keys.
+    /// Overwrites bytes of a key that are no longer needed. The cryptography library does so with its own keys.
     static func wipe(_ bytes: inout [UInt8]) {
         bytes.withUnsafeMutableBytes { if let start = $0.baseAddress { explicit_bzero(start, $0.count) } }
     }

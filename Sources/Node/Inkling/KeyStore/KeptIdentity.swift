@@ -23,7 +23,7 @@ public struct KeptIdentity: Sendable {
         text = String(decoding: Identity.text(of: pair), as: UTF8.self)
     }
 
-    /// Reads the identity of a state directory, also while a node uses it; nil if there is none yet.
+    /// Reads the identity of a state directory, even while a node uses it; nil if there is none yet.
     ///
     /// - Parameter directory: The directory; nil for ``Configuration/defaultStateDirectory``.
     /// - Throws: ``NodeError/stateDirectory(_:)``.
@@ -41,7 +41,7 @@ public struct KeptIdentity: Sendable {
     }
 
     /// Returns the user of the identity in a state directory, without changing anything there. Root reads another
-    /// user's identity too. Nil if the directory has no identity, or a file can't be read.
+    /// user's identity too. Returns nil if the directory has no identity, or a file is not readable.
     package static func user(in directory: String) -> UserID? {
         StateDirectory.peekedKey(directory)?.publicKey.userID
     }

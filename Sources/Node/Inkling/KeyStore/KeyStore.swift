@@ -6,22 +6,23 @@ import Synchronization
 /// The identity of a node: its private key, and the lock on the directory that keeps it.
 ///
 /// The directory holds `identity`, the key, and `known-peers.json`, the people its nodes have met. The running node has
-/// an advisory lock on the empty file `lock`. The system drops the lock when the process ends, however that happens.
+/// an advisory lock on the empty file `lock`. The system releases the lock when the process ends, even by a crash.
 package final class KeyStore: Sendable {
     /// The static key pair. The cryptography library overwrites it when the node and this store are freed.
     package let identity: KeyPair
     /// The state directory, locked for this node until ``close()`` unless it is shared; nil if the identity is
     /// temporary.
     package let directory: String?
-    /// Why the identity is temporary; nil if it is kept.
+    /// The reason why the identity is temporary; nil if it is kept.
     package let temporary: TemporaryIdentity?
     private let lock: Mutex<StateDirectory?>
 
     /// Opens the state directory and locks it. Makes the directory and the identity if they are missing.
     ///
     /// A nil `directory` stands for `inkling` in `XDG_STATE_HOME`, or `.local/state/inkling` in the home directory. A
-    /// directory that is new, empty or the default gets mode 0700; the key file has 0600. If the directory can keep
-    /// nothing, the identity is temporary. A danger to the identity is an error.
+    /// directory that is new, empty or the default gets mode 0700; the key file has 0600. If the node can't store
+    /// anything in the directory, the identity is temporary. If others could change the identity, the result is an
+    /// error.
     package static func open(directory: String?) throws(StateDirectoryFault) -> KeyStore {
         guard let path = directory ?? defaultDirectory else { return KeyStore(temporary: .noHome) }
         switch try StateDirectory.open(path, isNamed: directory != nil) {
@@ -100,19 +101,19 @@ package final class KeyStore: Sendable {
         lock.withLock { $0.take() }?.close()
     }
 
-    /// The directory of the state if the user names none.
+    /// The default state directory, for a user who names none.
     static var defaultDirectory: String? {
         if let state = environment("XDG_STATE_HOME") { return "\(state)/inkling" }
         return (environment("HOME") ?? registeredHome).map { "\($0)/.local/state/inkling" }
     }
 
-    /// The user's home according to the system's list of users.
+    /// The user's home directory in the system's list of users.
     private static var registeredHome: String? {
         getpwuid(getuid())?.pointee.pw_dir.flatMap { String(validatingCString: $0) }
     }
 
-    /// Returns whether a process of root would keep something in another user's state directory or home. The owner
-    /// could not use it afterwards.
+    /// Returns whether root would store files in another user's state directory or home. The owner could not use these
+    /// files afterwards.
     package static func isAnothers(_ directory: String?) -> Bool {
         guard geteuid() == 0, let path = directory ?? defaultDirectory else { return false }
         if let owner = owner(of: "\(path)/identity") { return owner != 0 || self.owner(of: path) != 0 }
@@ -125,13 +126,13 @@ package final class KeyStore: Sendable {
         return owner(of: home).map { $0 != 0 } ?? false
     }
 
-    /// Nil if nothing is there.
+    /// Returns the owner of a file; nil if the path has no file.
     private static func owner(of path: String) -> uid_t? {
         var status = stat()
         return stat(path, &status) == 0 ? status.st_uid : nil
     }
 
-    /// Returns the absolute path in a variable.
+    /// Returns the path in an environment variable if it is absolute.
     private static func environment(_ name: String) -> String? {
         guard let value = getenv(name), let path = String(validatingCString: value) else { return nil }
         return path.hasPrefix("/") ? path : nil

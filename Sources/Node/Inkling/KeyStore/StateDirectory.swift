@@ -15,7 +15,7 @@ struct StateDirectory: Sendable {
         case unwritable(reason: String)
     }
 
-    /// The number of tries to get a held lock: ``isInUse(_:)`` of another process may hold it for a moment.
+    /// The number of tries to get the lock. ``isInUse(_:)`` in another process may hold it for a moment.
     private static let looks = 10
     /// The microseconds between two tries.
     private static let lookPause: UInt32 = 5_000
@@ -77,7 +77,7 @@ struct StateDirectory: Sendable {
         let lock = Glibc.open("\(path)/lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard lock >= 0 else { return false }
         defer { Glibc.close(lock) }
-        // The shared lock keeps a starting node from its lock for a moment. So a node tries more than once.
+        // The shared lock makes a starting node's lock fail for a moment. So a starting node tries more than once.
         while flock(lock, LOCK_SH | LOCK_NB) != 0 {
             if errno != EINTR { return errno == EWOULDBLOCK }
         }
@@ -107,7 +107,7 @@ struct StateDirectory: Sendable {
         }
     }
 
-    /// Whether any file has the name of the key file.
+    /// Whether the directory has a file with the name of the key file.
     var hasIdentity: Bool { faccessat(descriptor, "identity", F_OK, AT_SYMLINK_NOFOLLOW) == 0 }
 
     // MARK: - Directory
@@ -128,12 +128,13 @@ struct StateDirectory: Sendable {
         return nil
     }
 
-    /// Ensures that nobody else can put another key in the directory.
+    /// Ensures that no other user can put another key into the directory.
     private static func secure(_ descriptor: Int32, path: String, isNamed: Bool) throws(StateDirectoryFault) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return }
         guard status.st_uid == geteuid() else {
-            // Another user's directory without the right to write is not a risk: this user can't use it anyway.
+            // Another user's directory is no risk if this user can't write there, because then this user can't use it
+            // anyway.
             if faccessat(descriptor, ".", W_OK, 0) != 0 { return }
             throw .foreign(path: path)
         }
@@ -154,7 +155,7 @@ struct StateDirectory: Sendable {
         var lock = openat(descriptor, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         let code = errno
         if lock < 0, code == EACCES || code == EROFS || code == EPERM {
-            // A lock needs no right to write if the file is there.
+            // An existing lock file can be locked without the right to write.
             lock = openat(descriptor, "lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         }
         guard lock >= 0 else { return .unwritable(reason: reason(code)) }
@@ -177,7 +178,7 @@ struct StateDirectory: Sendable {
 
     /// The content of the key file; nil if there is none.
     private func readIdentity(_ file: String) throws(StateDirectoryFault) -> [UInt8]? {
-        // O_NONBLOCK: a pipe in its place must not make us wait.
+        // O_NONBLOCK: the open must not wait if the file is a pipe.
         let flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
         var identity = openat(descriptor, "identity", flags)
         if identity < 0, errno == EACCES, fchmodat(descriptor, "identity", 0o600, 0) == 0 {
@@ -222,7 +223,7 @@ struct StateDirectory: Sendable {
             unlinkat(descriptor, "identity.new", 0)
             return .unwritable(reason: reason(code))
         }
-        // So that the new name survives a power failure. The key is valid even if `fsync` fails.
+        // Lets the new name survive a power failure. The key is valid even if `fsync` fails.
         _ = fsync(descriptor)
         return .kept(key)
     }

@@ -1,13 +1,13 @@
 /// A decision of the user about a person, with its place in the order of decisions.
 ///
-/// The order of decisions is a number and not a time, because clocks are set. The number only grows. Each kind of
+/// The order of decisions is a number and not a time, because users change clocks. The number only grows. Each kind of
 /// decision has its own number, so that a decision to block says nothing about a verification.
 package struct Decision: Equatable, Sendable {
     package private(set) var isSet: Bool
-    /// 0 before the first decision.
+    /// The number of the decision; 0 before the first one.
     package private(set) var number: UInt64
-    /// Whether the decision was made here and not yet merged with those of other processes. Such a decision is later
-    /// than all that they have written, even under a higher number.
+    /// Whether the decision was made here and not yet merged with those of other processes. Such a decision counts as
+    /// later than all decisions that they have written, even those with a higher number.
     private var isPending = false
 
     package init(_ isSet: Bool = false, number: UInt64 = 0) {

@@ -3,7 +3,7 @@ import InklingWire
 
 /// A hash of keys that two people compare, by voice or side by side, to rule out an interceptor.
 public struct Fingerprint: Hashable, Sendable {
-    /// 32 bytes of SHA-256.
+    /// The 32 bytes of a SHA-256 hash.
     public let bytes: [UInt8]
 
     /// The fingerprint of one key, which identifies one person.
@@ -19,8 +19,8 @@ public struct Fingerprint: Hashable, Sendable {
 
     /// The lowest 60 decimal digits of the bytes as one big-endian number, in 12 groups of 5.
     ///
-    /// An attacker between two people makes both of their fingerprints, and searches for two that agree. With half of
-    /// the digits, read in a hurry, a large effort could succeed.
+    /// An attacker between two people controls the keys in both of their fingerprints, and can search for keys whose
+    /// fingerprints agree. If people compare only half of the digits, such a search could succeed with great effort.
     public var groups: [String] {
         var number = bytes
         let groups = (0..<12).map { _ in

@@ -6,9 +6,9 @@ import InklingWire
 /// The members of a person:
 /// - `key`, `user`: the static key in base64url, and its user ID for human readers of the file
 /// - `names`, `named`: the names, the last one first; the first use of each, by its folded form
-/// - `firstSeen`, `lastSeen`, `chats`: seconds since 1970; the last by the stored names of the chats
+/// - `firstSeen`, `lastSeen`, `chats`: seconds since 1970; `chats` by the stored names of the chats
 /// - `addresses`: by the stored names of the chats, the last two addresses of links (D-19); not for strangers
-/// - `days`, `dayBegan`: the number of days met; when the last of these began, in seconds since 1970
+/// - `days`, `dayBegan`: the number of days met; the time when the last of these began, in seconds since 1970
 /// - `togetherMilliseconds`: the time that they were there while a node of this user was
 /// - `kept`: a number that is higher for people kept later; only for people not on probation
 /// - `verified`, `blocked`: the decision (`is`), and its `number`, which only grows
@@ -86,7 +86,7 @@ extension KnownPeers {
         return Array(data) + [UInt8(ascii: "\n")]
     }
 
-    /// Reads all entries or none.
+    /// Reads the whole file. If one entry is damaged, reads none.
     package static func read(_ bytes: [UInt8], using generator: inout some RandomNumberGenerator) -> Reading {
         let data = Data(bytes)
         guard let version = try? JSONDecoder().decode(Version.self, from: data).version, version > 0 else {

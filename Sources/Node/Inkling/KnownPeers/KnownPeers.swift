@@ -13,21 +13,22 @@ import InklingWire
 package struct KnownPeers: Sendable {
     package struct Entry: Equatable, Sendable {
         package let key: PublicKey
-        /// The last one first.
+        /// The names of the key, the latest first.
         package internal(set) var names: [String]
-        /// The time when the key first used each name, by the folded forms of the names.
+        /// The time when the key first used each name, by the folded form of the name.
         package internal(set) var named: [String: Double] = [:]
         package internal(set) var firstSeen: Double
         package internal(set) var lastSeen: Double
-        /// The time when the key was last there, by the stored names of the chats.
+        /// The time when the key was last present in each chat, by the stored name of the chat.
         package internal(set) var chats: [String: Double] = [:]
-        /// The last addresses of links with the key, as text and the last one first, by the stored names of the chats
+        /// The last addresses of links with the key in each chat, the latest first, by the stored name of the chat
         /// (D-19).
         package internal(set) var addresses: [String: [String]] = [:]
         package internal(set) var days = DaysMet()
-        /// The time that they were there while a node of this user was, in any chat, in whole milliseconds.
+        /// The total time for which the person and a node of this user were present together, in any chat, in whole
+        /// milliseconds.
         package internal(set) var together = Duration.zero
-        /// A number that is higher for people kept later; nil on probation.
+        /// A number that grows with each person that the table begins to keep; nil for a person on probation.
         package internal(set) var kept: UInt64?
         package internal(set) var verified = Decision()
         package internal(set) var blocked = Decision()
@@ -35,8 +36,8 @@ package struct KnownPeers: Sendable {
         package var isVerified: Bool { verified.isSet }
         package var isBlocked: Bool { blocked.isSet }
 
-        /// Whether the user knows them well enough to prefer them to strangers: verified, or met on two days at least
-        /// 24 h apart. Never for blocked people.
+        /// Whether the node prefers the person to strangers. The user has verified the person, or met them on two days
+        /// at least 24 h apart. Never true for blocked people.
         package var isPreferred: Bool { !isBlocked && (isVerified || days.count >= 2) }
 
         package var part: Part {
@@ -50,18 +51,18 @@ package struct KnownPeers: Sendable {
                 firstSeen: firstSeen, lastSeen: lastSeen, isVerified: isVerified, isBlocked: isBlocked)
         }
 
-        /// Returns the time from which on the key has used a name.
+        /// Returns the time since when the key has used a name.
         func since(_ name: String) -> Double { named[KnownPeers.folded(name)] ?? firstSeen }
 
-        /// Returns whether this one of two kept people is evicted first. The order uses no clock; between equals the
-        /// keys decide.
+        /// Returns whether the table evicts this person before another one. The order uses no clock. Between equals,
+        /// the keys decide.
         func ranksBelow(_ other: Entry) -> Bool {
             (days.count, together, key) < (other.days.count, other.together, other.key)
         }
 
         var hasProved: Bool { days.count >= 2 || together >= KnownPeersLimits.provingTime }
 
-        /// Records that they were there.
+        /// Records that the person was present.
         mutating func note(_ time: MeetingTime, in chat: String) {
             lastSeen = time.wall
             chats[chat] = time.wall
@@ -69,7 +70,7 @@ package struct KnownPeers: Sendable {
             limitChats(at: time.wall)
         }
 
-        /// Drops the oldest chats. A time in the future is from a clock that was wrong, and counts as oldest.
+        /// Drops the oldest chats. A time in the future comes from a wrong clock, and counts as the oldest.
         mutating func limitChats(at now: Double) {
             guard chats.count > KnownPeersLimits.chats else { return }
             let oldest = chats.map { ($0.value > now ? -1 : $0.value, $0.key) }.sorted(by: <)
@@ -83,21 +84,21 @@ package struct KnownPeers: Sendable {
     /// The part of the table that holds a person.
     package enum Part: Equatable, Sendable {
         case probation, kept
-        /// Verified or blocked.
+        /// The user verified or blocked the person.
         case decided
     }
 
-    /// The people whom the protocol is to prefer to strangers, and how well the user knows them; see
-    /// ``Entry/isPreferred``.
+    /// How well the user knows each person that the node prefers to strangers; see ``Entry/isPreferred``.
     package private(set) var standings: [PublicKey: Standing] = [:]
     /// The keys of ``standings``.
     package var preferred: Set<PublicKey> { Set(standings.keys) }
     private(set) var entries: [PublicKey: Entry] = [:]
     /// The likenesses of each person's names.
     private var likenesses: [PublicKey: [NameLikeness]] = [:]
-    /// The keys of people, by the keys of these likenesses.
+    /// The keys of people, by the keys of their names' likenesses.
     private var holders: [String: Set<PublicKey>] = [:]
-    /// In an order that depends on past events alone, so that equal generators draw the same.
+    /// The keys of people on probation. The order depends only on past events, so that equal generators make the same
+    /// choices.
     private var probation: [PublicKey] = []
     private var kept: Set<PublicKey> = []
     private var lastKept: UInt64 = 0
@@ -106,10 +107,10 @@ package struct KnownPeers: Sendable {
 
     // MARK: Changes
 
-    /// Records that a person is there, under a name.
+    /// Records that a person is present under a name.
     ///
     /// - Returns: If this key has not used the name before, the other people known under it, in the order of their
-    ///   keys. Blocked people don't count: nobody takes the newcomer for them.
+    ///   keys. Blocked people are left out, because nobody mistakes the newcomer for them.
     package mutating func met(
         _ key: PublicKey, name: String, chat: String, at time: MeetingTime,
         using generator: inout some RandomNumberGenerator
@@ -123,7 +124,7 @@ package struct KnownPeers: Sendable {
         return others
     }
 
-    /// Records that a person met before was still there at that time.
+    /// Records that a person met before was still present at that time.
     package mutating func seen(
         _ key: PublicKey, chat: String, at time: MeetingTime, using generator: inout some RandomNumberGenerator
     ) {
@@ -134,7 +135,8 @@ package struct KnownPeers: Sendable {
         trim(sparing: key, using: &generator)
     }
 
-    /// Counts the uncounted part of a stay. A forgotten person is known again after a stay that is long enough to keep.
+    /// Counts the part of a stay that was not counted yet. If the table has forgotten the person, a long enough stay
+    /// adds the person again.
     package mutating func count(
         _ stay: inout Stay, with key: PublicKey, now: Instant, at time: MeetingTime,
         using generator: inout some RandomNumberGenerator
@@ -194,17 +196,18 @@ package struct KnownPeers: Sendable {
         trim(sparing: key, using: &generator)
     }
 
-    /// Records the last addresses of links with a person met in a chat, the last address first (D-19).
+    /// Records the last addresses of links with a person met in a chat, the latest first (D-19).
     package mutating func setAddresses(_ addresses: [String], of key: PublicKey, in chat: String) {
         guard var entry = entries[key], entry.chats[chat] != nil, entry.addresses[chat] != addresses else { return }
         entry.addresses[chat] = addresses
         put(entry)
     }
 
-    /// Merges another table into this one. Of each kind of decision the later applies; in a tie, *blocked* and *not
-    /// verified* do. Of times together and days met the greater applies, so that a merge can be repeated.
+    /// Merges another table into this one. For each kind of decision, the later one applies. In a tie, *blocked* and
+    /// *not verified* apply. For times together and days met, the greater value applies, so that a repeated merge
+    /// changes nothing.
     ///
-    /// - Parameter now: Seconds since 1970. Later times are from a clock that was wrong, and don't count.
+    /// - Parameter now: Seconds since 1970. Later times come from a wrong clock, and are ignored.
     package mutating func merge(
         _ other: KnownPeers, at now: Double, using generator: inout some RandomNumberGenerator
     ) {
@@ -246,7 +249,7 @@ package struct KnownPeers: Sendable {
     // MARK: Questions
 
     package var count: Int { entries.count }
-    /// In the order of their keys.
+    /// All people, in the order of their keys.
     package var all: [Entry] { entries.values.sorted { $0.key < $1.key } }
     package var blocked: [PublicKey] { all.filter(\.isBlocked).map(\.key) }
 
@@ -257,10 +260,10 @@ package struct KnownPeers: Sendable {
         all.compactMap { entry in entry.chats[chat].map { (entry, $0) } }
     }
 
-    /// Returns the people for whom somebody with that name might be mistaken: verified people, and those who had the
-    /// name before. They are in the order of their keys.
+    /// Returns the people for whom readers could mistake a person with this name: verified people, and those who had
+    /// the name before. They are in the order of their keys.
     package func namesakes(of key: PublicKey, name: String) -> [PublicKey] {
-        // A likeness takes time to compute, and a whole crowd may have the name.
+        // A likeness takes time to compute, and many people may have the name.
         let likeness = NameLikeness(of: name, withParts: false)
         let since = since(likeness, of: key) ?? .infinity
         return holders(of: likeness, but: key).filter { other in
@@ -285,7 +288,7 @@ package struct KnownPeers: Sendable {
 
     // MARK: Places
 
-    /// Keeps a person who has proved to be more than a passer-by.
+    /// Keeps a person who has been present for long enough.
     private mutating func promote(_ entry: inout Entry) {
         guard entry.kept == nil, entry.hasProved else { return }
         entry.kept = min(lastKept + 1, KnownPeersLimits.counts.upperBound - 1)
@@ -329,6 +332,8 @@ package struct KnownPeers: Sendable {
         }
     }
 
+    /// Evicts people beyond the limits.
+    ///
     /// - Parameter newcomer: The person just added, who is never evicted.
     mutating func trim(
         sparing newcomer: PublicKey? = nil, using generator: inout some RandomNumberGenerator
@@ -340,7 +345,7 @@ package struct KnownPeers: Sendable {
         guard kept.count > KnownPeersLimits.kept else { return }
         let people = kept.compactMap { entries[$0] }
         // Without this exception, a full table could evict a newly kept person at once, here or on the next merge with
-        // the file. No new person could ever stay.
+        // the file. So no new person could ever stay.
         let last = people.max { ($0.kept ?? 0, $0.key) < ($1.kept ?? 0, $1.key) }?.key
         let lowest = people.filter { $0.key != last && $0.key != newcomer }.sorted { $0.ranksBelow($1) }
         for entry in lowest.prefix(kept.count - KnownPeersLimits.kept) { remove(entry.key) }
@@ -355,7 +360,7 @@ package struct KnownPeers: Sendable {
         let others = isNew ? holders(of: likeness, but: entry.key).sorted() : []
         entry.names = Self.limited([name] + entry.names)
         if isNew {
-            // The present holders of the name had it first, even if the clock was set since.
+            // The current holders of the name had it first, even if the clock was changed since.
             let before = others.compactMap { since(likeness, of: $0)?.nextUp }.max() ?? time
             entry.named[likeness.whole] = min(max(time, before), KnownPeersLimits.times.upperBound.nextDown)
         }
@@ -383,7 +388,7 @@ package struct KnownPeers: Sendable {
         }
     }
 
-    /// Returns the later of two past times. If one of them is in the future, returns the earlier.
+    /// Returns the later of two past times. If one of them is in the future, returns the earlier one.
     private static func later(_ one: Double, _ other: Double, _ now: Double) -> Double {
         max(one, other) <= now ? max(one, other) : min(one, other)
     }

@@ -15,15 +15,15 @@ package struct KnownPeersFile: Sendable {
     package enum Reading: Equatable {
         case missing
         case peers(KnownPeers)
-        /// The file was damaged, and is moved aside.
+        /// The file was damaged, and was moved to another name.
         case damaged
-        /// A later version wrote the file, which stays as it is.
+        /// A later version wrote the file, which stays unchanged.
         case newer
         case unreadable(reason: String)
     }
 
     package enum Saving: Equatable {
-        /// The content of the file now.
+        /// The file now has this content.
         case saved(KnownPeers)
         case newer
         /// Another process held the lock until the timeout, so nothing was written.
@@ -33,7 +33,7 @@ package struct KnownPeersFile: Sendable {
 
     private enum Lock {
         case held
-        /// The file system has no locks. Writing by renaming has to suffice.
+        /// The file system has no locks. Only the rename protects the file.
         case unsupported
         case busy
     }
@@ -54,7 +54,7 @@ package struct KnownPeersFile: Sendable {
         }
     }
 
-    /// Reads the file of any owner for a program that only looks. A damaged file stays as it is.
+    /// Reads the file of any owner for a program that changes nothing. A damaged file stays as it is.
     package func peek(using generator: inout some RandomNumberGenerator) -> KnownPeers? {
         let file = open("\(directory)/\(Self.name)", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { return nil }
@@ -107,7 +107,7 @@ package struct KnownPeersFile: Sendable {
     private func read(
         _ directory: Int32, _ lock: Lock, using generator: inout some RandomNumberGenerator
     ) -> Reading {
-        // O_NONBLOCK: a pipe in its place must not make us wait.
+        // O_NONBLOCK: the open must not wait if the file is a pipe.
         let file = openat(directory, Self.name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else {
             let code = errno

@@ -1,4 +1,4 @@
-/// The limits of the memory of people. They are this program's own: peers notice none of them, and front ends only the
+/// The limits of the memory of people. They belong to this program and not to the protocol. Front ends notice only the
 /// two that have a clause.
 package enum KnownPeersLimits {
     /// The maximum number of people on probation. Beyond it, the table evicts a random one. A predictable rule would
@@ -7,9 +7,10 @@ package enum KnownPeersLimits {
     /// The maximum number of kept people. Beyond it, the table evicts the lowest rank. Verified and blocked people
     /// don't count.
     package static let kept = 768
-    /// The total time that two people have to be there together before the other is kept.
+    /// The total time for which another person must be present together with a node of this user before the table keeps
+    /// them.
     package static let provingTime = Duration.seconds(600)
-    /// The seconds from the beginning of one counted day to that of the next.
+    /// The shortest time from the beginning of one counted day to that of the next, in seconds.
     package static let day: Double = 86_400
     /// The maximum number of names of a key. Beyond it, the table drops the oldest.
     package static let names = 4
@@ -17,20 +18,22 @@ package enum KnownPeersLimits {
     package static let namesakes = 8
     /// The maximum number of chats of a key. Beyond it, the table drops the chat seen longest ago.
     package static let chats = 32
-    /// Longer files are neither read nor written. A person takes at most about 5 KiB.
+    /// The longest file that a node reads or writes, in bytes. A person takes at most about 5 KiB.
     package static let fileBytes = 16 << 20
-    /// Seconds since 1970 up to the end of the year 9999. A file with other times is damaged.
+    /// The valid times in a file, in seconds since 1970, up to the end of the year 9999. A file with other times is
+    /// damaged.
     package static let times: Range<Double> = 0..<253_402_300_800
-    /// A file with counts beyond these is damaged. No real count comes near them, so counting can't overflow.
+    /// The valid counts in a file. A file with others is damaged. No real count comes near the limit, so counting can't
+    /// overflow.
     package static let counts: Range<UInt64> = 0..<1 << 52
     /// The delay of the first write after a change, and the pause before a retry.
     package static let saveDelay = Duration.seconds(3)
-    /// The time from one write to the next that only peers cause. Without it, a stranger who comes and goes would keep
+    /// The shortest time between two writes that only peers cause. Without it, a stranger who comes and goes would keep
     /// the disk busy. A node writes the user's decisions at once.
     package static let saveInterval = Duration.seconds(60)
-    /// The interval at which a node counts and writes the time together with people who are there. A killed node loses
-    /// at most that much.
+    /// The interval at which a node counts and writes the time for which it was present together with people. A killed
+    /// node loses at most that much.
     package static let countingInterval = Duration.seconds(300)
-    /// The time that a node waits for another that reads or writes the file. They take milliseconds.
+    /// The time for which a node waits while another one reads or writes the file. Reads and writes take milliseconds.
     package static let lockPatience = Duration.seconds(2)
 }

@@ -1,10 +1,11 @@
 import InklingCore
 
-/// The time of an event by two clocks, in seconds since 1970.
+/// The time of an event by two clocks, ``wall`` and ``steady``, in seconds since 1970.
 package struct MeetingTime: Equatable, Sendable {
-    /// By the wall clock, for people to read.
+    /// The time by the wall clock, for people to read.
     package let wall: Double
-    /// By a clock for counting days. The clock begins with the wall clock when the node starts, and nobody sets it.
+    /// The time by a clock for counting days. The clock begins with the wall clock when the node starts. Later changes
+    /// of the wall clock do not affect it.
     package let steady: Double
 
     package init(wall: Double, steady: Double) {
@@ -17,21 +18,21 @@ package struct MeetingTime: Equatable, Sendable {
     }
 }
 
-/// The number of days on which a person was there.
+/// The number of days on which a person was present.
 ///
-/// A day begins when a person is first noticed, on coming, on leaving, or while time together is counted. The next one
-/// begins when they are noticed at least 24 h later. So two counted days begin at least 24 h apart, and staying counts
-/// as much as coming back.
+/// A day begins when a node first notices a person: on coming, on leaving, or while it counts time together. The next
+/// day begins when a node notices the person at least 24 h later. So two counted days begin at least 24 h apart, and
+/// staying counts as much as coming back.
 ///
-/// - A clock that is set while the node runs changes nothing: ``MeetingTime/steady`` ignores it.
-/// - A clock that was set back between two runs adds no day. A last day in the future begins again now, so a clock that
-///   was once far ahead costs at most 24 h.
-/// - A clock that was set forward between two runs looks like time that passed. Once, each person met then gets one day
-///   too many.
+/// - If the clock is set while the node runs, the count does not change: ``MeetingTime/steady`` ignores it.
+/// - If the clock was set back between two runs, no day is added. A last day in the future begins again now, so a clock
+///   that was once far ahead costs at most 24 h.
+/// - If the clock was set forward between two runs, it seems that time has passed. Once, each person met then gets one
+///   day too many.
 package struct DaysMet: Equatable, Sendable {
-    /// 0 for a person who was never met.
+    /// The number of days; 0 for a person who was never met.
     package private(set) var count: UInt64
-    /// When the last of them began, in seconds since 1970.
+    /// The time when the last of these days began, in seconds since 1970.
     package private(set) var began: Double
 
     package init(count: UInt64 = 0, began: Double = 0) {
@@ -39,7 +40,7 @@ package struct DaysMet: Equatable, Sendable {
         self.began = began
     }
 
-    /// Records that a person is there.
+    /// Records that a person is present now.
     mutating func note(_ time: MeetingTime) {
         if count == 0 {
             self = DaysMet(count: 1, began: time.steady)
@@ -60,10 +61,10 @@ package struct DaysMet: Equatable, Sendable {
 
 /// A person's uninterrupted presence, in one chat or several. Time together counts once.
 package struct Stay: Sendable {
-    /// Their last name, and the stored name of the last chat that they joined.
+    /// The person's last name, and the stored name of the last chat that the person joined.
     package var name: String
     package var chat: String
-    /// By a clock that stands still while the machine sleeps.
+    /// The beginning, by a clock that stands still while the machine sleeps.
     private let began: Instant
     /// The part of the stay that the table has counted.
     private var counted = Duration.zero

@@ -2,9 +2,10 @@ import Crypto
 import InklingModel
 
 extension Chat {
-    /// The chat's name in the file of known peers, 16 hex digits. This hash reveals neither the chat's name nor its secret.
+    /// The chat's name in the file of known peers, 16 hex digits. This hash reveals neither the chat's name nor its
+    /// secret.
     ///
-    /// Version 0.2 wrote the same name, so its files stay valid. No node sends it.
+    /// Version 0.2 wrote the same form, so its files stay valid. No node sends this name.
     package var storedName: String {
         let (label, data): (String, [UInt8]) =
             if let secret { ("inkling/1 secret chat tag", secret.wire.bytes + (owner?.bytes ?? [])) } else {

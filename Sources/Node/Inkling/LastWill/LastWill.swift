@@ -6,19 +6,19 @@ import Synchronization
 /// The node's side of the last will: starts the helper and keeps it informed.
 ///
 /// The helper is a separate process. The helper holds sealed byes and no keys, has the node's UDP socket, and ignores
-/// the signals of the terminal. When this end of the connection closes without a farewell, the helper sends the byes
-/// over that socket.
+/// the signals of the terminal. If the node's end of the connection closes without a farewell, the helper sends the
+/// byes over that socket.
 final class LastWill: Sendable {
     enum Failure: Error {
-        /// The path has no program.
+        /// The path to the helper has no program.
         case missing(String)
         case system(String)
     }
 
     private struct Connection {
-        /// The node's end; -1 after closing.
+        /// The node's end of the control connection; -1 after closing.
         var control: CInt
-        /// The messages that the helper has no room for yet, the last for each session.
+        /// The messages for which the helper's end has no room yet, the last for each session.
         var waiting: [UInt32: [UInt8]] = [:]
     }
 
@@ -28,7 +28,7 @@ final class LastWill: Sendable {
     private let process: pid_t
     /// The event loop on which waiting messages are retried.
     private let eventLoop: any EventLoop
-    /// The pause before a retry, at first and at most.
+    /// The shortest and the longest pause before a retry.
     private static let pauses = TimeAmount.milliseconds(1)...TimeAmount.milliseconds(100)
 
     /// Starts the helper.
@@ -71,7 +71,7 @@ final class LastWill: Sendable {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // First moves both sockets away from the numbers of the helper's descriptors.
+        // First moves both sockets away from the numbers 0 to 3, which the helper's descriptors get.
         let held = fcntl(socket, F_DUPFD_CLOEXEC, 10)
         let heldControl = fcntl(control, F_DUPFD_CLOEXEC, 10)
         defer {
@@ -99,14 +99,14 @@ final class LastWill: Sendable {
         return (error, process)
     }
 
-    /// Keeps a finished farewell of a session, in place of the one before.
+    /// Makes the helper keep a sealed farewell of a session, in place of the session's previous one.
     ///
     /// - Returns: Whether the helper is running.
     func keep(_ session: UInt32, _ datagram: [UInt8], to name: [UInt8]) -> Bool {
         write([1] + bytes(of: session) + [UInt8(name.count)] + name + datagram, of: session)
     }
 
-    /// Forgets the farewell of a session.
+    /// Makes the helper forget the farewell of a session.
     func drop(_ session: UInt32) -> Bool { write([2] + bytes(of: session), of: session) }
 
     /// Dismisses the helper after the node sent its farewells itself. The helper ends without sending, and the call
@@ -118,7 +118,7 @@ final class LastWill: Sendable {
             guard case .full = outcome else { break }
             usleep(1_000)
         }
-        // A helper that reads nothing must not take the end of the connection for the node's death.
+        // A helper that did not read the dismissal must not mistake the closed connection for the node's death.
         if case .full = outcome { kill(process, SIGKILL) }
         end()
     }
@@ -127,7 +127,7 @@ final class LastWill: Sendable {
     func end() {
         guard close() else { return }
         var status: CInt = 0
-        // A helper ends within milliseconds. One that was stopped does not end, and SIGKILL alone reaches it.
+        // A helper ends within milliseconds. A stopped helper does not end; only SIGKILL reaches it.
         for _ in 0..<100 {
             guard waitpid(process, &status, WNOHANG) == 0 else { return }
             usleep(1_000)
@@ -150,7 +150,7 @@ final class LastWill: Sendable {
         (0..<4).map { UInt8(truncatingIfNeeded: session >> (24 - 8 * UInt32($0))) }
     }
 
-    /// Sends a message, or keeps it until there is room. A helper that is stopped, or has much to read, still counts as
+    /// Sends a message, or keeps it until there is room. A helper that is stopped or slow to read still counts as
     /// running.
     private func write(_ message: [UInt8], of session: UInt32) -> Bool {
         let (isThere, isFirst) = connection.withLock { connection in
@@ -175,6 +175,8 @@ final class LastWill: Sendable {
         }
     }
 
+    /// Sends waiting messages as far as there is room.
+    ///
     /// - Returns: Whether no message waits any more.
     private func sendWaiting() -> Bool {
         connection.withLock { connection in
@@ -182,7 +184,7 @@ final class LastWill: Sendable {
                 switch LastWill.send(message, over: connection.control) {
                 case .sent: connection.waiting[session] = nil
                 case .full: return false
-                // The next message reports it to the node.
+                // The next call of `write` reports it to the node.
                 case .gone: connection.waiting = [:]
                 }
             }

@@ -5,19 +5,20 @@ import Synchronization
 
 /// Reports that the interfaces or addresses of this host may have changed, until ``cancel()``.
 ///
-/// The monitor ignores the content of the kernel's announcements. Each announcement only triggers a new look. Where the
-/// kernel announces nothing, as in some containers, the monitor reports at intervals.
+/// The monitor ignores the content of the kernel's announcements. An announcement is only a reason to look again. Where
+/// the kernel announces nothing, as in some containers, the monitor reports at intervals.
 package final class InterfaceMonitor: Sendable {
-    /// The time for which the monitor gathers announcements, which come in bunches.
+    /// The time for which the monitor gathers announcements, because several come at once.
     private static let gatheringTime = TimeAmount.milliseconds(30)
-    /// The interval without announcements, and the interval that covers missed ones.
+    /// The interval of reports where the kernel announces nothing. The monitor also uses it because it may miss an
+    /// announcement.
     private static let pollInterval = TimeAmount.seconds(2)
     private static let slowPollInterval = TimeAmount.seconds(30)
 
     /// Whether the kernel announces changes, so that the monitor reports them at once.
     package let isNotified: Bool
     private let poll: RepeatedTask
-    /// The open socket for the kernel's announcements; nil where there are none, and after ``cancel()``.
+    /// The open socket for the kernel's announcements; nil if the kernel has none, and after ``cancel()``.
     private let channel: Mutex<EventLoopFuture<any Channel>?>
 
     /// - Parameter onChange: The monitor calls it on the event loop after each change, once for several within 30 ms,
@@ -52,7 +53,7 @@ package final class InterfaceMonitor: Sendable {
         channel.withLock { $0.take() }?.whenSuccess { $0.close(promise: nil) }
     }
 
-    /// Runs `body` after the time for which announcements are gathered.
+    /// Runs `body` after the monitor has gathered announcements for a moment.
     fileprivate static func afterGathering(_ eventLoop: any EventLoop, _ body: @escaping () -> Void) {
         eventLoop.assumeIsolated().scheduleTask(in: gatheringTime, body)
     }
@@ -63,8 +64,8 @@ package final class InterfaceMonitor: Sendable {
         let route: CInt = 0  // NETLINK_ROUTE
         let descriptor = socket(AF_NETLINK, kind, route)
         guard descriptor >= 0 else { return nil }
-        // Without errors for lost announcements (NETLINK_NO_ENOBUFS, which comes without SOL_NETLINK's name): others
-        // arrived, and all mean the same.
+        // Lost announcements cause no error (NETLINK_NO_ENOBUFS; SOL_NETLINK has no name here). Others arrived, and all
+        // mean the same.
         var on: CInt = 1
         let (netlink, withoutError): (CInt, CInt) = (270, 5)
         setsockopt(descriptor, netlink, withoutError, &on, socklen_t(MemoryLayout<CInt>.size))
@@ -105,6 +106,6 @@ private final class AnnouncementReceiver: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // The look at the next interval finds missed changes.
+        // The next report at the interval covers missed changes.
     }
 }

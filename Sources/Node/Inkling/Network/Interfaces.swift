@@ -4,14 +4,15 @@ import InklingCore
 /// A network interface of this host, as the system described it at one moment.
 package struct NetworkInterface: Hashable, Sendable {
     package let name: String
-    /// The system's number of the interface, 1 or more; also the scope of its link-local addresses.
+    /// The system's number of the interface, 1 or more. Link-local addresses of the interface have this number as their
+    /// scope.
     package let index: UInt32
-    /// Switched on, and with a carrier: a cable or a wireless network.
+    /// Whether the interface is switched on, and has a cable or a wireless network.
     package let isUp: Bool
     package let isLoopback: Bool
     package let isPointToPoint: Bool
     package let isMulticast: Bool
-    /// The own addresses with the networks that they are on, sorted by address.
+    /// The host's addresses on the interface, each with its network, sorted by address.
     package let networks: [LocalNetwork]
 
     package init(
@@ -43,12 +44,12 @@ package struct NetworkInterface: Hashable, Sendable {
 
 /// The selection of the interfaces that a node uses.
 package enum InterfaceSelection: Hashable, Sendable {
-    /// The interfaces that are up and have an address, without containers and tunnels. If there are none, those of
+    /// The interfaces that are up and have an address, without containers and tunnels. If there are none, the node uses
     /// containers and tunnels; if there are none either, loopback.
     case automatic
     /// Exactly the interfaces with these names, of any kind.
     case named([String])
-    /// As ``automatic``, without the interfaces with these names.
+    /// The interfaces of ``automatic``, without those with these names.
     case except([String])
 }
 
@@ -62,7 +63,7 @@ package enum LeftOutReason: Hashable, Sendable {
     case down
     /// The interface has no address.
     case withoutAddress
-    /// The interface reaches this machine alone.
+    /// The interface reaches only this machine.
     case loopback
     /// The interface looks like a container's or a tunnel's.
     case virtual
@@ -98,8 +99,8 @@ package enum Interfaces {
         }.sorted { $0.index < $1.index }
     }
 
-    /// Returns the interfaces that `selection` chooses. A chosen name that is not there is an error, but an excluded
-    /// one may appear later.
+    /// Returns the interfaces that `selection` chooses. A chosen name that does not exist is an error. An excluded name
+    /// may appear later.
     package static func select(
         _ selection: InterfaceSelection, from interfaces: [NetworkInterface]
     ) throws(NodeError) -> [NetworkInterface] {
@@ -111,7 +112,7 @@ package enum Interfaces {
         return matching(selection, from: interfaces)
     }
 
-    /// Selects as ``select(_:from:)`` does, but ignores names that are not there: those interfaces may come back.
+    /// Selects like ``select(_:from:)``, but ignores names that do not exist: those interfaces may come back.
     package static func matching(
         _ selection: InterfaceSelection, from interfaces: [NetworkInterface]
     ) -> [NetworkInterface] {
@@ -122,7 +123,7 @@ package enum Interfaces {
         }
     }
 
-    /// Returns why `selection` does not choose an interface.
+    /// Returns the reason why `selection` does not choose an interface.
     package static func reasonLeftOut(
         _ interface: NetworkInterface, _ selection: InterfaceSelection
     ) -> LeftOutReason {
@@ -136,8 +137,8 @@ package enum Interfaces {
         return interface.isLoopback ? .loopback : .virtual
     }
 
-    /// Returns the default choice. Virtual interfaces are left out only if an ordinary one remains. Loopback is chosen
-    /// only if there are at most point-to-point interfaces beside it, which discovery does not use.
+    /// Returns the default choice. The choice leaves out virtual interfaces only if an ordinary one remains. Loopback
+    /// is chosen only if there are no others, or only point-to-point interfaces, which discovery does not use.
     private static func automatic(_ interfaces: [NetworkInterface]) -> [NetworkInterface] {
         let usable = interfaces.filter { $0.isUsable && !$0.isLoopback }
         let ordinary = usable.filter { !$0.isVirtual }
@@ -168,9 +169,9 @@ package enum Interfaces {
     }
 }
 
-/// The place where a datagram arrived.
+/// The place where a datagram arrived: an address and an interface.
 struct Arrival: Hashable, Sendable {
-    /// The own address to which the datagram was sent, with the port of the socket.
+    /// The host's address to which the datagram was sent, with the port of the socket.
     let address: Address
     /// The system's number of the interface.
     let interface: UInt32
@@ -182,9 +183,9 @@ struct UsedInterfaces: Equatable, Sendable {
     private let loopback: [NetworkInterface]
     private let areNamed: Bool
 
-    /// The interfaces of `all` that `selection` chooses, and loopback.
+    /// Chooses the interfaces that `selection` selects from `all`, and loopback.
     ///
-    /// - Parameter isStrict: Whether a missing named interface is an error. Otherwise it may come back.
+    /// - Parameter isStrict: Whether a missing named interface is an error. Otherwise the interface may come back.
     init(_ selection: InterfaceSelection, from all: [NetworkInterface], isStrict: Bool) throws(NodeError) {
         chosen =
             isStrict ? try Interfaces.select(selection, from: all) : Interfaces.matching(selection, from: all)
@@ -204,8 +205,8 @@ struct UsedInterfaces: Equatable, Sendable {
             || networks.contains { $0.address.high == arrival.address.high && $0.address.low == arrival.address.low }
     }
 
-    /// Returns whether the datagram arrived over a tunnel that the user named. The user then meant the host at its
-    /// other end (D-16).
+    /// Returns whether a datagram arrived over a tunnel that the user named. By naming it, the user meant the host at
+    /// its other end (D-16).
     func isNamedTunnel(_ arrival: Arrival) -> Bool {
         areNamed && chosen.contains { $0.index == arrival.interface && $0.isPointToPoint }
     }

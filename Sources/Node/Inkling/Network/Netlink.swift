@@ -1,6 +1,6 @@
 import Glibc
 
-/// Questions to the kernel about its tables, over a netlink socket for each question.
+/// Requests to the kernel for its tables, over a new netlink socket for each request.
 ///
 /// The module map of the C library lacks the headers of netlink, so the code has offsets as numbers.
 enum Netlink {
@@ -15,14 +15,14 @@ enum Netlink {
 
     private enum Outcome { case more, done, failed }
 
-    // NLM_F_REQUEST | NLM_F_DUMP, NLM_F_DUMP_INTR, NLMSG_ERROR, NLMSG_DONE
+    // The values are NLM_F_REQUEST with NLM_F_DUMP, NLM_F_DUMP_INTR, and the types NLMSG_ERROR and NLMSG_DONE.
     private static let (dumpRequest, isInterrupted): (UInt16, UInt16) = (0x301, 0x10)
     private static let (error, done): (UInt16, UInt16) = (2, 3)
     private static let headerSize = 16
     /// The kernel puts at most 32 KiB into one datagram.
     private static let bufferSize = 64 << 10
 
-    /// Asks for a table and calls `visit` for each entry. Nothing blocks: the kernel answers within the calls.
+    /// Requests a table, and calls `visit` for each entry. The call does not block, because the kernel answers at once.
     ///
     /// - Returns: Whether the answer was complete.
     static func dump(_ family: Family, type: UInt16, _ request: [UInt8], visit: (Body) -> Void) -> Bool {
@@ -30,7 +30,8 @@ enum Netlink {
         let descriptor = socket(AF_NETLINK, kind, family.rawValue)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        // Makes filters in the request count (SOL_NETLINK, NETLINK_GET_STRICT_CHK). An older kernel answers with more.
+        // Makes the kernel respect filters in the request (SOL_NETLINK, NETLINK_GET_STRICT_CHK). An older kernel
+        // answers with all entries.
         var on: CInt = 1
         setsockopt(descriptor, 270, 12, &on, socklen_t(MemoryLayout<CInt>.size))
         var message: [UInt8] = []
@@ -62,7 +63,7 @@ enum Netlink {
         {
             // The table changed during the dump.
             guard flags & isInterrupted == 0, type != error else { return .failed }
-            // The last message has the error of a dump that stopped, or 0.
+            // The last message has 0, or the error that stopped the dump.
             if type == done { return load(rest, headerSize, as: Int32.self).map { $0 < 0 } == true ? .failed : .done }
             visit(rest.prefix(length).dropFirst(headerSize))
             rest = rest.dropFirst((length + 3) & ~3)

@@ -2,10 +2,10 @@ import Glibc
 import InklingCore
 
 extension OwnAddresses {
-    /// Returns the addresses of this host at this moment: those with a local route in any routing table.
-    /// ``InterfaceMonitor`` reports when to read them again.
+    /// Returns the current addresses of this host: those with a local route in any routing table. ``InterfaceMonitor``
+    /// reports when to read them again.
     package static func current() -> OwnAddresses {
-        // A table that changed during the dump is read again.
+        // If the table changed during the dump, the next try reads it again.
         for _ in 0..<3 {
             if let addresses = read() { return addresses }
         }
@@ -16,7 +16,8 @@ extension OwnAddresses {
         let (getRoute, local): (UInt16, UInt8) = (26, 2)  // RTM_GETROUTE, RTN_LOCAL
         var own = OwnAddresses([])
         for family in [AF_INET, AF_INET6] {
-            // struct rtmsg: family, lengths of destination and source, TOS, table, protocol, scope, type, flags.
+            // The fields of struct rtmsg: family, lengths of destination and source, TOS, table, protocol, scope, type,
+            // flags.
             let request = [UInt8(truncatingIfNeeded: family), 0, 0, 0, 0, 0, 0, local, 0, 0, 0, 0]
             let isWhole = Netlink.dump(.route, type: getRoute, request) { body in
                 guard Netlink.load(body, 7, as: UInt8.self) == local,
@@ -28,7 +29,7 @@ extension OwnAddresses {
                     own.insert(LocalNetwork(address: address, prefixLength: mapped + Int(length)))
                 }
             }
-            // A host without IPv6 refuses the question.
+            // A host without IPv6 refuses the request for IPv6.
             guard isWhole || family == AF_INET6 && !hasIPv6 else { return nil }
         }
         return own
@@ -42,7 +43,7 @@ extension OwnAddresses {
 }
 
 extension Address {
-    /// The address of 4 or 16 bytes in network order, with the port 0.
+    /// The address of 4 or 16 bytes in network order. Its port is 0.
     init?(netlink bytes: Netlink.Body) {
         switch bytes.count {
         case 4:

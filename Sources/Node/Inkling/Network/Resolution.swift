@@ -4,12 +4,12 @@ import InklingModel
 
 /// Addresses in the form that people write.
 package enum Resolution {
-    /// Refuses a text that is not `HOST:PORT` or `[IPV6]:PORT`, without resolving the host.
+    /// Throws for a text that is not `HOST:PORT` or `[IPV6]:PORT`, without resolving the host.
     package static func checkPeer(_ text: String) throws(NodeError) {
         guard split(text) != nil else { throw .peerAddress(text, .port) }
     }
 
-    /// Returns whether a peer needs no name server. A text that names no peer needs none either.
+    /// Returns whether a peer needs no name server. A text that is no peer needs none either.
     static func isNumeric(_ text: String) -> Bool { split(text).map { own($0.host) != nil } ?? true }
 
     /// Resolves `HOST:PORT` or `[IPV6]:PORT`, where IPV6 may have its scope after `%`.
@@ -38,7 +38,7 @@ package enum Resolution {
         return addresses
     }
 
-    /// Reads one own address.
+    /// Reads an address of this host.
     static func own(_ text: String) -> Address? {
         var hints = addrinfo()
         hints.ai_flags = CInt(AI_NUMERICHOST)
@@ -54,7 +54,7 @@ package enum Resolution {
         return Address(high: own.high, low: own.low, port: port, scope: own.scope)
     }
 
-    /// Returns the reason why a node can't bind to a given address.
+    /// Returns the reason why a node can't bind to an address that the user named.
     static func bindFault(_ text: String) -> NodeError {
         let needsInterface = own(text).map { $0.isIPv6LinkLocal && $0.scope == 0 } ?? false
         return needsInterface ? .bindAddressWithoutInterface(text) : .bindAddress(text)
@@ -74,7 +74,7 @@ package enum Resolution {
 }
 
 extension Address {
-    /// The address of a socket name, with another port.
+    /// The address in a socket name, with another port.
     init?(_ name: UnsafePointer<sockaddr>, port: UInt16?) {
         let raw = UnsafeRawPointer(name)
         switch CInt(name.pointee.sa_family) {

@@ -2,12 +2,12 @@ import Glibc
 import InklingCore
 import Synchronization
 
-/// The owner of UDP sockets of this host, as the kernel reports it.
+/// The owners of UDP sockets of this host, as the kernel reports them.
 package enum SocketOwner {
-    /// Returns a function that checks whether a socket of this program's own user is at an own address (L-78).
+    /// Returns a function that checks whether a socket of this program's own user has an address of this host (L-78).
     ///
     /// An answer is valid for a second. The function asks the kernel at most 200 times a second. Beyond that the answer
-    /// is no, which costs the owner of the socket another attempt.
+    /// is no, and the socket's owner needs another attempt.
     package static func check() -> @Sendable (Address) -> Bool {
         let memory = Mutex(Memory())
         return { address in memory.withLock { $0.isOwnUsers(address, .now) } }
@@ -30,12 +30,12 @@ package enum SocketOwner {
         }
     }
 
-    /// Returns the user ID of the socket that a datagram from an own address comes from.
+    /// Returns the user ID of the socket that sends from an address of this host.
     ///
-    /// A socket can send from any own address, even from one that it is not bound to. So all sockets with the port have
-    /// to belong to one user. One of them has to be bound to the address or to all addresses.
+    /// A socket can send from any address of the host, even from one that it is not bound to. So all sockets with the
+    /// port have to belong to one user. One of them has to be bound to the address or to all addresses.
     ///
-    /// - Parameter address: An own address, IPv4 or IPv6, with the port.
+    /// - Parameter address: An address of this host, IPv4 or IPv6, with the port.
     /// - Returns: Nil if there is no such socket, if sockets of several users have the port, or if the kernel does not
     ///   answer.
     package static func user(of address: Address) -> uid_t? {
@@ -44,7 +44,7 @@ package enum SocketOwner {
         var isBound = false
         for family in [AF_INET, AF_INET6] {
             let isWhole = Netlink.dump(.socketDiagnosis, type: 20, request(family, address.port)) { body in
-                // struct inet_diag_msg; the kernel leaves other ports out.
+                // The port in struct inet_diag_msg. The kernel leaves out sockets with other ports.
                 guard Netlink.load(body, 4, as: UInt16.self) == address.port.bigEndian,
                     let user = Netlink.load(body, 64, as: uid_t.self),
                     let bound = Address(netlink: body.dropFirst(8).prefix(family == AF_INET ? 4 : 16))
@@ -54,18 +54,19 @@ package enum SocketOwner {
                     isBound || bound.isUnspecified(family)
                     || (bound.high == address.high && bound.low == address.low)
             }
-            // A host without IPv6 refuses the second question.
+            // A host without IPv6 refuses the second request.
             guard isWhole || family == AF_INET6 else { return nil }
         }
         return isBound && users.count == 1 ? users.first : nil
     }
 
-    /// SOCK_DIAG_BY_FAMILY's `struct inet_diag_req_v2`, for all UDP sockets with a local port.
+    /// Returns a request of type SOCK_DIAG_BY_FAMILY for all UDP sockets with a local port, a `struct
+    /// inet_diag_req_v2`.
     private static func request(_ family: CInt, _ port: UInt16) -> [UInt8] {
         var request = [UInt8(truncatingIfNeeded: family), UInt8(truncatingIfNeeded: IPPROTO_UDP), 0, 0]
         Netlink.append(UInt32.max, to: &request)  // In every state.
         Netlink.append(port.bigEndian, to: &request)
-        // The rest of struct inet_diag_sockid: any.
+        // Zeros in the rest of struct inet_diag_sockid match any socket.
         return request + [UInt8](repeating: 0, count: 46)
     }
 }

@@ -15,14 +15,16 @@ struct UDPSocket {
     /// Whether the socket is for IPv4 only, because the host lacks IPv6 or the address is an IPv4 one.
     private let isIPv4Only: Bool
 
-    /// - Parameter address: The own address to use, a link-local one with its scope; nil for all of them.
+    /// Binds a socket.
+    ///
+    /// - Parameter address: The host's address to use, a link-local one with its scope; nil for all addresses.
     init(port: UInt16, address: Address?) throws(Failure) {
         let wantsIPv4 = address?.ipv4 != nil
         let wantsIPv6 = address != nil && !wantsIPv4
         if let address, address.isIPv6LinkLocal, address.scope == 0 { throw .notOwnAddress }
         var descriptor = wantsIPv4 ? -1 : socket(AF_INET6, UDPSocket.kind, 0)
         let isIPv4Only = descriptor < 0
-        // A host without IPv6 has no IPv6 address.
+        // The host has no IPv6, so the IPv6 address cannot be its own.
         if isIPv4Only, wantsIPv6, errno == EAFNOSUPPORT { throw .notOwnAddress }
         if isIPv4Only, !wantsIPv6 { descriptor = socket(AF_INET, UDPSocket.kind, 0) }
         guard descriptor >= 0 else { throw .system(UDPSocket.errorText(errno)) }
@@ -47,11 +49,11 @@ struct UDPSocket {
         if !isIPv4Only { setsockopt(descriptor, CInt(IPPROTO_IPV6), IPV6_V6ONLY, &off, size) }
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &buffer, size)
         setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &buffer, size)
-        // On a socket for both families, each family has its own option (L-56).
+        // A socket for both families has a separate option for each family (L-56).
         var hops = CInt(Limits.hopLimit)
         setsockopt(descriptor, CInt(IPPROTO_IP), IP_TTL, &hops, size)
         if !isIPv4Only { setsockopt(descriptor, CInt(IPPROTO_IPV6), IPV6_UNICAST_HOPS, &hops, size) }
-        // Set before `bind`, so that each datagram has its interface (D-15).
+        // Set before `bind`, because even the first datagram must report its interface (D-15).
         var on: CInt = 1
         if isIPv4Only {
             setsockopt(descriptor, CInt(IPPROTO_IP), IP_PKTINFO, &on, size)
@@ -59,7 +61,7 @@ struct UDPSocket {
             setsockopt(descriptor, CInt(IPPROTO_IPV6), IPV6_RECVPKTINFO, &on, size)
             setsockopt(descriptor, CInt(IPPROTO_IPV6), IPV6_RECVHOPLIMIT, &on, size)
         }
-        // For the hop limits of received datagrams, again an option for each family (L-92).
+        // Makes the system report the hop limits of received datagrams. Each family has its own option (L-92).
         setsockopt(descriptor, CInt(IPPROTO_IP), IP_RECVTTL, &on, size)
         let own = Address(
             high: address?.high ?? 0, low: address?.low ?? 0, port: port, scope: address?.scope ?? 0)
@@ -78,13 +80,13 @@ struct UDPSocket {
             bytes.withMemoryRebound(to: sockaddr.self) { Glibc.getsockname(descriptor, $0.baseAddress, &length) }
         }
         guard known == 0 else { throw .system(errorText(errno)) }
-        // The port is at the same place for both families.
+        // The port has the same offset in both families.
         return UInt16(bigEndian: name.sin6_port)
     }
 
     /// Sends one datagram.
     ///
-    /// - Parameter source: The own address to send from; nil to let the system choose.
+    /// - Parameter source: The address of this host to send from; nil to let the system choose.
     /// - Returns: The system's error number; nil on success.
     func send(_ bytes: [UInt8], to address: Address, from source: Address? = nil) -> CInt? {
         if isIPv4Only && address.ipv4 == nil { return EAFNOSUPPORT }
@@ -110,8 +112,8 @@ struct UDPSocket {
         return sent < 0 ? errno : nil
     }
 
-    /// Returns the control message with the own address to send from: `struct in_pktinfo` or, on a socket for both
-    /// families, `struct in6_pktinfo`. The module map of the C library lacks the latter.
+    /// Returns the control message with the address of this host to send from: `struct in_pktinfo` or, on a socket for
+    /// both families, `struct in6_pktinfo`. The module map of the C library lacks the latter.
     private func packetInfo(source: Address) -> [UInt8] {
         var info: [UInt8] = []
         if isIPv4Only {
@@ -126,7 +128,7 @@ struct UDPSocket {
         head.cmsg_len = header + info.count
         head.cmsg_level = CInt(isIPv4Only ? IPPROTO_IP : IPPROTO_IPV6)
         head.cmsg_type = CInt(isIPv4Only ? IP_PKTINFO : IPV6_PKTINFO)
-        // Each control message takes whole words.
+        // Each control message has a size of whole words.
         let word = MemoryLayout<Int>.size
         info += [UInt8](repeating: 0, count: (word - info.count % word) % word)
         return withUnsafeBytes(of: head) { Array($0) } + info
@@ -139,7 +141,7 @@ struct UDPSocket {
         }
     }
 
-    /// The hop limit of the next datagram to read; nil if none waits, or the kernel does not report it.
+    /// The hop limit of the next datagram to read; nil if none waits, or the kernel does not report hop limits.
     var nextHopLimit: Int? {
         withUnsafeTemporaryAllocation(byteCount: 128, alignment: MemoryLayout<cmsghdr>.alignment) { control in
             var message = msghdr()

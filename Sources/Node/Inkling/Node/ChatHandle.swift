@@ -1,6 +1,6 @@
 import InklingModel
 
-/// A chat that a node is in, as ``Node/join(_:)-(String)`` returns it: for programs that show or use one chat.
+/// A handle on a chat that a node is in, for programs that show or use one chat. ``Node/join(_:)-(String)`` returns it.
 ///
 /// ```swift
 /// let chat = try await node.join("kitchen")
@@ -12,7 +12,7 @@ import InklingModel
 /// dropping the last copy leaves no chat. When the node leaves the chat, every handle on the chat ends for good. A
 /// later ``Node/join(_:)-(String)`` of the same chat returns a new handle, and the old one does nothing there.
 public struct ChatHandle: Sendable {
-    /// The chat, by the name under which the node joined it.
+    /// The chat, with the name under which the node joined it.
     public let chat: Chat
     /// The node that is in the chat.
     public let node: Node
@@ -64,7 +64,7 @@ public struct ChatHandle: Sendable {
         return stream
     }
 
-    /// The events of this chat: presence, typing, messages, and the outcomes of own messages.
+    /// The events of this chat: presence, typing, messages, and the outcomes of this node's messages.
     ///
     /// Each call begins a new sequence. If events came while nobody read them,
     /// ``Event/missed(chat:messages:outcomes:)`` comes first. The present state follows: an ``Event/peer(chat:_:why:)``

@@ -30,7 +30,7 @@ final class DatagramReceiver: ChannelInboundHandler, Sendable {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // The channel stays open: an asynchronous error of a socket is no reason to stop.
+        // The channel stays open, because an asynchronous error of a socket does not end it.
     }
 }
 

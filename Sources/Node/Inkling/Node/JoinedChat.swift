@@ -2,7 +2,7 @@ import InklingCore
 import InklingModel
 import InklingWire
 
-/// The stay of a node in a chat, from joining to leaving. Another stay in the same chat is another object.
+/// The stay of a node in a chat, from joining to leaving. Another stay in the same chat has another object.
 final class Membership: Sendable {}
 
 /// One chat that a node is in, and the people there.
@@ -14,7 +14,7 @@ package final class JoinedChat {
     /// The instance name of the first advertisement.
     let instance: String
     let joinedAt: Instant
-    /// This stay of the node in the chat, for handles on it.
+    /// The node's stay in the chat, by which handles recognise it.
     let membership = Membership()
     /// All people met there, in this run or an earlier one.
     private(set) var met: [PublicKey: MetPeer] = [:]
@@ -50,16 +50,16 @@ package final class JoinedChat {
 
     var name: String { chat.name }
     var id: ChatID { keys.id }
-    /// The people who are there.
+    /// The people who are present now.
     var present: [PublicKey: MetPeer] { met.filter(\.value.isThere) }
 
-    /// Adds a person met in an earlier run, who is offline since they were last seen there.
+    /// Adds a person met in an earlier run. The person is offline, and was last seen there.
     func recall(_ key: PublicKey, name: String, lastSeen: Double) {
         met[key] = MetPeer(
             user: key.userID, key: key.base64url, name: name, presence: .offline, since: lastSeen)
     }
 
-    /// Records the presence and name of a person. Of the people who left, the chat remembers only the last.
+    /// Records the presence and name of a person. The chat remembers only the people who left most recently.
     ///
     /// - Returns: Whether the person was there before, and their record now.
     func note(

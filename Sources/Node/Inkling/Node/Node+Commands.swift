@@ -12,7 +12,7 @@ extension Node {
     /// Joins a chat: the node advertises itself there, and looks for peers.
     ///
     /// An open chat (``Chat/isOpen``) keeps nothing secret: anybody on the network can join and read it. A program that
-    /// shows the chat to a user has to say so (S-4).
+    /// shows an open chat to its user must say so (S-4).
     ///
     /// - Parameter chat: The chat. Its name and its secret must differ from those of all chats that the node is in.
     /// - Throws: ``NodeError/chatExists(_:)`` (a chat of this node has the name, or the secret),
@@ -40,13 +40,13 @@ extension Node {
 
     /// Joins the open chat of that name, as ``join(_:)-(Chat)`` does.
     ///
-    /// - Parameter name: The node brings it into NFC.
+    /// - Parameter name: The name. The node converts it to NFC.
     /// - Throws: ``NodeError/chatName(_:)``, and the errors of ``join(_:)-(Chat)``.
     @discardableResult
     public func join(_ name: String) throws(NodeError) -> ChatHandle { try join(Chat(name)) }
 
-    /// Leaves a chat. The peers get a farewell, and the node keeps only the times when they were last seen. Messages
-    /// that were not acknowledged yet fail with ``FailureReason/left``.
+    /// Leaves a chat. The peers get a bye, and the node keeps only the times when they were last seen. Messages that
+    /// were not acknowledged yet fail with ``FailureReason/left``.
     ///
     /// - Parameter chat: The name of a chat that the node is in.
     /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/stopped``.
@@ -112,6 +112,8 @@ extension Node {
         try send(text, to: chat) { _, _ in }
     }
 
+    /// Sends a message.
+    ///
     /// - Parameter prepare: Called with the number and the recipients, before any outcome of the message.
     func send(
         _ text: String, to chat: String, prepare: (_ message: UInt64, _ recipients: Int) -> Void
@@ -137,7 +139,7 @@ extension Node {
     }
 
     /// Blocks a user in all chats, while this node runs. The user vanishes from every list at once, and the node
-    /// neither hears nor answers them. ``setBlocked(_:key:)`` lasts.
+    /// neither hears nor answers them. ``setBlocked(_:key:)`` blocks permanently.
     public func block(_ user: UserID) {
         guard !isStopped else { return }
         endpoint.block(user, now: clock.now)
@@ -206,7 +208,7 @@ extension Node {
         let wanted = Set(users)
         var keys: [UserID: PublicKey] = [:]
         for (key, peer) in entry.met where wanted.contains(peer.user) {
-            // If somebody has made a second key for the user ID, the first key in the order of the list counts.
+            // If another key has the same user ID, the first key in the order of the list counts.
             let isLater =
                 keys[peer.user].flatMap { entry.met[$0] }.map { ($0.name, $0.key) < (peer.name, peer.key) } ?? false
             if !isLater { keys[peer.user] = key }
@@ -217,13 +219,13 @@ extension Node {
         }
     }
 
-    /// Returns a person with all that the node knows. The time does not grow with the number of people, except of those
-    /// with the same name.
+    /// Returns a person with all that the node knows. The time that this takes grows only with the number of people of
+    /// the same name.
     func peer(_ key: PublicKey, _ peer: JoinedChat.MetPeer, in entry: JoinedChat) -> Peer {
         let known = knownPeers[key]
         let namesakes = knownPeers.likeliest(of: knownPeers.namesakes(of: key, name: peer.name))
         let users = namesakes.map { entry.met[$0.key]?.user ?? $0.key.userID }
-        // For a name that two strangers brought within that time, nobody knows the owner.
+        // If two strangers brought the same name within that time, the node can't tell whose it is.
         let latest = max(started, Node.wallClock() - Double(KnownPeersLimits.provingTime.components.seconds))
         let namesake = namesakes.first { $0.isVerified || $0.since(peer.name) < latest }.map {
             Peer.Namesake(user: $0.key.userID, names: $0.names, isVerified: $0.isVerified)
@@ -271,12 +273,12 @@ extension Node {
         return stream
     }
 
-    /// Yields the typists of a chat, now and at each change. Finishes at once without a chat.
+    /// Yields the typists of a chat, now and at each change. Without a chat, the stream finishes at once.
     func observeTyping(in entry: JoinedChat?, _ continuation: AsyncStream<[Person]>.Continuation) {
         guard let chat = entry?.name, !isStopped else { return continuation.finish() }
         let id = observers.add(continuation, chat: chat)
         end(id, with: continuation)
-        // A reader that dropped its stream before this has ended it.
+        // If the reader dropped its stream before, the handler of its end has already run.
         if case .terminated = continuation.yield(typingPeople(in: chat)) { observers.remove(id) }
     }
 
@@ -326,7 +328,7 @@ extension Node {
 
     func joinedChat(_ name: String) -> JoinedChat? { joined.first { $0.name == name } }
 
-    /// Returns the chat of a handle; nil when the node has left it, even if it has joined a chat of that name again.
+    /// Returns the chat of a handle; nil after the node has left the chat, even if it later joined a chat of that name.
     func joinedChat(_ handle: ChatHandle) -> JoinedChat? { joined.first { $0.membership === handle.membership } }
 
     func joinedChat(_ id: ChatID) -> JoinedChat? { joined.first { $0.id == id } }

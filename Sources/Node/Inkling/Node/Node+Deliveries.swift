@@ -5,13 +5,13 @@ extension Node {
     /// Returns the people who are in a chat now, by name; empty for a chat that the node is not in.
     public func others(in chat: String) -> [Peer] { peers(in: chat).filter { $0.presence != .offline } }
 
-    /// Waits until a person is in a chat and nobody new has come for half a second. When a node joins, it finds the
-    /// people there within that time of each other.
+    /// Waits until a person is present in a chat and half a second has passed without another arrival. When a node
+    /// joins, it finds the people there within that time of each other.
     ///
     /// - Parameters:
     ///   - chat: The name of a chat that the node is in. In any other chat, the node finds nobody.
     ///   - longest: The longest wait.
-    /// - Returns: The people who are there then, by name; empty if nobody came, or if the node was stopped.
+    /// - Returns: The people who are present then, by name; empty if nobody came, or if the node was stopped.
     public func waitForOthers(in chat: String, within longest: Duration) async -> [Peer] {
         let start = ContinuousClock.now
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))

@@ -8,49 +8,51 @@ struct EventReaders {
     private static let ids = Atomic(0)
     private struct Reader {
         let mailbox: EventMailbox
-        /// The chat whose events it reads; nil for all chats and notices.
+        /// The chat whose events the reader gets; nil for all chats and notices.
         let chat: String?
     }
 
     private var readers: [Int: Reader] = [:]
     /// The messages that some readers have not taken, and the number of those readers.
     private var untaken: [UInt64: Int] = [:]
-    /// The events that came while nobody read them, by chat.
+    /// The counts of events that came while no program read them, by chat.
     private var untold: [String: EventQueue.Gap] = [:]
-    /// Whether the front end reads as well.
+    /// Whether the node has a front end, which reads too.
     var hasFrontEnd = false
-    /// The timer that looks for readers that take nothing.
+    /// The timer for the next check of readers that take nothing.
     var timer: Scheduled<Void>?
 
-    /// Whether nobody reads.
+    /// Whether there is no reader.
     var isEmpty: Bool { readers.isEmpty && !hasFrontEnd }
     var areWatched: Bool { readers.values.contains(where: \.mailbox.isWatched) }
-    /// Whether somebody reads notices.
+    /// Whether any reader gets notices.
     var readNotices: Bool { hasFrontEnd || readers.values.contains { $0.chat == nil } }
 
-    /// Whether somebody reads the events of a chat.
+    /// Whether any reader gets the events of a chat.
     private func read(_ chat: String) -> Bool { readNotices || readers.values.contains { $0.chat == chat } }
 
-    /// Returns the number of a new reader, on any thread.
+    /// Returns a number for a new reader. Any thread may call this.
     static func nextID() -> Int { ids.add(1, ordering: .relaxed).newValue }
 
-    /// Returns the counts of missed events that nobody has reported.
+    /// Returns the counts of missed events that no reader has received.
     mutating func takeUntold() -> [String: EventQueue.Gap] {
         defer { untold = [:] }
         return untold
     }
 
-    /// Returns the counts of missed events of a chat that nobody has reported.
+    /// Returns the count of missed events of a chat that no reader has received.
     mutating func takeUntold(in chat: String) -> EventQueue.Gap? { untold.removeValue(forKey: chat) }
 
-    /// - Parameter chat: The chat whose events it reads; nil for all chats and notices.
+    /// Adds a reader.
+    ///
+    /// - Parameter chat: The chat whose events the reader gets; nil for all chats and notices.
     mutating func add(_ mailbox: EventMailbox, _ id: Int, chat: String? = nil) {
         readers[id] = Reader(mailbox: mailbox, chat: chat)
     }
 
     /// Delivers an event to all readers of its chat. The node holds a message until its readers have it.
     ///
-    /// - Parameter isAnswered: Whether another waiter got this outcome.
+    /// - Parameter isAnswered: Whether a call that waits for this outcome has already received it.
     /// - Returns: The messages that no reader has to take any more.
     mutating func tell(_ timed: TimedEvent, isAnswered: Bool) -> [UInt64] {
         var holders = hasFrontEnd ? 1 : 0
@@ -81,14 +83,13 @@ struct EventReaders {
             messages: (before?.messages ?? 0) + messages, outcomes: (before?.outcomes ?? 0) + outcomes, at: time)
     }
 
-    /// Returns the messages that the reader took as the last of their readers. Removes a reader whose sequence has
-    /// ended.
+    /// Returns the messages of which this reader was the last to take them. Removes a reader whose sequence has ended.
     mutating func collectTaken(by id: Int) -> [UInt64] {
         guard let mailbox = readers[id]?.mailbox else { return [] }
         return mailbox.isFinished ? remove(id) : release(mailbox.collectTaken())
     }
 
-    /// Removes a reader that is gone.
+    /// Removes a reader that no longer exists.
     ///
     /// - Returns: The messages that no reader has to take any more.
     mutating func remove(_ id: Int) -> [UInt64] {
@@ -100,7 +101,7 @@ struct EventReaders {
         return release(mailbox.collectTaken()) + release(numbers)
     }
 
-    /// Looks for readers that take nothing.
+    /// Checks for readers that take nothing.
     ///
     /// - Returns: The messages that no reader has to take any more.
     mutating func look() -> [UInt64] {
@@ -145,7 +146,7 @@ struct EventReaders {
 
 extension Node {
     /// Returns a sequence of all events from now on, in all chats, until the node is stopped. The sequence begins with
-    /// the number of events that came while nobody read, and with the last 32 notices that nobody has read.
+    /// the number of events that came while the node had no reader, and with the last 32 unread notices.
     ///
     /// Each call makes a new sequence. The number of waiting events is bounded: see ``NodeEvents`` for a slow reader.
     /// While programs read events, a message counts as taken when all its readers have taken it.
@@ -165,7 +166,7 @@ extension Node {
         return NodeEvents(reader)
     }
 
-    /// Returns the events of one chat, which begin with the state at the node's next step.
+    /// Returns the events of one chat. The sequence begins with the chat's state at the node's next step.
     nonisolated func events(of chat: ChatHandle) -> NodeEvents {
         let id = EventReaders.nextID()
         let reader = reader(id, EventQueue())

@@ -5,12 +5,12 @@ import NIOPosix
 
 /// The state of a node's file of known peers.
 enum KnownPeersState {
-    /// There is no file: the knowledge ends with the node.
+    /// The node has no file, and forgets people when it ends.
     case none
     case kept(KnownPeersFile)
-    /// The file lacks changes, which a timer will write.
+    /// The file lacks recent changes. A timer will write them.
     case changed(KnownPeersFile, Scheduled<Void>)
-    /// A write is under way, with those who wait for its end. Later changes have a timer.
+    /// A write is under way. Several callers may wait for its end, and a timer will write later changes.
     case saving(KnownPeersFile, [@Sendable () -> Void], Scheduled<Void>?)
 }
 
@@ -30,10 +30,11 @@ extension Node {
         (try? PublicKey(base64url: key)).flatMap { knownPeers[$0]?.known }
     }
 
-    /// Returns the people with a user ID: one, unless somebody made a second key for it.
+    /// Returns the people with a user ID. There are several only if somebody made a second key for the user ID.
     public func knownPeers(_ user: UserID) -> [KnownPeer] { allKnownPeers.filter { $0.user == user } }
 
-    /// Returns the fingerprint that the user and the owner of a key, in base64url, compare. Both see the same.
+    /// Returns the fingerprint that the user and the owner of a key compare. The key is in base64url. Both people see
+    /// the same fingerprint.
     ///
     /// - Throws: ``NodeError/unknownPeer(_:)`` for a text that is not a key.
     public nonisolated func fingerprint(with key: String) throws(NodeError) -> Fingerprint {
@@ -43,8 +44,8 @@ extension Node {
 
     // MARK: Decisions
 
-    /// Records permanently that the user has compared fingerprints with the owner of a key, or undoes that. The call
-    /// returns after the write. The user's nodes need not have met the key.
+    /// Records permanently that the user has verified the owner of a key by comparing fingerprints, or undoes that. The
+    /// call returns after the write. The user's nodes need not have met the key.
     ///
     /// - Throws: ``NodeError/unknownPeer(_:)`` for a text that is not a key of another person, ``NodeError/stopped``.
     public func setVerified(_ isVerified: Bool, key: String) async throws(NodeError) {
@@ -52,7 +53,8 @@ extension Node {
         await withCheckedContinuation { decided in saveKnownPeers { decided.resume() } }
     }
 
-    /// Decides as ``setVerified(_:key:)`` does. ``saveKnownPeers(_:)`` reports when the decision is written.
+    /// Records a decision like ``setVerified(_:key:)``, without waiting for the write. ``saveKnownPeers(_:)`` reports
+    /// when the decision is written.
     func decideVerified(_ isVerified: Bool, key: String) throws(NodeError) {
         let peer = try other(key)
         knownPeers.setVerified(isVerified, peer, name: name(of: peer), at: meetingTime(), using: &random)
@@ -70,14 +72,15 @@ extension Node {
         await withCheckedContinuation { decided in saveKnownPeers { decided.resume() } }
     }
 
-    /// Decides as ``setBlocked(_:key:)`` does. ``saveKnownPeers(_:)`` reports when the decision is written.
+    /// Records a decision like ``setBlocked(_:key:)``, without waiting for the write. ``saveKnownPeers(_:)`` reports
+    /// when the decision is written.
     func decideBlocked(_ isBlocked: Bool, key: String) throws(NodeError) {
         let peer = try other(key)
         knownPeers.setBlocked(isBlocked, peer, name: name(of: peer), at: meetingTime(), using: &random)
         keepKnownPeers(within: .zero)
         applyBlocks()
         applyPreferred()
-        // Also undoes a block for this run alone.
+        // An unblock also ends a block that is for this run alone.
         if !isBlocked { unblock(peer.userID) }
         tellPresence(of: peer)
     }
@@ -110,7 +113,7 @@ extension Node {
         case .damaged:
             tell(.notice(.knownPeersDamaged(file: "\(directory)/\(KnownPeersFile.damagedName)")))
         case .newer: tellNewer(directory)
-        // If the directory can keep nothing, the notice on the identity reports that.
+        // If the node can't store anything in the directory, the notice on the identity reports that.
         case .unreadable(let reason): if opening.isWritable { tellUnkept(directory, reason) }
         }
         applyBlocks()
@@ -150,7 +153,7 @@ extension Node {
         }
         switch saving {
         case .saved(let all):
-            // A merge would draw again whom to evict.
+            // A merge draws random people to evict, so an unnecessary one would evict others.
             if hasChanged { knownPeers.merge(all, at: Node.wallClock(), using: &random) } else { knownPeers = all }
             applyPreferred()
             if !isStopped { applyBlocks() }
@@ -200,7 +203,7 @@ extension Node {
         tell(.notice(.knownPeersUnkept(directory: directory, reason: reason)))
     }
 
-    /// Reports to the protocol whom the user has blocked permanently.
+    /// Passes the people whom the user has blocked permanently to the protocol.
     private func applyBlocks() {
         let blocks = Set(knownPeers.blocked.map(\.userID))
         guard blocks != keptBlocks else { return }
@@ -210,7 +213,7 @@ extension Node {
         ended.forEach { unblock($0) }
     }
 
-    /// Reports to the protocol whom to prefer to strangers (L-52).
+    /// Passes the people whom the node prefers to strangers to the protocol (L-52).
     private func applyPreferred() {
         guard endpoint.standings != knownPeers.standings else { return }
         endpoint.setStandings(knownPeers.standings, now: clock.now)
@@ -218,7 +221,7 @@ extension Node {
 
     // MARK: - Arrivals and departures
 
-    /// Adds the people met in a chat in earlier runs, who are offline since they were last seen there.
+    /// Adds the people met in a chat in earlier runs. They are offline, and were last seen there.
     func recall(_ entry: JoinedChat) {
         for (peer, time) in knownPeers.seen(in: entry.storedName) where peer.key != ownKey {
             entry.recall(peer.key, name: peer.names.first ?? "", lastSeen: time)
@@ -250,7 +253,7 @@ extension Node {
         tell(.notice(.keyChanged(Person(person), known: known.key.userID, isVerified: isVerified)))
     }
 
-    /// Records a departure.
+    /// Records a departure of a person.
     func noteDeparture(of key: PublicKey, in chat: String, at time: Double) {
         knownPeers.seen(key, chat: chat, at: meetingTime(wall: time), using: &random)
         countTimeTogether(with: key)
@@ -260,7 +263,7 @@ extension Node {
         applyPreferred()
     }
 
-    /// Records that the people present are seen now.
+    /// Records that the people present now are seen.
     func noteWhoIsThere() {
         for entry in joined { noteWhoIsThere(in: entry) }
         for key in stays.keys.sorted() { countTimeTogether(with: key) }

@@ -20,7 +20,7 @@ extension Node {
         while let output = endpoint.nextOutput() { perform(output, &doubts) }
         if !doubts.isEmpty, !isStopped {
             for address in doubts { endpoint.doubt(address, now: clock.now) }
-            // Sends once more, ignoring errors: a doubt must not raise the next.
+            // Sends the datagram once more, and ignores errors: a doubt must not cause another one.
             var ignored: [Address] = []
             while let output = endpoint.nextOutput() { perform(output, &ignored) }
         }
@@ -44,7 +44,7 @@ extension Node {
             observers.presenceChanged(in: entry.name)
         case .message(let id, let person, let number, let text):
             guard let chat = joinedChat(id)?.name else { return endpoint.messageTaken(number) }
-            // A message read before the socket is empty waited there while this node was stopped (J-15).
+            // The socket is not empty yet, so the message waited there while this node was stopped (J-15).
             let isDelayed = endpoint.wantsSocketDrained
             tell(.message(chat: chat, from: Person(person), number: number, text: text), isDelayed: isDelayed)
         case .delivered(let message, let id, let key):
@@ -65,8 +65,8 @@ extension Node {
         }
     }
 
-    /// Returns the own address that a datagram leaves from. An answer leaves from the address to which the other
-    /// datagram was sent (L-50). The system chooses for the others.
+    /// Returns the source address for a datagram. An answer leaves from the address to which the other datagram was
+    /// sent (L-50). The system chooses the source of all other datagrams.
     private func source(of kind: DatagramKind) -> Address? {
         switch kind {
         case .response, .retry, .tell, .pong: arrival?.address
@@ -77,14 +77,17 @@ extension Node {
     private func informHelper(_ message: (LastWill) -> Bool) {
         guard let helper = lastWill, !message(helper) else { return }
         lastWill = nil
-        // The worker waits for the helper, so that nothing of the node blocks.
+        // The worker waits for the helper, because the node itself must not block.
         _ = worker.run(on: eventLoop) { helper.end() }
         tell(.notice(.lastWillOff(.ended)))
     }
 
-    /// Returns the user ID of a person. For a person met in the chat, nothing has to be computed.
+    /// Returns the user ID of a person. A person met in the chat has a stored user ID; for others the method computes
+    /// it.
     private func userID(of key: PublicKey, in entry: JoinedChat) -> UserID { entry.met[key]?.user ?? key.userID }
 
+    /// Records a person's name and presence.
+    ///
     /// - Returns: The updated record of the person.
     private func remember(
         _ person: InklingCore.Person, _ presence: InklingCore.Presence, in entry: JoinedChat
@@ -99,7 +102,7 @@ extension Node {
         return peer(person.key, met, in: entry)
     }
 
-    /// Returns seconds since 1970, with microseconds. People see this time, but no decision depends on it.
+    /// Returns seconds since 1970, with microseconds. The time is for people to read. No decision depends on it.
     package static func wallClock() -> Double {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
@@ -107,8 +110,8 @@ extension Node {
     }
 }
 
-/// The observers of a chat's state, and those who wait for the outcomes of a message. At most one state waits for an
-/// observer, and for the others one outcome for each recipient.
+/// The observers of a chat's state, and the callers that wait for the outcomes of a message. For an observer, at most
+/// one state waits. For a caller, one outcome waits for each recipient.
 struct Observers {
     private struct Waiter {
         let message: UInt64
@@ -132,7 +135,7 @@ struct Observers {
         return next
     }
 
-    /// Adds a waiter for the outcomes of a message.
+    /// Adds a caller that waits for the outcomes of a message.
     mutating func add(_ continuation: AsyncStream<Event>.Continuation, message: UInt64) -> Int {
         next += 1
         waiters[next] = Waiter(message: message, continuation: continuation)
@@ -145,7 +148,9 @@ struct Observers {
         presence[id] = nil
     }
 
-    /// Reports an outcome. Returns whether anybody waits for it.
+    /// Reports an outcome to the caller that waits for it.
+    ///
+    /// - Returns: Whether there is such a caller.
     func tellAnswer(_ event: Event, for message: UInt64) -> Bool {
         let told = waiters.values.filter { $0.message == message }
         for waiter in told { waiter.continuation.yield(event) }
@@ -156,7 +161,7 @@ struct Observers {
         for id in typing.keys.sorted() where typing[id]?.chat == chat { typing[id]?.continuation.yield(people) }
     }
 
-    /// Reports a change. The node makes the list when a reader takes it.
+    /// Reports a change to the observers. The node makes the list only when a reader takes it.
     func presenceChanged(in chat: String) {
         for (_, entry) in presence where entry.chat == chat { entry.continuation.yield() }
     }

@@ -5,7 +5,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A node: one identity in up to 32 chats (L-39), and the only place that performs what the protocol asks for.
+/// A node: one identity in up to 32 chats (L-39). Only the node performs the protocol's outputs.
 ///
 /// Start a node with ``start(_:logger:)`` and ``join(_:)-(String)`` a chat. Use the chat by the ``ChatHandle`` that
 /// this returns, or by its name. Any task may call any method.
@@ -52,11 +52,11 @@ public actor Node {
     var joined: [JoinedChat] = []
     var observers = Observers()
     var readers = EventReaders()
-    /// The front end on this event loop, if the node has one.
+    /// The front end on the node's event loop, if there is one.
     var frontEnd: NIOLoopBound<FrontEnd>? {
         didSet { readers.hasFrontEnd = frontEnd != nil }
     }
-    /// Whether the front end is getting outputs, or the node is performing outputs. New outputs wait until then.
+    /// Whether the front end is getting outputs, or the node is performing outputs. Meanwhile, new outputs wait.
     var isDelivering = false
     var isDraining = false
     nonisolated let ownKey: PublicKey
@@ -65,19 +65,19 @@ public actor Node {
     var knownPeersFile = KnownPeersState.none
     /// The beginning of the last write of known peers.
     var knownPeersSaved: Instant?
-    /// Verified people, and those met on two days at least 24 h apart. The protocol is to prefer them to strangers.
+    /// Verified people, and those met on two days at least 24 h apart. The protocol prefers them to strangers.
     package var preferredPeers: Set<PublicKey> { Set(endpoint.standings.keys) }
     /// The bytes of text that wait for readers of events, as M-20 counts them.
     package var heldText: Int { endpoint.heldText }
-    /// The people who are there, in any chat.
+    /// The stays of the people who are present, in any chat.
     var stays: [PublicKey: Stay] = [:]
     var countingTimer: Scheduled<Void>?
-    /// The users whose block is kept, as last reported to the protocol.
+    /// The users blocked permanently, as last passed to the protocol.
     var keptBlocks: Set<UserID> = []
     var sendErrors: [String: Int] = [:]
     /// The number of datagrams that arrived over an interface that the node does not use.
     var datagramsElsewhere = 0
-    /// Notices that came before anybody read events.
+    /// Notices that came while the node had no reader.
     var earlyNotices: [TimedEvent] = []
     /// Notices that still apply.
     var standingNotices = StandingNotices()
@@ -85,14 +85,14 @@ public actor Node {
     private var wake: (at: Instant, task: Scheduled<Void>)?
     private var interfaceMonitor: InterfaceMonitor?
     private var interfaces: UsedInterfaces
-    /// The addresses that this host can send from, also on left-out interfaces.
+    /// The addresses from which this host can send, including those on interfaces that the node does not use.
     private var ownAddresses = OwnAddresses.current()
-    /// The arrival of the datagram being processed: answers leave from its address (L-50).
+    /// The arrival of the datagram that the node is processing. Answers leave from its address (L-50).
     var arrival: Arrival?
 
     enum Lifecycle {
         case running
-        /// Farewells and the write of known peers are under way; with those who wait for the end.
+        /// The node is sending farewells and writing known peers. The closures belong to callers that wait for the end.
         case ending([@Sendable () -> Void])
         case ended
     }
@@ -125,8 +125,8 @@ public actor Node {
 
     /// Starts a node as ``start(_:logger:)`` does, on the thread of an event loop of SwiftNIO's own.
     ///
-    /// Called on that event loop, it reads the state directory before it returns. Slow work doesn't block the thread:
-    /// resolving names, and waiting for a port that is not free yet.
+    /// If the caller is on that event loop, the call reads the state directory before it returns. Slow work does not
+    /// block the thread: resolving names, and waiting for a port that is not free yet.
     ///
     /// - Returns: The node when it is up, or a ``NodeError``.
     package static func start(
@@ -179,7 +179,7 @@ public actor Node {
             now: clock.now, random: SystemRandomNumberGenerator())
     }
 
-    /// Binds the port, and retries: the helper of a killed node may hold it for a moment.
+    /// Binds the port. Retries if the port is taken, because the helper of a killed node may hold it for a moment.
     private static func bind(
         _ configuration: Configuration, address: Address?, on eventLoop: any EventLoop,
         until end: ContinuousClock.Instant = .now + NodeLimits.portPatience
@@ -228,6 +228,8 @@ public actor Node {
         drain()
     }
 
+    /// Opens the channel and begins to receive.
+    ///
     /// - Returns: Completes when the node receives datagrams, or with a ``NodeError`` if it can't.
     private func begin(_ preparation: NodePreparation) -> EventLoopFuture<Void> {
         if configuration.lastWill { startLastWill() }
@@ -277,7 +279,7 @@ public actor Node {
         }
         if !monitor.isNotified { logger.info("the system does not announce changes of its networks") }
         interfaceMonitor = monitor
-        // Catches changes between the start and the first watch.
+        // Finds changes that happened before the monitor started.
         lookAtInterfaces()
     }
 
@@ -302,7 +304,8 @@ public actor Node {
 
     // MARK: Inputs
 
-    /// Processes a datagram. Ignores a datagram without a known arrival, or over an interface that is not used (D-15).
+    /// Processes a datagram. Ignores a datagram whose arrival is unknown, or that came over an interface that the node
+    /// does not use (D-15).
     func received(_ bytes: [UInt8], from address: Address, at arrival: Arrival?, hopLimit: Int?) {
         guard !isStopped else { return }
         guard let arrival, interfaces.take(arrival) else {
@@ -317,7 +320,7 @@ public actor Node {
         drain()
     }
 
-    /// Reports an empty socket to the protocol, if the protocol waits for it.
+    /// Tells the protocol that the socket is empty, if the protocol waits for that.
     func readCompleted() {
         guard !isStopped, endpoint.wantsSocketDrained, socket.isEmpty else { return }
         endpoint.socketDrained(now: clock.now)
@@ -358,7 +361,7 @@ public actor Node {
     // MARK: Timer
 
     /// Schedules the protocol's next deadline. The event loop's timers run on a clock that stops in suspend. So the
-    /// node wakes more often while a name shows as typing.
+    /// node wakes more often while a person is shown as typing.
     func schedule() {
         let next = endpoint.nextWake()
         guard var deadline = next.deadline else {
@@ -404,7 +407,7 @@ public actor Node {
         afterFarewells { [self] in closed.whenComplete { _ in self.assumeIsolated { $0.close() } } }
     }
 
-    /// Closes the node after its farewells.
+    /// Closes the node after it has sent its farewells.
     private func close() {
         wake?.task.cancel()
         wake = nil
@@ -431,7 +434,7 @@ public actor Node {
         for completion in waiting { completion() }
     }
 
-    /// Calls `body` after the copies of all farewells.
+    /// Calls `body` after all copies of the farewells were sent.
     func afterFarewells(_ body: @escaping @Sendable () -> Void) {
         guard endpoint.hasFarewells else { return body() }
         eventLoop.scheduleTask(in: NodeLimits.farewellStep) { [self] in

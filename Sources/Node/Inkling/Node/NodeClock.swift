@@ -1,13 +1,13 @@
 import InklingCore
 
-/// Monotonic time that runs through suspend, as the protocol counts it.
+/// Monotonic time that continues while the machine is suspended, as the protocol counts it.
 struct NodeClock: Sendable {
     private let origin = ContinuousClock.now
 
     var now: Instant { .zero + origin.duration(to: .now) }
 }
 
-/// Monotonic time that stands still in suspend.
+/// Monotonic time that stands still while the machine is suspended.
 struct AwakeClock: Sendable {
     private let origin = SuspendingClock.now
 

@@ -1,13 +1,13 @@
 import NIOCore
 
-/// The limits of a node beside those of the protocol. They are this library's own: no peer notices them.
+/// The limits of a node besides those of the protocol. Peers do not notice these limits.
 package enum NodeLimits {
-    /// The number of people who left that a chat remembers. Beyond it, the chat forgets the half that left first.
+    /// The number of people who left that a chat remembers. Beyond it, the chat forgets the half who left first.
     package static let rememberedPeers = 1_024
     /// The number of notices that wait for the first reader, and for each reader. Beyond it, the oldest are dropped.
     package static let unheardNotices = 32
-    /// The number of outcomes of own messages that wait for a reader. Further ones count as missed. Eight peers with
-    /// full queues of the shortest messages (M-14) fail with as many.
+    /// The number of outcomes of this node's messages that wait for a reader. Further ones count as missed. If eight
+    /// peers with full queues of the shortest messages (M-14) fail, they cause this many.
     package static let waitingOutcomes = 131_072
     /// The number of one sender's waiting messages that keep their order among those of others; see ``Flow``.
     package static let messagesInOrder = 8
@@ -15,27 +15,27 @@ package enum NodeLimits {
     package static let changesInOrder = 4
     /// The number of waiting notices that keep their order of arrival.
     package static let noticesInOrder = 4
-    /// The time for which a reader may leave waiting events before messages stop waiting for it.
+    /// The time for which a reader may take no events. After it, the node no longer holds messages for that reader.
     package static let readerPatience = Duration.seconds(10)
-    /// The number of looks at a reader within that time. A suspension of the process counts as one look.
+    /// The number of checks of a reader within that time. A suspension of the process counts as one check.
     package static let readerLooks = 10
     /// The time for which a node retries a taken port. The helper of a killed node holds the port until it has sent the
-    /// farewells.
+    /// byes.
     static let portPatience = Duration.milliseconds(500)
     /// The pause between two tries to get the port.
     static let portStep = TimeAmount.milliseconds(10)
     /// The pause between two checks whether all copies of the farewells are sent.
     static let farewellStep = TimeAmount.milliseconds(10)
-    /// The longest sleep while a name shows as typing. The event loop's timers run on a clock that stops while the
-    /// machine sleeps, but the name has to disappear in time (T-15).
+    /// The longest sleep while a person is shown as typing. The event loop's timers run on a clock that stops while the
+    /// machine sleeps, but the display must end in time (T-15).
     static let longestSleepWhileTyping = Duration.milliseconds(250)
-    /// The size of the buffer for a datagram. The buffer exceeds the longest of the protocol (W-13), so that longer
-    /// ones show.
+    /// The size of the buffer for a datagram. The buffer is larger than the protocol's longest datagram (W-13), so that
+    /// the node can recognise longer ones.
     static let receiveBufferSize = 2_048
     /// The number of datagrams read in a row before other work gets its turn.
     static let datagramsPerRead: UInt = 64
     /// The wait for further people after the last arrival; see ``Node/waitForOthers(in:within:)``.
     package static let settling = Duration.milliseconds(500)
-    /// The time after joining a chat for which a node says that it may not have found all people yet.
+    /// The time after joining a chat for which a node reports that it may not have found all people yet.
     static let looking = Duration.seconds(3)
 }

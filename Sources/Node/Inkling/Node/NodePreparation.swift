@@ -2,18 +2,18 @@ import InklingCore
 import InklingModel
 import InklingWire
 
-/// The things that a node needs of the system before it has a socket.
+/// The parts of a node that exist before its socket, and come from the system and the configuration.
 struct NodePreparation: Sendable {
     /// The display name, in NFC.
     let name: String
     /// The peers that the user named by hand.
     let peers: [Address]
-    /// The own address to use; nil for all.
+    /// The host's address to use; nil for all addresses.
     let bindAddress: Address?
     let interfaces: UsedInterfaces
     let keyStore: KeyStore?
     let identity: KeyPair
-    /// The people that earlier runs kept; nil if nothing is kept.
+    /// The file of people that earlier runs kept; nil if the node keeps none.
     let knownPeers: KnownPeersOpening?
 
     /// The file of known peers at the start of a node.
@@ -23,7 +23,7 @@ struct NodePreparation: Sendable {
         let reading: KnownPeersFile.Reading
     }
 
-    /// Returns whether the node has to ask a name server.
+    /// Returns whether the start of a node may need a name server.
     static func takesTime(_ configuration: Configuration) -> Bool {
         configuration.peers.contains { !Resolution.isNumeric($0) }
     }

@@ -2,7 +2,7 @@ import InklingCore
 import InklingModel
 import InklingWire
 
-// Converts the counters of the core and the socket into those of programs.
+// Converts the counters of the core and the socket into those that programs see.
 
 extension Statistics {
     init(

@@ -1,7 +1,7 @@
 import CProcess
 import Glibc
 
-/// Runs `body` on a separate thread, which takes none of the program's signals: those are for the other threads.
+/// Runs `body` on a separate thread, which handles none of the program's signals.
 ///
 /// - Parameter name: The name that the system shows; at most 15 bytes.
 /// - Returns: Nil if the system gives no thread.
@@ -22,7 +22,7 @@ func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) -> pthr
         { context in
             guard let context else { return nil }
             let start = Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
-            // Sets the name by a call: a program that is not dumpable may not write to /proc/thread-self/comm.
+            // A call sets the name, because a program that is not dumpable may not write to /proc/thread-self/comm.
             _ = cprocess_name_thread(start.name)
             start.body()
             return nil

@@ -2,7 +2,8 @@ import Glibc
 import NIOCore
 import Synchronization
 
-/// Performs blocking work, such as writing files, one job after the other. Its thread exists only while there are jobs.
+/// A thread for blocking work, such as writing files. The thread performs one job after the other, and exists only
+/// while there are jobs.
 final class Worker: Sendable {
     private struct State {
         var waiting = CircularBuffer<@Sendable () -> Void>(initialCapacity: 0)
@@ -27,7 +28,7 @@ final class Worker: Sendable {
         if let thread = startThread("inkling-worker", { self.work() }) {
             pthread_detach(thread)
         } else {
-            // Without a thread, the caller has to do the work.
+            // Without a thread, the caller must do the work itself.
             work()
         }
         return promise.futureResult

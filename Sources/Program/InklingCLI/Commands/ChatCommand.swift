@@ -80,7 +80,7 @@ struct ChatCommand: ParsableCommand {
         {
             node.name = try DisplayNamePrompt.ask(
                 proposal: node.name, keepingIn: options.settingsOptions.pathToMake, beside: node.stateDirectory)
-            // The answer may be in it now.
+            // By now the settings file may have the user's answer.
             file = try options.settingsOptions.settings()
         }
         return ChatSettings(
@@ -99,8 +99,8 @@ struct ChatCommand: ParsableCommand {
             interfacesPath: options.node.interfacesPath(file, isForProgram: json))
     }
 
-    /// The daemon to attach to. Peers would take a second node of the same person for a stranger, and warn about a
-    /// known name with a different key.
+    /// The daemon to attach to. Without it, peers would take a second node of the same person for a stranger, and warn
+    /// about a known name with a different key.
     private func daemon() throws -> DaemonConnection? {
         guard !ephemeral else { return nil }
         guard options.attachment.standalone else { return try options.daemon() }

@@ -2,10 +2,12 @@ import Inkling
 import InklingText
 import Logging
 
-/// The settings of commands that are in a chat for a while. Such a command shares the identity with an open chat of the
-/// user, so peers see one person.
+/// The settings of commands that are in a chat for a short time. Such a command shares the identity with an open chat
+/// of the user, so peers see one person.
 extension ChatOptions {
-    /// - Parameter given: The argument that names the chat; nil where none does.
+    /// Returns the settings of a command.
+    ///
+    /// - Parameter given: The argument that names the chat; nil if none does.
     func commandSettings(chat given: String?, indicator: IndicatorStyle? = nil) throws -> ChatSettings {
         let file = try settingsOptions.settings()
         let chat = try secrets.chatToJoin(given, default: file.chat)
@@ -34,7 +36,7 @@ extension Labels {
         for peer in peers { update(Person(peer)) }
     }
 
-    /// Returns the label of a person who may have joined since.
+    /// Returns the label of a peer, even of one who joined later.
     mutating func marked(_ peer: Peer) -> String {
         update(Person(peer))
         return label(of: peer.user.description).marked

@@ -2,7 +2,7 @@ import ArgumentParser
 import Inkling
 import InklingModel
 
-/// The options of commands that are for a daemon alone.
+/// The options of commands that need a daemon.
 struct DaemonOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -14,7 +14,7 @@ struct DaemonOptions: ParsableArguments {
     /// Asks the daemon for one answer.
     ///
     /// - Returns: the answer, the identity of the daemon's node, and the version of its program.
-    /// - Throws: `CommandFailure` where none runs, and an `ExitCode` where it refuses.
+    /// - Throws: `CommandFailure` if no daemon runs, and an `ExitCode` if the daemon refuses the request.
     func ask(_ request: ServiceRequest) throws -> (answer: ServiceAnswer, daemon: NodeIdentity, version: String) {
         let connection: DaemonConnection
         do throws(DaemonConnection.Failure) {

@@ -1,15 +1,15 @@
 import ArgumentParser
 import InklingText
 
-/// A message of `inkling send` that begins with a dash. The parser would take such a message for an option. With an
-/// option of the help, the command would succeed without a message sent.
+/// A message of `inkling send` that begins with a dash. The parser would take such a message for an option. If the
+/// message looked like `--help`, the command would succeed without sending a message.
 package enum DashedMessage {
     /// The reason to refuse the words, with advice, in one line.
     package struct Refusal: Error, Equatable {
         package let text: String
     }
 
-    /// Words that make the parser print a text and the program exit with 0.
+    /// Words for which the parser only prints a text and the program exits with 0.
     private static let questions: Set<String> = ["-h", "-help", "--help", "--help-hidden", "--version"]
     /// The stand-in for a message in a trial run of the parser. No argument of a program has a NUL.
     private static let standIn = "\0"
@@ -26,7 +26,7 @@ package enum DashedMessage {
         for index in dashed where isMessage(index, in: words) {
             let word = words[index]
             guard word.contains(where: \.isWhitespace) else {
-                // The parser has the better error where the word is an option and the message is missing.
+                // If the word is an option and the message is missing, the parser's own error is better.
                 if parsed(words[..<end] + [standIn] + words[end...]) != nil { continue }
                 throw refusal(word)
             }
@@ -34,7 +34,7 @@ package enum DashedMessage {
             others.remove(at: index)
             return others + (end == words.endIndex ? ["--"] : []) + [word]
         }
-        // In a group of letters behind one dash, the parser finds the -h of the help among any others.
+        // The parser finds the -h of the help even in a group of letters behind one dash.
         let group = dashed.map { words[$0] }.first { !$0.hasPrefix("--") && $0.contains("h") }
         if let group, !dashed.contains(where: { questions.contains(words[$0]) }) { throw refusal(group) }
         return words

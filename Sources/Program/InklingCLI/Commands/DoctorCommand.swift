@@ -70,7 +70,7 @@ struct DoctorCommand: ParsableCommand {
     /// daemon.
     private func daemon(of user: DoctorUser, arguments: String) throws -> (DaemonConnection?, [Finding]) {
         guard !options.attachment.standalone else { return (nil, []) }
-        // Root can't use the daemon of the user for whom root runs the doctor.
+        // If root runs the doctor for a user, root can't use the user's daemon.
         let others = user.other.flatMap { other in
             user.othersNode.map { Finding.daemon(of: other.name, $0, arguments: arguments) }
         }

@@ -28,7 +28,7 @@ struct IdentityCommand: ParsableCommand {
 
         var directory: String? { stateDir ?? Configuration.defaultStateDirectory }
 
-        /// Returns the identity, or throws where none is kept.
+        /// Returns the identity. Throws if the directory keeps none.
         func identity() throws -> KeptIdentity {
             guard let identity = try KeptIdentity.read(directory: directory) else {
                 let path = SafeText.line(directory ?? "")
@@ -134,7 +134,9 @@ struct IdentityCommand: ParsableCommand {
 
 /// Files that only their owner can read.
 package enum ProtectedFile {
-    /// - Parameter replacing: whether to replace a regular file of that name. Nothing else is ever replaced.
+    /// Writes a file.
+    ///
+    /// - Parameter replacing: whether to replace a regular file of that name. Other kinds of files are never replaced.
     package static func write(_ text: String, to path: String, replacing: Bool) throws {
         let shown = SafeText.line(path)
         if let kind = SmallFile.kindUnlessRegular(path) {

@@ -47,7 +47,7 @@ package struct InklingCommand: ParsableCommand {
 /// The reason why the program stops, in one line on standard error.
 struct CommandFailure: Error {
     let text: String
-    /// 64 for a wrong use of the command.
+    /// The exit status: 64 for a wrong use of the command, else 1.
     var status: Int32 = 1
 
     /// Prints the reason and returns the exit status.

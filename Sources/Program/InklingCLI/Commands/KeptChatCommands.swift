@@ -43,7 +43,7 @@ struct JoinCommand: ParsableCommand {
         }
     }
 
-    /// Whether nobody is there, or the daemon has not looked for long enough to know.
+    /// Returns a text if no other person is in the chat, or if the daemon has not looked for long enough to know.
     private func othersText(in chat: Chat) throws -> String {
         guard case (.chats(let chats), _, _) = try daemon.ask(.chats) else { throw ExitCode(1) }
         let isLooking = chats.contains { $0.name == chat.name && $0.isLooking }
@@ -101,7 +101,7 @@ struct ChatsCommand: ParsableCommand {
 }
 
 extension ChatStatus {
-    /// Such as "kitchen (open): 2 there, 3 unread, kept".
+    /// The line of a chat, such as "kitchen (open): 2 there, 3 unread, kept".
     package var line: String {
         var parts = isLooking ? (present > 0 ? ["\(present) there"] : []) + ["still looking"] : ["\(present) there"]
         if waiting > 0 { parts.append("\(waiting) unread") }

@@ -32,13 +32,13 @@ struct SendCommand: ParsableCommand {
 
     private static let maximumBytes = 64 << 10
 
-    /// The chat and the message. Where an invite names the chat, the only argument is the message.
+    /// The chat and the message. If an invite names the chat, the only argument is the message.
     private var given: (chat: String?, text: String) {
         if let text { return (chat, text) }
         return (nil, chat)
     }
 
-    /// The message as the user typed the text.
+    /// The text of the message as the user typed it.
     var message: String { given.text }
 
     func validate() throws {
@@ -67,7 +67,7 @@ struct SendCommand: ParsableCommand {
                 if json { try report(settings.chat, [], [], result.labels) }
                 throw CommandFailure(text: "not sent: " + settings.nobodyText)
             }
-            // A node that stops reports no more peers as unanswered.
+            // People without an answer count as failed, because this node stops now and will get no more answers.
             let missed = outcome.failed.map { ($0.peer, $0.why) } + outcome.unanswered.map { ($0, .quit) }
             try report(settings.chat, outcome.delivered, missed, result.labels)
             if !outcome.reachedAll { throw ExitCode(1) }

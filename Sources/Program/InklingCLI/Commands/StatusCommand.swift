@@ -17,9 +17,9 @@ struct StatusCommand: ParsableCommand {
             inkling status --json | jq '[.chats[].waiting] | add'
             """)
 
-    /// The exit status where no daemon runs, by the convention of service managers.
+    /// The exit status if no daemon runs, by the convention of service managers.
     private static let notRunning: Int32 = 3
-    /// The exit status where a daemon does not answer, or the state is unknown.
+    /// The exit status if a daemon does not answer, or its state is unknown.
     private static let unknown: Int32 = 4
 
     @Flag(help: "Print one JSON object.")
@@ -71,7 +71,7 @@ struct StatusCommand: ParsableCommand {
             try answersNothing(isDaemon: true)
             throw CommandFailure(text: SafeText.line(error.text), status: Self.unknown)
         } catch is ExitCode {
-            // The request reported the reason already.
+            // The request has already reported the reason.
             try answersNothing(isDaemon: true)
             throw ExitCode(Self.unknown)
         }

@@ -14,9 +14,9 @@ struct StopCommand: ParsableCommand {
             inkling stop
             """)
 
-    /// How long the daemon may take to end, in milliseconds.
+    /// The longest time for the daemon's end, in milliseconds.
     private static let patience: Int64 = 10_000
-    /// Microseconds between two looks at its state directory.
+    /// The interval of checks of the daemon's state directory, in microseconds.
     private static let step: UInt32 = 20_000
 
     @OptionGroup var daemon: DaemonOptions

@@ -3,10 +3,10 @@ import InklingText
 
 /// The advice for a misspelled command.
 package enum Suggestion {
-    /// The most wrong letters in a word.
+    /// The most wrong letters in a word for which the program suggests a command.
     private static let mistakes = 2
 
-    /// Returns the error for an unknown command; nil where the first word is a command.
+    /// Returns the error for an unknown command; nil if the first word is a command.
     ///
     /// - Parameter arguments: the words after the program's name.
     package static func complaint(about arguments: [String]) -> String? {
@@ -37,7 +37,7 @@ package enum Suggestion {
         return ranked.text
     }
 
-    /// Returns the number of letters left out, added, replaced, or swapped with their neighbours.
+    /// Returns the number of letters that were left out, added, replaced, or swapped with their neighbours.
     private static func distance(_ left: [Character], _ right: [Character]) -> Int {
         guard left.count <= 32 else { return .max }
         var rows = [Array(0...right.count)]

@@ -25,7 +25,7 @@ final class DaemonProgram {
     private var speakers = SpeakerLabels()
     private var signals: SignalPipe?
     private var writer: KeptChatsWriter?
-    /// Whether the list of chats to stay in may be written.
+    /// Whether the daemon may write the list of kept chats.
     private var mayKeep = true
     private var hookTask: Scheduled<Void>?
 
@@ -44,7 +44,7 @@ final class DaemonProgram {
     /// Runs the daemon until a signal ends the loop.
     ///
     /// - Parameters:
-    ///   - path: where to listen, unless the service manager listens already.
+    ///   - path: the path of the socket, unless the service manager listens already.
     ///   - options: the options of the daemon.
     ///   - readSettings: reads the settings once more.
     static func run(
@@ -94,6 +94,8 @@ final class DaemonProgram {
         begin(handedOver)
     }
 
+    /// Begins to serve front ends.
+    ///
     /// - Parameter socket: the socket of the service manager, if any.
     private func begin(_ socket: ListeningSocket?) {
         if let obstacle { return refuse(obstacle, socket) }
@@ -107,8 +109,8 @@ final class DaemonProgram {
         }
     }
 
-    /// Why the node would have no lasting identity. The check precedes the start of the node, because another node of
-    /// the state directory may hold the port too.
+    /// The reason why the node would have no lasting identity. The check precedes the start of the node, because
+    /// another node of the state directory may hold the port too.
     private var obstacle: TemporaryIdentity? {
         guard let store = try? KeyStore.open(directory: configuration.stateDirectory) else { return nil }
         defer { store.close() }
@@ -185,7 +187,7 @@ final class DaemonProgram {
         let path = "\(directory)/\(KeptChatsFile.name)"
         guard mayKeep else {
             logger.error("the list of chats to stay in is left as it is, and forgets this change")
-            // The answer must follow the request.
+            // The hub expects the answer after its request has returned.
             return loop.assumeIsolated().execute {
                 completion(
                     "\(path) can't be used, so no chat can be kept. Repair or remove it, and start the daemon again.")
@@ -236,7 +238,7 @@ final class DaemonProgram {
         }
     }
 
-    /// Sends the reason to each waiting front end, and closes the connection.
+    /// Sends each waiting front end the reason why this daemon can't serve it, and closes the connection.
     private func turnAway(_ socket: ListeningSocket) {
         let line = JSONLine(
             on: "error",
@@ -266,7 +268,7 @@ final class DaemonProgram {
         followHook()
     }
 
-    /// Returns the command of the settings; empty where other users could have chosen the command.
+    /// Returns the command in the settings; empty if other users could have chosen it.
     private func trusted(_ command: [String]) -> [String] {
         guard let program = command.first else { return [] }
         let fault = HookTrust.fault(
@@ -331,7 +333,7 @@ final class DaemonProgram {
         stop()
     }
 
-    /// Says goodbye to all peers. The daemon ends when front ends know of the end and the node has written everything.
+    /// Says goodbye to all peers. The daemon ends when front ends know of its end and the node has written everything.
     private func stop() {
         switch phase {
         case .starting, .waiting:

@@ -1,13 +1,13 @@
 import Glibc
 import InklingText
 
-/// Decides whether the command for messages is the user's own. Another user who can write the settings or the program
-/// could have the daemon start any program.
+/// Decides whether the command for messages really comes from the user. Another user who can write the settings or the
+/// program could make the daemon start any program.
 package enum HookTrust {
     /// Returns the reason not to start the command, with advice; nil to start the command.
     ///
     /// - Parameters:
-    ///   - settings: The path of the settings file; nil where none is read.
+    ///   - settings: The path of the settings file; nil if the program reads none.
     ///   - program: The first word of the command.
     ///   - searchPath: Where to look for a program without a slash, as in `$PATH`.
     package static func fault(settings: String?, program: String, searchPath: String) -> String? {
@@ -35,7 +35,7 @@ package enum HookTrust {
         guard stat(path, &status) == 0 else { return nil }
         let shown = SafeText.line(path)
         guard [0, geteuid()].contains(status.st_uid) else { return "\(shown) belongs to another user" }
-        // In a folder with this bit, no user can replace the files of others.
+        // In a sticky folder, users can't replace each other's files.
         if status.st_mode & S_IFMT == S_IFDIR, status.st_mode & S_ISVTX != 0 { return nil }
         if status.st_mode & S_IWOTH != 0 { return "all users of this machine can write \(shown)" }
         if status.st_mode & S_IWGRP != 0, hasOthers(status.st_gid) { return "others in its group can write \(shown)" }

@@ -7,32 +7,32 @@ import NIOCore
 /// The command of the settings for messages that no front end shows, such as a program that shows a notification.
 ///
 /// The command runs without a shell. The texts of others are in the environment, without bidirectional controls, and
-/// without control characters other than line feeds. Signs that a shell or a notification interprets stay in the texts.
-/// No argument has such a text, because all users of a machine can read arguments.
+/// without control characters other than line feeds. Characters that a shell or a notification may interpret stay in
+/// the texts. No argument has such a text, because all users of a machine can read arguments.
 package final class MessageHook {
-    /// Milliseconds between two starts for the same chat.
+    /// The shortest time between two starts for the same chat, in milliseconds.
     package static let interval: Int64 = 2_000
     /// The most commands that run at the same time and are younger than ``longestCounted``.
     package static let mostRunning = 8
-    /// Milliseconds after which a running command, such as a dialog, no longer counts for ``mostRunning``.
+    /// The time after which a running command, such as a dialog, no longer counts for ``mostRunning``, in milliseconds.
     package static let longestCounted: Int64 = 30_000
-    /// The most commands at all. With more, the oldest one is killed.
+    /// The most running commands of any age. With more, the oldest one is killed.
     package static let mostAtAll = 32
-    /// Milliseconds between SIGTERM and SIGKILL for a killed command.
+    /// The time between SIGTERM and SIGKILL for a killed command, in milliseconds.
     package static let endingTime: Int64 = 2_000
     /// The longest name or text in the environment, in bytes of UTF-8. The system allows at most 128 KiB.
     package static let longestValue = 4_096
-    /// Variables that the command does not get: secrets, and those of the service manager.
+    /// The variables that the command does not get: secrets, and variables of the service manager.
     private static let withheld = [
         "INKLING_SECRET", "INKLING_INVITE", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID",
         "LISTEN_FDS", "LISTEN_FDNAMES",
     ]
 
     private struct Child {
-        /// Also the ID of its process group.
+        /// The ID of the process, which is also the ID of its process group.
         let process: pid_t
         let started: Int64
-        /// When SIGTERM was sent.
+        /// The time when the process got SIGTERM.
         var ending: Int64?
     }
 
@@ -45,7 +45,7 @@ package final class MessageHook {
 
     /// The program and its arguments; empty for none.
     package var command: [String]
-    /// The last start, by chat.
+    /// The time of the last start, by chat.
     private var starts: [String: Int64] = [:]
     /// The running commands, the oldest first.
     private var running: [Child] = []
@@ -57,15 +57,17 @@ package final class MessageHook {
     private let report: (String) -> Void
     private var reported: String?
 
-    /// - Parameter report: called with the fault when the command can't start, or its exit status shows a failure.
+    /// Makes the hook.
+    ///
+    /// - Parameter report: called with the fault if the command can't start, or if its exit status shows a failure.
     package init(_ command: [String], report: @escaping (String) -> Void = { _ in }) {
         self.command = command
         self.report = report
     }
 
-    /// Starts the command for a message that no front end shows. A chat with a start a moment ago waits, and so does
-    /// each chat while ``mostRunning`` commands run. At ``nextDeadline`` the command starts for one message of the
-    /// chat: the latest from the senders whom the user knows best.
+    /// Starts the command for a message that no front end shows. After a start, the chat must wait a moment. All chats
+    /// wait while ``mostRunning`` commands run. At ``nextDeadline`` the command starts for one message of the chat: the
+    /// latest from the senders whom the user knows best.
     ///
     /// - Parameters:
     ///   - label: the label of the sender.
@@ -115,7 +117,7 @@ package final class MessageHook {
 
     /// Starts the command for each waiting message that is due.
     ///
-    /// - Parameter isUnseen: whether still no front end shows that chat.
+    /// - Parameter isUnseen: returns whether still no front end shows a chat.
     package func tick(at now: Int64, isUnseen: (String) -> Bool) {
         reap(at: now)
         for (chat, message) in waiting.sorted(by: { $0.key < $1.key }) {

@@ -8,6 +8,8 @@ package struct ServiceManager {
     /// The interval at which the manager wants a sign of life; nil if it wants none.
     private let watchdogInterval: TimeAmount?
 
+    /// Reads the variables of the service manager.
+    ///
     /// - Parameters:
     ///   - environment: looks up a variable.
     ///   - process: the ID of this process.
@@ -16,7 +18,7 @@ package struct ServiceManager {
         socket = path.flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
         let microseconds = environment("WATCHDOG_USEC").flatMap { Int64($0) }
         let isMeant = environment("WATCHDOG_PID").map { $0 == String(process) } ?? true
-        // Half of the interval, by the convention.
+        // By convention, the sign of life comes after half of the interval.
         watchdogInterval = isMeant ? microseconds.flatMap { $0 > 1 ? .microseconds($0 / 2) : nil } : nil
     }
 
@@ -40,7 +42,8 @@ package struct ServiceManager {
     /// Reports the daemon's state in one line.
     package func status(_ text: String) { tell("STATUS=\(text)") }
 
-    /// Sends signs of life from the loop that does the work, as often as the manager wants them.
+    /// Sends signs of life at the manager's interval, from the loop that does the daemon's work. If the loop hangs,
+    /// they stop.
     func watch(on loop: any EventLoop) {
         guard let watchdogInterval, socket != nil else { return }
         loop.assumeIsolated().scheduleTask(in: watchdogInterval) { [self] in

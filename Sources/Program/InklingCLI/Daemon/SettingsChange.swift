@@ -2,13 +2,15 @@ import InklingModel
 
 /// The effects of a changed settings file on a running daemon.
 package struct SettingsChange: Equatable {
-    /// The new name; nil to keep the present one.
+    /// The new name; nil to keep the current one.
     package let name: String?
     package let messageHook: [String]
     package let goesAwayAlone: Bool
     /// The settings that take effect at the next start, by their full names.
     package let needingRestart: [String]
 
+    /// Compares two versions of the settings.
+    ///
     /// - Parameters:
     ///   - started: the settings at the daemon's start.
     ///   - present: the settings in the file now.

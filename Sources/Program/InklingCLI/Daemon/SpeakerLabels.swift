@@ -2,17 +2,17 @@ import InklingModel
 import InklingText
 
 /// The labels of people who speak while no front end shows the chat. As at the prompt, each label differs from those of
-/// all people present or met before. So an impostor does not get the label of a silent friend.
+/// all people present or met before. So an impostor does not get the label of a friend who has not written.
 package struct SpeakerLabels {
-    /// Milliseconds for which a list of the people in a chat stays valid. The speaker is always added.
+    /// The time for which a list of the people in a chat stays valid, in milliseconds. The speaker is always added.
     package static let refreshInterval: Int64 = 2_000
-    /// The most chats with labels: as many as a node can be in (L-39).
+    /// The most chats with labels, as many as a node can be in (L-39).
     package static let mostChats = 32
 
     private struct Speakers {
         var labels: Labels
         let ownName: String
-        /// The time of the request for the people, in milliseconds.
+        /// The time when the list was requested, in milliseconds.
         let made: Int64
     }
 
@@ -34,7 +34,7 @@ package struct SpeakerLabels {
         }
         var speakers = kept ?? Speakers(labels: Labels(ownName: ownName, people()), ownName: ownName, made: now)
         if chats.count >= Self.mostChats { chats = [:] }
-        // A name without other data may still be the name of another person.
+        // The node may have no data about the speaker. The name may still be another person's.
         speakers.labels.update(sender.map { Labels.Person($0) } ?? Labels.Person(person))
         chats[chat] = speakers
         return speakers.labels.label(of: person.user.description).marked

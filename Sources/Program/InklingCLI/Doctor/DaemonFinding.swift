@@ -4,6 +4,8 @@ import InklingText
 extension Finding {
     private static let daemonCheck = "daemon"
 
+    /// The finding about a running daemon.
+    ///
     /// - Parameters:
     ///   - version: the version of the daemon's program.
     ///   - port: the UDP port of its node.
@@ -18,7 +20,7 @@ extension Finding {
             look: "inkling status    (shows since when it runs, and both versions)")
     }
 
-    /// The finding where the user who runs the doctor has no daemon.
+    /// The finding if the user who runs the doctor has no daemon.
     ///
     /// - Parameter isNodeThere: whether a chat uses the identity.
     package static func noDaemon(isNodeThere: Bool, ofRoot root: Bool = false) -> Finding {
@@ -51,7 +53,7 @@ extension Finding {
         }
     }
 
-    /// The finding where a node uses the state directory but the doctor can't attach to the node.
+    /// The finding if a node uses the state directory but the doctor can't attach to it.
     static func daemon(_ failure: DaemonConnection.Failure, ofRoot root: Bool, isManaged: Bool) -> Finding {
         switch failure {
         case _ where failure.isNobody: .noDaemon(isNodeThere: true, ofRoot: root)
@@ -77,6 +79,8 @@ extension Finding {
                 + "have to upgrade the older one.")
     }
 
+    /// The finding about a daemon that the doctor can't use.
+    ///
     /// - Parameter isManaged: whether a service manager runs the daemon.
     package static func unusableDaemon(_ reason: String, isManaged: Bool) -> Finding {
         .problem(

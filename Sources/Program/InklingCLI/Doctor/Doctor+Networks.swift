@@ -88,7 +88,7 @@ extension Doctor {
         say(.ok("multicast", source.map { "it leaves from \($0)" } ?? "it has no route, but discovery needs none"))
     }
 
-    /// Returns the port that a node can use, and the lost datagrams.
+    /// Returns a port that a node can use, and the datagrams that were lost in the test.
     func examinePort(_ interfaces: [NetworkInterface]) -> (port: UInt16, lost: [SocketProbe.Echo]) {
         let check = "UDP port"
         let wanted = configuration.port
@@ -128,8 +128,8 @@ extension Doctor {
         return (0, [])
     }
 
-    /// Reports one finding for all own addresses. They have one cause, and the firewall's rules may have named the
-    /// cause.
+    /// Reports one finding for all addresses of this host, because the losses have one cause. The finding about
+    /// firewall rules may already have named the cause.
     func tellOfLost(_ lost: [SocketProbe.Echo]) {
         guard let reason = lost.first?.failure else { return }
         let check = "UDP port"
@@ -146,7 +146,9 @@ extension Doctor {
         }
     }
 
-    /// - Parameter lost: the lost datagrams to the own addresses.
+    /// Reports the findings about the firewall.
+    ///
+    /// - Parameter lost: the lost datagrams to addresses of this host.
     func examineFirewall(_ interfaces: [NetworkInterface], lost: [SocketProbe.Echo]) {
         guard !lost.isEmpty || Self.firewallTools.contains(where: { HostTools.path(of: $0) != nil }) else {
             return say(.note("firewall", "no program for its rules is installed here, so there is most likely none"))
@@ -180,7 +182,7 @@ extension Doctor {
             return nil
         }
         guard user.isRoot else {
-            // Root can't ask the daemon for its port.
+            // Root can't ask the user's daemon for its port.
             let port = configuration.port == 0 && nodePort != 0 ? " --port \(nodePort)" : ""
             unread = Finding.Unread(
                 reason: "only root can read its rules", look: "sudo -E inkling doctor\(port)\(options)\(arguments)")

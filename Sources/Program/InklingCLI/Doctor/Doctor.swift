@@ -9,25 +9,25 @@ import Logging
 final class Doctor {
     var configuration: Configuration
     private let chat: Chat
-    /// The daemon whose node finds the people in the chat; nil for a node of the doctor's own.
+    /// The daemon whose node finds the people in the chat; nil if the doctor uses its own node.
     private let daemon: DaemonConnection?
     /// The findings about daemons; empty with `--standalone`.
     private let daemonFindings: [Finding]
     let user: DoctorUser
     /// The number of people on other machines who answer in the chat.
     private var present = 0
-    /// How a shell names the chat to a command, with a blank before it.
+    /// The chat as shell arguments for a further command, with a blank before them.
     let arguments: String
-    /// The doctor's options, in the same form.
+    /// The doctor's options as shell arguments for a further command, each with a blank before it.
     let options: String
     private let logLevel: Logger.Level
     private let isTalking: Bool
     private var findings: [Finding] = []
-    /// Whether a finding names a firewall rule that drops discovery, or the chat. The doctor reports no consequence of
-    /// such a rule as a problem.
+    /// Whether a finding names a firewall rule that drops discovery or the chat. The doctor then reports the
+    /// consequences of the rule not as further problems.
     var isDiscoveryWalled = false
     var isChatWalled = false
-    /// Why the doctor does not know the firewall's rules; nil if the rules are known.
+    /// The reason why the doctor does not know the firewall's rules; nil if it knows them.
     var unread: Finding.Unread?
     private static let searchTime = Duration.seconds(5)
 
@@ -47,6 +47,8 @@ final class Doctor {
         self.isTalking = isTalking
     }
 
+    /// Runs all checks.
+    ///
     /// - Throws: an `ExitCode` if the checks did not finish.
     func run() throws -> [Finding] {
         examineState()
@@ -54,7 +56,7 @@ final class Doctor {
         var isReachable = configuration.discovery ? examineDaemons() : true
         let interfaces = examineInterfaces()
         examineMulticast(interfaces)
-        // The port of a daemon belongs to the daemon.
+        // If a daemon runs, its node has the port, so there is no test of the port.
         let (freePort, lost) = daemon == nil ? examinePort(interfaces) : (0, [])
         examineFirewall(interfaces, lost: lost)
         tellOfLost(lost)
@@ -67,10 +69,10 @@ final class Doctor {
         return findings
     }
 
-    /// The port of the node in the chat; 0 for any port.
+    /// The UDP port of the chat's node; 0 for any port.
     var nodePort: UInt16 { daemon?.daemon?.port ?? configuration.port }
 
-    /// The result in one sentence, to read to somebody on the telephone.
+    /// The result in one sentence, which the user can read aloud on the telephone.
     var summary: String {
         Summary.sentence(findings, present: present, chat: chat.name, isFirewallKnown: unread == nil)
     }
@@ -125,7 +127,7 @@ final class Doctor {
 
     private static let spokenState = "My computer can't keep who I am in Inkling: I have to fix the folder for that."
 
-    /// Returns whether both answer.
+    /// Checks the system's bus and the discovery daemon. Returns whether both answer.
     private func examineDaemons() -> Bool {
         let bus = Self.busPath()
         let busFailure = HostTools.failureToConnect(bus)
@@ -141,7 +143,7 @@ final class Doctor {
         let folder = access("/run/avahi-daemon", F_OK) == 0 ? "/run/avahi-daemon" : "/var/run/avahi-daemon"
         let fix = Self.avahiStart
         if let reason = HostTools.failureToConnect("\(folder)/socket") {
-            // Without a bus the doctor can't reach the daemon, running or not.
+            // Without a bus the doctor can't reach the discovery daemon, even if it runs.
             say(
                 .problem(
                     "Avahi", "the discovery daemon is not running\(reason)", fix: fix,
@@ -166,7 +168,7 @@ final class Doctor {
 
     // MARK: Discovery
 
-    /// Returns whether the node may find others.
+    /// Checks discovery. Returns whether the node may find others.
     private func examineDiscovery() -> Bool {
         let check = "discovery"
         switch DiscoveryProbe.announceAndFind(selection, port: 9, within: Self.searchTime) {
@@ -191,12 +193,13 @@ final class Doctor {
         configuration.port = port
         configuration.sendsTyping = false
         configuration.lastWill = false
-        // Peers would notice a second node with the user's key, or with the user's name and another key.
+        // A random name, because peers would notice a second node with the user's key, or one with the user's name and
+        // another key.
         configuration.name = DoctorName.random()
         configuration.isEphemeral = true
         configuration.knownPeersToRead = user.other?.directory ?? configuration.stateDirectory
         let settings = ChatSettings(
-            // A node of the doctor's own writes nothing in the chat.
+            // The doctor's own node sends nothing to the chat. Its chat therefore needs no confirmed name.
             node: configuration, chat: chat, isConfirmed: daemon == nil, arguments: arguments, mode: .plain,
             indicator: .standard,
             reducedMotion: true, decorated: false, logLevel: logLevel, daemon: daemon)
@@ -294,7 +297,7 @@ final class Doctor {
     }
 
     private func tellOfSilent(_ seen: SeenInChat) {
-        // Peers behind a known firewall rule need no probe.
+        // If a known firewall rule explains silent peers, they need no probe.
         let isLookedAt = !seen.silent.isEmpty && !isChatWalled
         let reaches = isLookedAt ? ReachProbe.run(seen.silent.flatMap(\.addresses)) : [:]
         let isWireless = Interfaces.matching(selection, from: Interfaces.all()).contains {

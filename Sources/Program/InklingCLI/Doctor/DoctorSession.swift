@@ -7,7 +7,7 @@ import NIOPosix
 final class DoctorSession: CommandSession {
     /// The length of the search, in milliseconds.
     private static let duration: Int64 = 4_000
-    /// Milliseconds from the beginning to the measurement of round trips.
+    /// The time from the beginning to the measurement of round trips, in milliseconds.
     private static let measuring: Int64 = 3_000
 
     let host: SessionHost
@@ -38,13 +38,15 @@ final class DoctorSession: CommandSession {
 
     private enum Phase {
         case looking
-        /// The node measures the round trips.
+        /// The session waits for the round trips.
         case measuring
-        /// The session waits for answers.
+        /// The session waits for answers to its questions.
         case asking
         case over
     }
 
+    /// Makes a session.
+    ///
     /// - Parameter looksElsewhere: whether the session can look for announcements.
     init(_ host: SessionHost, looksElsewhere: Bool) {
         self.host = host
@@ -54,7 +56,7 @@ final class DoctorSession: CommandSession {
 
     private var chat: String { host.settings.chat.name }
 
-    /// The doctor prints findings in place of notices.
+    /// Does nothing, because the doctor prints findings instead of notices.
     func take(notice: String) {}
 
     func begin() {
@@ -98,7 +100,7 @@ final class DoctorSession: CommandSession {
             return
         }
         let inChat = Set(sightings.found.map(\.instance) + [sightings.own].compactMap { $0 })
-        // The other chats of this machine do not count.
+        // Other chats of this machine do not count.
         let here = sightings.own.flatMap { announced[$0] ?? nil }
         let elsewhere = announced.filter { !inChat.contains($0.key) && (here == nil || $0.value != here) }
         end(

@@ -3,7 +3,7 @@ import Inkling
 import InklingModel
 import InklingText
 
-/// The user of a doctor, and the owner of the chats on this machine.
+/// The user who runs the doctor, and the user whose chats on this machine it checks.
 struct DoctorUser {
     /// The user for whom root runs the doctor: the owner of the state directory, or the caller of `sudo`.
     struct Other {
@@ -15,12 +15,14 @@ struct DoctorUser {
     /// The login name.
     let name: String
     let isRoot: Bool
-    /// The state directory of the check.
+    /// The state directory that the doctor checks.
     let directory: String?
     let other: Other?
     /// Whether the state directory belongs to the other user.
     let isOthersDirectory: Bool
 
+    /// Determines the users.
+    ///
     /// - Parameter stateDirectory: the state directory of the configuration.
     init(stateDirectory directory: String?) {
         name = Self.name(of: geteuid())
@@ -68,8 +70,8 @@ struct DoctorUser {
         return SafeText.line(String(cString: name))
     }
 
-    /// Returns the owner of a path, or of the first folder above it that is not root's; else the owner of the home
-    /// folder.
+    /// Returns the owner of a path. If root owns it, returns the owner of the first folder above that is not root's,
+    /// else of the home folder.
     private static func owner(of path: String) -> uid_t? {
         var place = path[...]
         var places: [String] = []
@@ -94,16 +96,19 @@ package enum OthersNode: Sendable {
     case daemon
 }
 
-/// The name of the doctor's own node. People should not take the doctor for the user, because the doctor has another
-/// key.
+/// The name of the doctor's own node. The node has another key than the user, so people should not take it for the
+/// user.
 package enum DoctorName {
-    /// The count of numbers.
+    /// The number of possible numbers in a name.
     package static let numbers = 100_000
     private static let maximumHostSize = 40
 
+    /// Returns a name.
+    ///
     /// - Parameters:
     ///   - host: the name of this machine.
-    ///   - number: a new number for each run. A name that returns with another key looks like an impostor.
+    ///   - number: a new number for each run. Otherwise the same name would return with another key, and look like an
+    ///     impostor.
     package static func text(host: String, number: Int) -> String {
         let name = "doctor \(number % numbers)"
         let first = host.prefix { $0 != "." }

@@ -10,12 +10,12 @@ package struct Finding: Equatable, Sendable {
     package let check: String
     package let status: Status
     package let text: String
-    /// The command that fixes the problem, or leads further.
+    /// The command that fixes the problem or shows more about it.
     package private(set) var fix: String?
-    /// Whether the command shows more and fixes nothing.
+    /// Whether the command only shows more.
     package let isLook: Bool
-    /// The problem in one sentence without commands and addresses, to read to somebody on the telephone; nil for other
-    /// findings.
+    /// The problem in one sentence without commands and addresses, which the user can read aloud on the telephone; nil
+    /// for other findings.
     package let spoken: String?
 
     private init(
@@ -33,9 +33,11 @@ package struct Finding: Equatable, Sendable {
         Finding(check, .ok, text, fix: nil, look: nil)
     }
 
+    /// Returns a finding that is a problem or a remark.
+    ///
     /// - Parameters:
     ///   - fix: the command that fixes the problem.
-    ///   - look: a command that shows more, where no command fixes the problem.
+    ///   - look: a command that shows more, if no command fixes the problem.
     package static func note(_ check: String, _ text: String, fix: String? = nil, look: String? = nil) -> Finding {
         Finding(check, .note, text, fix: fix, look: look)
     }
@@ -46,7 +48,8 @@ package struct Finding: Equatable, Sendable {
         Finding(check, .problem, text, fix: fix, look: look, spoken: spoken)
     }
 
-    /// Returns the finding for the present user. Root needs no `sudo`. Without `sudo`, the user has to become root.
+    /// Returns the finding for the current user. Root needs no `sudo` in the command. Without `sudo` on the machine,
+    /// the user must become root.
     package func adapted(isRoot: Bool, hasSudo: Bool) -> Finding {
         guard isRoot || !hasSudo, let fix else { return self }
         let starts = fix.replacing(#/(^|&& |; |then: )sudo (-E )?/#) { $0.output.1 }

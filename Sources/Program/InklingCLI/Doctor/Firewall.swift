@@ -1,8 +1,8 @@
 /// The effect of a firewall on the datagrams of a node, as far as the rules can be read.
 ///
 /// The walk follows the rules as the kernel does for the first datagram of a flow: chain by chain, with their jumps.
-/// Some conditions can't be decided from here, such as an address or a rate. Then the walk trusts a rule that accepts.
-/// A rule that drops counts only if the rule names the port.
+/// The walk can't decide some conditions, such as an address or a rate. Then a rule that accepts counts as true, and a
+/// rule that drops counts only if it names the port.
 package enum Firewall {
     package struct Obstacle: Equatable {
         package let rule: String
@@ -16,6 +16,8 @@ package enum Firewall {
         package let dropsChat: Bool
     }
 
+    /// Returns the rules that drop the node's datagrams.
+    ///
     /// - Parameters:
     ///   - rules: The output of `nft list ruleset`.
     ///   - port: The node's UDP port; nil if the system chooses one.
@@ -58,7 +60,7 @@ package enum Firewall {
     }
 }
 
-/// The command that opens a firewall, or shows the rules that close it.
+/// The command that opens the firewall, or shows the rules that drop datagrams.
 private struct FirewallFix: Equatable {
     var line: String
     var isLook = false
@@ -70,16 +72,16 @@ private struct FirewallPlace {
     let table: String
     let chain: String
     let isInput: Bool
-    /// The zone of the interfaces, where the manager has zones and the zone is known.
+    /// The firewall's zone of the interfaces, if the firewall manager has zones and the zone is known.
     let zone: String?
 
-    /// Whether one command opens both.
+    /// Returns whether one command opens both places.
     func isOpenedWith(_ other: FirewallPlace) -> Bool {
         guard manager == other.manager, isInput == other.isInput else { return false }
         return manager != .none || table == other.table && chain == other.chain
     }
 
-    /// Returns the fix. A leaving datagram has the own port as its source port, and another node's port as its
+    /// Returns the fix. A leaving datagram has the node's port as its source port, and another node's port as its
     /// destination.
     ///
     /// - Parameters:
@@ -122,13 +124,14 @@ private struct FirewallPlace {
 /// A table of nftables rules.
 private struct FirewallTable {
     struct Chain {
-        /// Whether the chain sees arriving datagrams, and not leaving ones; nil if only other chains lead here.
+        /// Whether the chain sees arriving datagrams, and not leaving ones; nil if datagrams reach it only from other
+        /// chains.
         var isInput: Bool?
         var drops = false
         var rules: [String] = []
     }
 
-    /// The program that made the rules, and would restore them.
+    /// The program that made the rules, and restores them after a direct change.
     enum Manager {
         case none, ufw, firewalld
     }
@@ -179,12 +182,12 @@ private struct FirewallTable {
     }
 }
 
-/// The way of one datagram through the rules of a table.
+/// One datagram's way through the rules of a table.
 private struct FirewallWalk {
     let table: FirewallTable
     let port: UInt16
     let isInput: Bool
-    /// The possible ports of other nodes: the destinations of a chat's datagrams.
+    /// The possible ports of other nodes, to which a chat's datagrams may go.
     let others: ClosedRange<UInt16>
     let interfaces: Set<String>?
 
@@ -194,7 +197,7 @@ private struct FirewallWalk {
     private enum End {
         case passes
         case drops(String)
-        /// No rule of the chain decided.
+        /// No rule of the chain decided about the datagram.
         case goesOn
         case leaves(chain: String, match: Match, returns: Bool)
         case returns
@@ -282,7 +285,7 @@ private struct FirewallWalk {
             case "meta", "ip", "ip6", "th": continue
             case "counter": if words.first == "packets" { words = words.dropFirst(4) }
             case "log", "nflog":
-                // A log statement decides nothing.
+                // A log statement does not decide about the datagram.
                 words = []
             case "comment": _ = value()
             case "udp":
@@ -325,7 +328,8 @@ private struct FirewallWalk {
 
     private func holds(_ text: String, _ port: UInt16) -> Bool { Self.range(text)?.contains(port) ?? false }
 
-    /// Whether those ports include the destinations of the chat's datagrams. Many nodes have the own node's port.
+    /// Returns whether ports in a rule include the destinations of the chat's datagrams. Many other nodes have the same
+    /// port as this node.
     private func holdsOthers(_ text: String) -> Match {
         guard let range = Self.range(text) else { return .never }
         if range.lowerBound <= others.lowerBound, range.upperBound >= others.upperBound { return .always }
@@ -359,7 +363,7 @@ private struct FirewallWalk {
         text.split { "{},\"".contains($0) || $0.isWhitespace }.map(String.init)
     }
 
-    /// Returns the rules that a map from values to verdicts stands for.
+    /// Returns the rules that a rule with a map from values to verdicts stands for.
     private static func unfolded(_ rule: [Token]) -> [[Token]] {
         guard let index = rule.firstIndex(where: { !$0.isQuoted && $0.text == "vmap" }), index + 1 < rule.count else {
             return [rule]

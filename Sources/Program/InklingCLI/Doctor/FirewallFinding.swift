@@ -5,9 +5,9 @@ extension Finding {
 
     /// The reason why the doctor does not know the firewall's rules.
     package struct Unread: Equatable, Sendable {
-        /// Such as "only root can read its rules".
+        /// The reason as text, such as "only root can read its rules".
         package let reason: String
-        /// The command that leads further.
+        /// The command that shows more.
         package let look: String
 
         package init(reason: String, look: String) {
@@ -16,15 +16,15 @@ extension Finding {
         }
     }
 
-    /// The fate of datagrams to the own addresses.
+    /// The way in which datagrams to addresses of this host were lost.
     package enum Loss: Equatable, Sendable {
         case none
-        /// The system refused to send them, which only a firewall causes.
+        /// The system refused to send them. Only a firewall causes this.
         case refused
         case lost
     }
 
-    /// The finding where the program can't read the rules.
+    /// The finding if the program can't read the rules.
     package static func firewall(_ unread: Unread, _ loss: Loss) -> Finding {
         switch loss {
         case .none: .note(firewallCheck, "\(unread.reason); \(portsMustBeOpen)", look: unread.look)
@@ -61,11 +61,11 @@ extension Finding {
                 spoken: "The firewall of my computer drops what Inkling sends to others: I have to let it pass.")
     }
 
-    /// The finding where the probe does not find its own service.
+    /// The finding if the probe does not find its own service.
     ///
     /// - Parameters:
     ///   - isWalled: whether a known firewall rule drops discovery.
-    ///   - unread: why the rules are not known; nil if they are.
+    ///   - unread: the reason why the rules are not known; nil if they are.
     package static func undiscovered(isWalled: Bool, _ unread: Unread?) -> Finding {
         let check = "discovery"
         let text = "a service that was announced was not found within 5 s"
@@ -84,7 +84,7 @@ extension Finding {
             spoken: "Avahi on my computer runs but finds nobody: I have to look at its settings.")
     }
 
-    /// A sentence for the telephone where a firewall with unknown rules is the suspect.
+    /// Returns a sentence for the telephone if a firewall with unknown rules is the suspect.
     static func suspicion(_ symptom: String) -> String {
         "My computer \(symptom), most likely because of its firewall: I have to look at its rules as root."
     }

@@ -69,7 +69,7 @@ package enum HostTools {
         return nil
     }
 
-    /// Whether a child exits with 0 in time. The function kills a late child.
+    /// Returns whether a child exits with 0 in time. The function kills a child that takes too long.
     private static func wait(for child: pid_t, until end: ContinuousClock.Instant) -> Bool {
         var status: Int32 = 0
         while true {
@@ -89,7 +89,8 @@ package enum HostTools {
         return (folders + ["/usr/sbin", "/sbin"]).map { "\($0)/\(program)" }.first { access($0, X_OK) == 0 }
     }
 
-    /// The command that starts a system service, through the service manager where it runs and knows the service.
+    /// Returns the command that starts a system service. The command uses the service manager if that runs and knows
+    /// the service.
     static func start(_ program: String, unit: String, without command: String, package: String) -> String {
         ServiceUnit.startLine(
             isInstalled: path(of: program) != nil, isManaged: ServiceUnit.isManaged(unit), unit: unit, without: command,
@@ -98,7 +99,8 @@ package enum HostTools {
 
     static let avahiStart = "sudo avahi-daemon -D --no-rlimits"
 
-    /// The command that starts the system bus, even beside the file of a dead bus or a bus that no program can reach.
+    /// The command that starts the system bus. The command works even beside the file of a dead bus, or of a bus that
+    /// no program can reach.
     static var busStart: String {
         let file = "/run/dbus/pid"
         var line = "sudo mkdir -p /run/dbus && "
@@ -111,7 +113,7 @@ package enum HostTools {
     }
 
     /// Returns the system's reason for a failed connection to a socket, in parentheses after a blank. The text is empty
-    /// for a missing socket, because the finding says the same. Nil means a listener.
+    /// for a missing socket, because the finding already reports that. The result is nil if the connection succeeds.
     static func failureToConnect(_ path: String) -> String? {
         do {
             close(try UnixSocket.connect(to: path))
@@ -121,7 +123,7 @@ package enum HostTools {
         }
     }
 
-    /// Returns the own source address of a datagram to the mDNS group; nil without a route.
+    /// Returns the source address that this host uses for a datagram to the mDNS group; nil without a route.
     static func multicastSource() -> String? {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else { return nil }
@@ -140,19 +142,19 @@ package enum HostTools {
         return String(cString: text)
     }
 
-    /// Whether an interface belongs to a wireless network.
+    /// Returns whether an interface belongs to a wireless network.
     static func isWireless(_ interface: String) -> Bool {
         ["wireless", "phy80211"].contains { access("/sys/class/net/\(interface)/\($0)", F_OK) == 0 }
     }
 
-    /// Returns the range of ports that the system chooses from.
+    /// Returns the range of ports from which the system chooses.
     static func chosenPorts() -> ClosedRange<UInt16>? {
         let text = try? SmallFile.text("/proc/sys/net/ipv4/ip_local_port_range", maximumBytes: 64)
         let ends = (text ?? "").split(whereSeparator: \.isWhitespace).compactMap { UInt16($0) }
         return ends.count == 2 && ends[0] <= ends[1] ? ends[0]...ends[1] : nil
     }
 
-    /// Whether there are firewall rules that `nft` does not show. Only root can tell.
+    /// Whether the system has firewall rules that `nft` does not show. Only root can tell.
     static var hasOlderFirewallRules: Bool {
         ["ip_tables_names", "ip6_tables_names"].contains { name in
             let tables = try? SmallFile.text("/proc/net/\(name)", maximumBytes: 4_096)
@@ -165,12 +167,12 @@ package enum HostTools {
 package enum ServiceUnit {
     private static let folders = ["/etc", "/run", "/usr/local/lib", "/usr/lib", "/lib"]
 
-    /// Whether systemd runs, and has a file for a service of the system.
+    /// Returns whether systemd runs, and has a file for a service of the system.
     static func isManaged(_ unit: String) -> Bool {
         isThere("/run/systemd/system") && folders.contains { isThere("\($0)/systemd/system/\(unit).service") }
     }
 
-    /// Whether systemd runs for this user, and has a file for a service of theirs.
+    /// Returns whether systemd runs for this user, and has a file for a service of the user.
     static func isManagedForUser(_ unit: String) -> Bool {
         guard isThere("/run/user/\(geteuid())/systemd") else { return false }
         let home = ChatSettings.environment("HOME").map { $0 + "/.config" }
@@ -184,7 +186,7 @@ package enum ServiceUnit {
     ///   - isInstalled: whether the machine has the service's program.
     ///   - isManaged: whether a service manager runs and knows the service.
     ///   - command: the command without a service manager.
-    ///   - package: the package to install where the program is missing.
+    ///   - package: the package to install if the program is missing.
     package static func startLine(
         isInstalled: Bool, isManaged: Bool, unit: String, without command: String, package: String
     ) -> String {

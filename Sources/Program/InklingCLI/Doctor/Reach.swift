@@ -1,26 +1,27 @@
 import InklingText
 
-/// The reach of a datagram to a host on the same network.
+/// How far a datagram to a host on the same network gets.
 package enum Reach: Equatable, Sendable {
-    /// The system refuses to send the datagram: the firewall of this machine drops it.
+    /// The system refuses to send the datagram, because the firewall of this machine drops it.
     case forbidden
-    /// The host says that no program has that port.
+    /// The host reports that no program has the port.
     case refused
-    /// The host answers on the link, but not to the datagram.
+    /// The host answers address requests on the link, but not the datagram.
     case heard
-    /// The link does not answer: no host has the address, or the network separates the two hosts.
+    /// No host answers address requests on the link. Either no host has the address, or the network separates the two
+    /// hosts.
     case unheard
-    /// The result is unknown, as beyond a router.
+    /// The result is unknown, for example because the host is beyond a router.
     case unknown
 
-    /// Returns the most telling reach among the addresses of one host.
+    /// Returns the most informative result among those for the addresses of one host.
     package static func best(_ reaches: [Reach]) -> Reach {
         for reach in [Reach.refused, .forbidden, .heard, .unheard] where reaches.contains(reach) { return reach }
         return .unknown
     }
 
-    /// Returns the state of a host in the system's table of neighbours; nil if there is none yet. An entry from a
-    /// request of the host for the own address does not count.
+    /// Returns the state of a host in the system's table of neighbours; nil if there is none yet. If the host's own
+    /// request caused an entry, it does not count.
     ///
     /// - Parameters:
     ///   - address: in the form of `ip neigh`, without an interface.
@@ -54,13 +55,13 @@ package struct SilentPeer: Equatable, Sendable {
 
     /// The known circumstances of a silent node.
     package struct Circumstances: Sendable {
-        /// Whether a known rule of the own firewall drops the chat, which explains the rest.
+        /// Whether a known rule of this machine's firewall drops the chat, and so explains the silence.
         package var isWalled = false
-        /// Why the rules of the own firewall are not known; nil if they are.
+        /// The reason why the rules of this machine's firewall are not known; nil if they are.
         package var unread: Finding.Unread?
-        /// Whether the node that asked has the user's own key, which they may have blocked.
+        /// Whether the doctor's node has the user's own key. The silent person may have blocked that key.
         package var isOneself = false
-        /// How a shell names the chat to a command, with a blank before it.
+        /// The chat as shell arguments for a further command, with a blank before them.
         package var arguments = ""
 
         package init(
@@ -75,7 +76,7 @@ package struct SilentPeer: Equatable, Sendable {
 
     private static let check = "peers"
 
-    /// Returns the doctor's finding.
+    /// Returns the doctor's finding about the silent node.
     package func finding(_ known: Circumstances) -> Finding {
         let announced = "\(label) is announced at \(addresses.joined(separator: ", ")), but does not answer"
         guard !known.isWalled else { return .note(Self.check, "\(announced); fix the firewall first") }
@@ -118,7 +119,8 @@ package struct SilentPeer: Equatable, Sendable {
         }
     }
 
-    /// Returns the finding for a lost datagram. A firewall is the first suspect: the own one, if its rules are unknown.
+    /// Returns the finding for a lost datagram. A firewall is the first suspect: this machine's, if its rules are
+    /// unknown.
     private func dropped(
         _ start: String, because others: [String], _ known: Circumstances, spoken: String
     ) -> Finding {

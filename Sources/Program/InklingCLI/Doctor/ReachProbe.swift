@@ -2,17 +2,17 @@ import Glibc
 
 /// Measures how far datagrams to hosts get.
 enum ReachProbe {
-    /// The interval between two looks at the system's table, in milliseconds. A host on the same link answers much
-    /// faster.
+    /// The interval between two checks of the system's table of neighbours, in milliseconds. A host on the same link
+    /// answers much faster.
     private static let step: UInt32 = 500
-    /// The most looks. The system asks a host with a known address again only after 5 s.
+    /// The most checks. The system asks a host with a known address again only after 5 s.
     private static let looks = 16
 
     private struct Target {
         let socket: Int32
         /// The address in the form of `ip neigh`.
         let host: String
-        /// The result of the last look.
+        /// The result of the last check.
         var last: Reach?
         var reach: Reach?
     }
@@ -35,7 +35,7 @@ enum ReachProbe {
         return targets.mapValues { $0.reach ?? .unknown }
     }
 
-    /// Sends a datagram. The call returns the host's error for the datagram before.
+    /// Sends a datagram. The call returns the host's error for the previous datagram.
     private static func knock(_ target: inout Target?) {
         guard let socket = target?.socket else { return }
         guard send(socket, nil, 0, Int32(MSG_DONTWAIT)) < 0 else { return }
@@ -46,7 +46,7 @@ enum ReachProbe {
         }
     }
 
-    /// Records the reach. Two looks must agree, because a host that answers may still refuse the port.
+    /// Records the reach. Two checks must agree, because a host that answers may still refuse the port.
     private static func look(_ target: inout Target?, _ table: String) {
         guard let former = target, former.reach == nil else { return }
         let found = Reach.neighbour(former.host, in: table)
@@ -54,7 +54,7 @@ enum ReachProbe {
         if let found, found == former.last { target?.reach = found }
     }
 
-    /// A UDP socket for one address.
+    /// Returns a UDP socket that is connected to one address.
     private static func connected(_ address: String) -> Target? {
         guard let colon = address.lastIndex(of: ":") else { return nil }
         let host = address[..<colon].filter { !"[]".contains($0) }

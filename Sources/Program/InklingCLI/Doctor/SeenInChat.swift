@@ -10,7 +10,7 @@ package struct SeenInChat {
     package let silent: [Sighting]
     /// The number of nodes on other machines announced in other chats.
     package let elsewhere: Int
-    /// The identities of the user with another node in the chat.
+    /// The identities of the user that have another node in the chat.
     package let ownNodes: Set<UserID>
     private let blocked: [UserID]
     private let here: Set<UserID>
@@ -22,7 +22,7 @@ package struct SeenInChat {
     ///   - known: the people met in any chat.
     ///   - sightings: the nodes announced in the chat.
     ///   - elsewhere: the number of nodes on other machines announced in other chats.
-    ///   - own: the identities of the user.
+    ///   - own: the identities of the user on this machine.
     ///   - ownName: the user's name.
     ///   - ownAddresses: the addresses of this machine, without ports.
     package init(
@@ -60,7 +60,7 @@ package struct SeenInChat {
             ownAddresses: Set(Interfaces.all().flatMap { $0.networks.map { Self.host($0.address.peerText) } }))
     }
 
-    /// The people present on other machines, who prove that the network works.
+    /// The people present on other machines. They prove that the network works.
     package var elsewhereOnNetwork: [Peer] { present.filter { !here.contains($0.user) } }
 
     /// The doctor's findings about the people present, and about blocked ones.
@@ -73,7 +73,7 @@ package struct SeenInChat {
             + blocked.map { .note("peers", "\(label(of: $0)) is announced, and you have blocked them") }
     }
 
-    /// Returns the label of a person; only the identity where no name is known.
+    /// Returns the label of a person, or the user ID if the name is unknown.
     package func label(of user: UserID) -> String {
         named.contains(user) ? labels.label(of: user.description).marked : "somebody you have not met (\(user))"
     }

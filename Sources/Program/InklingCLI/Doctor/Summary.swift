@@ -1,9 +1,11 @@
 import InklingText
 
-/// The last sentence of the doctor, to read to somebody on the telephone.
+/// The last sentence of the doctor, which the user can read aloud on the telephone.
 package enum Summary {
+    /// Returns the sentence.
+    ///
     /// - Parameters:
-    ///   - findings: in the order of work.
+    ///   - findings: the findings in the order of the checks.
     ///   - present: the number of people on other machines who answer in the chat.
     ///   - chat: the chat's name.
     ///   - isFirewallKnown: whether the doctor read the firewall's rules.

@@ -9,10 +9,12 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Runs a session on the event loop of the calling thread, with an own node or a daemon's.
+/// Runs a session on the event loop of the calling thread, with this program's own node or a daemon's node.
 enum ChatProgram {
-    /// - Parameter makeSession: makes the session once the node is up.
-    /// - Throws: an `ExitCode` for a session with a failure, `NodeError` without a node, or ``CommandFailure`` where a
+    /// Runs a session.
+    ///
+    /// - Parameter makeSession: makes the session once the node runs.
+    /// - Throws: an `ExitCode` after a session with a failure, `NodeError` without a node, or ``CommandFailure`` if a
     ///   setting is the reason.
     static func run(
         _ settings: ChatSettings, _ makeSession: @escaping (SessionHost, any ChatService) -> any Session
@@ -34,7 +36,7 @@ enum ChatProgram {
 
     /// Runs a session for its result.
     ///
-    /// - Returns: the session, after a success.
+    /// - Returns: the session after a success.
     /// - Throws: as ``run(_:_:)``.
     static func runCommand<S: Session>(
         _ settings: ChatSettings, _ makeSession: @escaping (SessionHost, any ChatService) -> S
@@ -72,7 +74,7 @@ enum ChatProgram {
         case .json: JSONSession(host)
         case .terminal: TerminalSession(host, identity: identity)
         case .plain where isatty(STDIN_FILENO) == 1:
-            // A user without a way to unfold messages gets all of them.
+            // A user who can't unfold messages gets all of them.
             LineSession<ChatModel>(
                 host, identity: identity, display: settings.display(.lines, folds: LinePrinter.wraps))
         case .plain:
@@ -84,7 +86,7 @@ enum ChatProgram {
 /// The destination of log lines.
 enum Logs {
     static func logger(_ settings: ChatSettings, _ screen: ScreenLog) -> Logger {
-        // A log on the prompt's terminal must pass through the screen.
+        // If the log goes to the prompt's terminal, it must pass through the screen.
         let throughScreen = settings.mode == .terminal && isatty(STDERR_FILENO) == 1
         var logger = Logger(label: "inkling") { label in
             if throughScreen { return ScreenLogHandler(screen) }
@@ -101,7 +103,8 @@ enum Logs {
     }
 }
 
-/// Log lines from any thread on their way to the loop. A few may wait, and the log counts the rest.
+/// Log lines from any thread on their way to the loop. Only a few may wait. Further lines are dropped, and the log
+/// reports their number.
 final class ScreenLog: Sendable {
     private static let room = 256
 
@@ -159,7 +162,8 @@ struct ScreenLogHandler: LogHandler {
     func log(event: LogEvent) { screen.add(Logs.text(event, metadata)) }
 }
 
-/// Writes log lines to standard error. A full standard error loses lines, because a log must not block the program.
+/// Writes log lines to standard error. If standard error is full, lines are lost, because a log must not block the
+/// program.
 struct ErrorLogHandler: LogHandler {
     var metadata: Logger.Metadata = [:]
     var logLevel = Logger.Level.error

@@ -2,10 +2,10 @@ import Glibc
 import InklingModel
 import NIOCore
 
-/// A session of a command that runs for a moment, and writes its answer after the end.
+/// A session of a command that runs for a short time, and writes its answer after its end.
 protocol CommandSession: Session {
     var host: SessionHost { get }
-    /// Drops all further work.
+    /// Gives up all further work.
     func abandon()
 }
 

@@ -5,12 +5,12 @@ import InklingText
 
 /// A connection to the daemon of a state directory, with the first line still unread.
 struct DaemonConnection: Sendable {
-    /// Where the daemon listens.
+    /// The path of the daemon's socket.
     let path: String
     /// The state directory that the daemon must have; nil for a user without a home.
     let stateDirectory: String?
     let descriptor: Int32
-    /// The daemon's first line; nil for a connection that did not wait for the line.
+    /// The daemon's first line; nil if the connection did not wait for it.
     private(set) var daemon: DaemonGreeting.Ready?
 
     /// The longest time to the first line, in milliseconds. A daemon that starts for this connection needs the most.
@@ -20,25 +20,26 @@ struct DaemonConnection: Sendable {
 
     /// The reason why the program can't attach to a daemon.
     enum Failure: Error, Equatable {
-        /// There is neither a state directory nor a folder for sockets.
+        /// The user has neither a state directory nor a folder for sockets.
         case noPlace
         case socket(UnixSocket.Failure)
-        /// Another user listens.
+        /// A program of another user listens.
         case otherUser
-        /// The listener sends no first line.
+        /// The listening program sends no first line.
         case silent
-        /// The listener sends no first line, and a node holds the state directory. The node is stopped or overloaded.
+        /// The listening program sends no first line, but a node holds the state directory. The node is stopped or
+        /// overloaded.
         case hanging
-        /// The listener is not a daemon.
+        /// The listening program is not a daemon.
         case notDaemon
         /// The program can't use this daemon for the state directory.
         case daemon(AttachedNode.Failure)
     }
 
-    /// Connects to the daemon and waits for the first line. Where a service manager listens, the connection starts the
+    /// Connects to the daemon and waits for the first line. If a service manager listens, the connection starts the
     /// daemon.
     ///
-    /// - Parameter given: the state directory that an option names; nil where none does.
+    /// - Parameter given: the state directory that an option names; nil if none does.
     init(stateDirectory given: String?) throws(Failure) {
         let directory = given ?? Configuration.defaultStateDirectory
         var nobody = Failure.noPlace
@@ -92,7 +93,7 @@ struct DaemonConnection: Sendable {
         }
     }
 
-    /// Returns one more connection to the same daemon, or to its successor, without a wait.
+    /// Returns another connection to the same daemon, or to its successor, without waiting for the first line.
     func again() throws(Failure) -> DaemonConnection {
         try DaemonConnection(path: path, stateDirectory: stateDirectory)
     }
@@ -100,11 +101,11 @@ struct DaemonConnection: Sendable {
     /// Whether a node holds the state directory. This check starts no daemon.
     var isNodeThere: Bool { KeyStore.isInUse(directory: stateDirectory) }
 
-    /// Device and inode of the state directory, in the form of the daemon's first line; nil if the directory is
-    /// missing.
+    /// The device and inode of the state directory, in the form of the daemon's first line; nil if the directory
+    /// is missing.
     var state: String? { stateDirectory.flatMap { Self.state(of: $0) } }
 
-    /// Returns device and inode of a directory; nil if the directory is missing.
+    /// Returns the device and inode of a directory; nil if the directory is missing.
     static func state(of directory: String) -> String? {
         var status = stat()
         guard stat(directory, &status) == 0 else { return nil }
@@ -123,8 +124,8 @@ extension DaemonConnection.Failure {
         }
     }
 
-    /// Whether the listener is this user's daemon in spite of the failure. Peers would take a node beside the daemon
-    /// for a stranger.
+    /// Whether this user's daemon listens in spite of the failure. Peers would take another node beside it for a
+    /// stranger.
     var isDaemon: Bool {
         switch self {
         case .daemon(.newerInterface), .daemon(.refused(.other("too-many-front-ends", _))), .hanging: true
@@ -146,7 +147,7 @@ extension DaemonConnection.Failure {
         }
     }
 
-    /// The failure and the advice.
+    /// The failure with its advice.
     var text: String {
         if isNobody { return "no daemon is running; to start one: inkling daemon" }
         return isDaemon ? reason : "no daemon can be reached (\(reason)); to start one: inkling daemon"

@@ -7,10 +7,12 @@ import InklingText
 
 /// Asks a new user for a name, and keeps the answer.
 enum DisplayNamePrompt {
+    /// Asks for a name.
+    ///
     /// - Parameters:
-    ///   - proposal: the meaning of an empty answer.
+    ///   - proposal: the name that an empty answer means.
     ///   - path: the settings file, made if missing; nil to make none.
-    ///   - directory: the place of the last chat's name; nil for none.
+    ///   - directory: the directory that keeps the last chat's name; nil for none.
     /// - Returns: a valid name for a node.
     /// - Throws: the status of an interrupted program at the end of the input, and success after /quit.
     static func ask(proposal: String, keepingIn path: String?, beside directory: String?) throws -> String {

@@ -7,7 +7,8 @@ struct EffectQueue {
 
     /// Adds effects.
     ///
-    /// - Returns: Whether the caller performs the effects. Otherwise an earlier caller does so already.
+    /// - Returns: Whether the caller must perform the effects. Otherwise an earlier caller is already performing
+    ///   effects, and performs these too.
     mutating func add(_ effects: [ChatEffect]) -> Bool {
         waiting += effects
         guard !isPerforming else { return false }

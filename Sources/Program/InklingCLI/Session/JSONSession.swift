@@ -4,7 +4,7 @@ import InklingControl
 import InklingModel
 import InklingText
 
-/// JSON lines for programs, on standard input and output; `Protocol/api.md` describes them.
+/// A session of JSON lines for programs, on standard input and output; `Protocol/api.md` describes them.
 final class JSONSession: Session {
     private let host: SessionHost
     /// The interface, made at first use, because a daemon's notices come before the session begins.
@@ -26,7 +26,7 @@ final class JSONSession: Session {
         let complaint: String
         switch end {
         case .start(let error): complaint = SafeText.line(error.text)
-        // The end did not follow from the input.
+        // The node ended for another reason than the end of the input.
         case .node(let why) where host.isAttached && !hasEnded: complaint = why.text
         case .input, .node: return self.end(status: 0)
         }

@@ -5,8 +5,8 @@ import InklingControl
 import InklingModel
 import InklingText
 
-/// A session of whole lines, without cursor movement, colour or animation. The input has lines too: typed on a terminal
-/// that edits them, or messages from a pipe or file.
+/// A session of whole lines, without cursor movement, colour or animation. The input has lines too: lines typed on a
+/// terminal that edits them, or messages from a pipe or file.
 final class LineSession<Model: LineInputModel>: Session {
     private let host: SessionHost
     private let display: ChatDisplay
@@ -98,7 +98,7 @@ final class LineSession<Model: LineInputModel>: Session {
 
 /// Prints lines without decoration.
 struct LinePrinter {
-    /// Whether the printer breaks rows, so that no row of a message looks like a separate line.
+    /// Whether the printer breaks lines into rows. Without this, a row of a message could look like a separate line.
     static let wraps = isatty(STDOUT_FILENO) == 1
 
     private let output: StandardOutput

@@ -6,6 +6,8 @@ import NIOCore
 
 /// The start of a session's node.
 enum NodeStart {
+    /// Starts a node, or attaches to a daemon.
+    ///
     /// - Parameter completion: called on the loop, with the daemon that has the node, if any.
     static func start(
         _ settings: ChatSettings, on loop: any EventLoop, logger: Logger,
@@ -27,13 +29,13 @@ enum NodeStart {
         _ daemon: DaemonConnection, on loop: any EventLoop,
         completion: @escaping (Result<AttachedNode, AttachedNode.Failure>) -> Void
     ) {
-        // No daemon has a missing directory.
+        // If the directory is missing, the empty state matches no daemon.
         AttachedNode.attach(daemon.descriptor, state: daemon.state ?? "", on: loop, completion: completion)
     }
 }
 
 extension AttachedNode.Failure {
-    /// The failure and the advice.
+    /// The failure with its advice, as a node's error.
     var error: NodeError {
         switch self {
         case .otherState:

@@ -1,7 +1,7 @@
 import Inkling
 import InklingText
 
-/// Prints notices on standard error, for short commands and for output with a form of its own.
+/// Prints notices on standard error, for commands whose output has its own form.
 struct NoticePrinter {
     /// The most warnings about known names with different keys, each on its own line.
     private static let mostKeyWarnings = 3
@@ -10,7 +10,7 @@ struct NoticePrinter {
 
     mutating func print(_ notice: Notice) {
         switch notice {
-        // The command says goodbye itself, except in a crash.
+        // The command says goodbye itself, so this notice matters only after a crash.
         case .lastWillOff: return
         case .keyChanged:
             keyWarnings += 1

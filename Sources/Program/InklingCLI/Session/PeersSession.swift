@@ -9,7 +9,7 @@ final class PeersSession: CommandSession {
     private let duration: Duration
     private var notices = NoticePrinter()
     private var phase = Phase.looking
-    /// Whether the node was in the chat before, and has found all people.
+    /// Whether the node was in the chat before, and so has found all people already.
     private var wasThere = false
     /// All people ever met in the chat, by name, and their labels; nil until the answer comes, or without one.
     private(set) var result: (peers: [Peer], labels: Labels)?
@@ -34,7 +34,7 @@ final class PeersSession: CommandSession {
     private var chat: String { host.settings.chat.name }
 
     func begin() {
-        // A shared node may know the people already. This command must not set its user away.
+        // A shared node may know the people already. This command must not set the user of a shared node away.
         host.node?.ask(host.isAttached ? .chats : .setAway(true))
         host.node?.ask(host.settings.join)
     }

@@ -7,7 +7,7 @@ import InklingText
 final class QuestionSession: CommandSession {
     let host: SessionHost
     private let request: ServiceRequest
-    /// Nil until the answer comes, or without one.
+    /// The answer; nil until it comes, or if none comes.
     private(set) var answer: ServiceAnswer?
     private var hasEnded = false
     let identity: NodeIdentity

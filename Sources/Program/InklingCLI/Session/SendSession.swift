@@ -4,24 +4,24 @@ import InklingText
 
 /// Sends one message to all people in the chat, and waits for the outcome.
 final class SendSession: CommandSession {
-    /// The longest wait for acks, in milliseconds.
+    /// The longest wait for acknowledgements, in milliseconds.
     private static let longestDelivery: Int64 = 10_000
 
     let host: SessionHost
     private let text: String
     private let began: Int64
     private var wait: ArrivalWait
-    /// The keys of the people in the chat.
+    /// The keys of the people who are present in the chat.
     private var present: Set<String> = []
     private var notices = NoticePrinter()
-    /// Whether the node was in the chat before, and has found all people.
+    /// Whether the node was in the chat before, and so has found all people already.
     private var wasThere = false
     private var phase = Phase.joining
-    /// The outcome; nil until the outcome is known, or without one.
+    /// The result; nil before the end, or without a result.
     private(set) var result: Result?
 
     struct Result {
-        /// Nil for an empty chat.
+        /// The outcome; nil if the chat was empty.
         var outcome: DeliveryOutcome?
         /// The labels of the people.
         var labels: Labels
@@ -34,11 +34,13 @@ final class SendSession: CommandSession {
         /// The session waits for the list of people, and then for the request to send.
         case asking([Peer])
         case delivering(Delivery, until: Int64)
-        /// The session lacks only the labels.
+        /// The session only waits for the labels.
         case naming(DeliveryOutcome?)
         case over
     }
 
+    /// Makes a session.
+    ///
     /// - Parameter longestWait: the longest wait for a person.
     init(_ host: SessionHost, text: String, longestWait: Duration) {
         self.host = host

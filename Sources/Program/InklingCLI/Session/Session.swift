@@ -4,7 +4,7 @@ import InklingModel
 import InklingText
 import NIOCore
 
-/// A conversation with a user or a program. All calls come on the event loop, and none blocks.
+/// A conversation with a user or a program. All calls come on the event loop, and no call may block.
 ///
 /// The session's model decides. The session draws, and performs the effects.
 protocol Session: AnyObject {
@@ -18,18 +18,18 @@ protocol Session: AnyObject {
     func take(_ piece: StandardInput.Piece)
     /// Runs at the time of ``nextTick``.
     func tick()
-    /// Receives one of the signals of ``SignalPipe``.
+    /// Receives a signal that ``SignalPipe`` handles.
     func take(signal: Int32)
-    /// Continues to write, because the output has room again.
+    /// Continues to write, because standard output has room again.
     func outputDrained()
-    /// Reacts to an output that no process reads any more.
+    /// Reacts to standard output without a reader.
     func outputAbandoned()
-    /// Shows a line of the log.
+    /// Shows a line of the program's log.
     func take(log: String)
-    /// Shows a notice, which is not safe text yet.
+    /// Shows a notice. The text is not safe yet.
     func take(notice: String)
 
-    /// The longest time for a daemon's answer; nil for any time. After this time the session counts the node as ended.
+    /// The longest time for a daemon's answer; nil for no limit. After this time the session treats the node as ended.
     var longestAnswer: TimeAmount? { get }
     /// Whether the session continues without a node, and accepts another by ``reattached(_:)``.
     var outlivesNode: Bool { get }

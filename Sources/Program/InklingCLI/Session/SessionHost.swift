@@ -16,20 +16,20 @@ final class SessionHost {
     private var signals: SignalPipe?
     private var session: (any Session)?
     private let finished: (Int32) -> Void
-    /// False at the end.
+    /// Whether the session holds back output while standard output is full. False at the end.
     private var holdsBack = true
-    /// The daemon that has the node; nil for an own node.
+    /// The daemon that has the node; nil for this program's own node.
     private var daemon: DaemonConnection?
     private var hasWarned = false
     private var hasToldVersion = false
-    /// The reported failure of the daemon found last.
+    /// The last failure to attach to a daemon that was reported.
     private var toldFailure: AttachedNode.Failure?
     private var ticking: (at: Int64, task: Scheduled<Void>)?
     private var phase = Phase.running
 
     private enum Phase {
         case running
-        /// The program says goodbye since this time of the steady clock.
+        /// The program has been saying goodbye since this time of the steady clock.
         case ending(since: Int64)
         case over
     }
@@ -37,15 +37,17 @@ final class SessionHost {
     /// The signal that ends the program after the goodbye.
     private var endingSignal: Int32?
 
-    /// The time after which another signal ends a slow goodbye, in milliseconds.
+    /// The time after which another signal ends the program during a slow goodbye, in milliseconds.
     private static let patience: Int64 = 3_000
     /// The longest time for a daemon's answer while a user waits.
     static let longestAnswer = TimeAmount.seconds(5)
     /// The interval of the search for a lost daemon.
     private static let lookStep = TimeAmount.milliseconds(500)
-    /// Microseconds between two looks at the terminal.
+    /// The interval of checks whether this job has the terminal, in microseconds.
     private static let backgroundStep: UInt32 = 100_000
 
+    /// Makes the surroundings of a session.
+    ///
     /// - Parameter finished: called once at the end, with the exit status.
     init(_ settings: ChatSettings, on loop: any EventLoop, finished: @escaping (Int32) -> Void) {
         self.settings = settings
@@ -54,7 +56,7 @@ final class SessionHost {
         output = StandardOutput(on: loop)
     }
 
-    /// The present time for models.
+    /// The current time for models.
     var now: Moment { Moment(steady: Clock.steady, wall: Clock.wall) }
 
     /// Whether the node belongs to a daemon and outlives this program.
@@ -64,7 +66,7 @@ final class SessionHost {
 
     /// Begins a session on a running node.
     ///
-    /// - Parameter daemon: the daemon that has the node; nil for an own node.
+    /// - Parameter daemon: the daemon that has the node; nil for this program's own node.
     func begin(_ node: any ChatService, of daemon: DaemonConnection?, _ session: any Session) {
         self.node = node
         self.daemon = daemon
@@ -89,8 +91,8 @@ final class SessionHost {
         settle()
     }
 
-    /// Reports the different version of a daemon. The session continues all the same. The report waits for the join, so
-    /// that the prompt comes first.
+    /// Reports a daemon of a different version. The session continues. The report comes only after the join, so that
+    /// the prompt is shown first.
     private func tellOfVersion() {
         guard !hasToldVersion, let daemon = node as? AttachedNode else { return }
         hasToldVersion = true
@@ -106,11 +108,14 @@ final class SessionHost {
         look()
     }
 
-    /// - Parameter isPrompt: whether to look at once, because the node was there a moment ago.
+    /// Searches for the daemon once.
+    ///
+    /// - Parameter isPrompt: whether to search at once, because the node was there a moment ago.
     private func look(isPrompt: Bool = false) {
         loop.assumeIsolated().scheduleTask(in: isPrompt ? .zero : Self.lookStep) { [self] in
             guard case .running = phase, node == nil, let daemon else { return }
-            // A connection to a service manager's socket would restart a daemon that the user stopped.
+            // If no node runs, a connection to the service manager's socket would restart a daemon that the user
+            // stopped.
             guard daemon.isNodeThere, let connection = try? daemon.again() else { return missed(isPrompt) }
             NodeStart.attach(connection, on: loop) { [self] result in
                 guard case .running = phase else { return }
@@ -124,14 +129,14 @@ final class SessionHost {
         }
     }
 
-    /// Reports once that the daemon found can't be used here.
+    /// Reports once that the program can't use the daemon that it found.
     private func tellOf(_ failure: AttachedNode.Failure) {
         guard case .newerInterface = failure, toldFailure != failure else { return }
         toldFailure = failure
         session?.take(notice: SafeText.line(failure.error.text))
     }
 
-    /// Searches again after a failed search.
+    /// Schedules another search after a failed one.
     private func missed(_ isPrompt: Bool) {
         if isPrompt { session?.take(.ended(.lost)) }
         look()
@@ -147,7 +152,7 @@ final class SessionHost {
         settle()
     }
 
-    /// Warns about the limits of an open chat (S-4), for sessions that print nothing else about the chat.
+    /// Warns about the limits of an open chat (S-4), in sessions without another text about the chat.
     func warn(of chat: Chat) {
         guard chat.isOpen, !hasWarned else { return }
         hasWarned = true
@@ -183,8 +188,8 @@ final class SessionHost {
 
     // MARK: Output of the node
 
-    /// Hands output to the session. While standard output is full, the node holds a bounded number of events. The
-    /// busiest peers wait too (M-20).
+    /// Passes output to the session. While standard output is full, the node holds a bounded number of events, and the
+    /// busiest peers must wait (M-20).
     private func take(_ said: ServiceOutput) {
         session?.take(said)
         if case .answer(.joined, _) = said { tellOfVersion() }
@@ -192,9 +197,9 @@ final class SessionHost {
         settle()
     }
 
-    /// Keeps a new name of the user. An old name in the settings would return at the next start.
+    /// Keeps a new name of the user. If the settings kept the old name, it would return at the next start.
     ///
-    /// - Parameter changesSettings: whether to change the settings. A program gets only a notice.
+    /// - Parameter changesSettings: whether to change the settings. Otherwise the user gets only a notice.
     func keep(name: String, changesSettings: Bool = true) {
         if node?.identity.isTemporary == false { RememberedName.keep(name, in: settings.node.stateDirectory) }
         guard let settled = settings.settledName, settled.name != name else { return }
@@ -254,7 +259,8 @@ final class SessionHost {
     /// Says goodbye, stops the process, and calls `done` after the process continues.
     ///
     /// - Parameters:
-    ///   - wholeJob: whether to stop the processes of the same job too. A key does so. A signal already reached them.
+    ///   - wholeJob: whether to stop the other processes of the job too. A key makes this necessary. A signal reaches
+    ///     them anyway.
     ///   - done: called with false if a signal to end came during the stop. The terminal may then belong to another
     ///     job.
     func suspend(wholeJob: Bool, done: @escaping (_ goesOn: Bool) -> Void) {
@@ -264,7 +270,7 @@ final class SessionHost {
         }
         let isLeft = isAttached && session?.outlivesNode == true
         if isLeft {
-            // The session gets a new connection after the stop.
+            // After the stop, the session gets a new connection.
             node.attach { _ in }
             self.node = nil
         }
@@ -278,13 +284,14 @@ final class SessionHost {
     }
 
     private static func stop(wholeJob: Bool) -> Bool {
-        // The rest of the job stops first. Until its own stop, the process takes the signal for an event.
+        // The rest of the job stops first. If the signal reaches this process too, it only counts as an event until its
+        // own stop.
         if wholeJob { SignalPipe.stopOthers() }
         SignalPipe.stop()
         // A process in the background can't use the terminal, so the program stays stopped until the job is in front.
         while Terminal.isOthers {
-            // A signal to end may arrive a moment after the signal to continue. Without a shell, a stop does nothing,
-            // and this sleep limits the loop.
+            // The signal to end may arrive just after the signal to continue. If no shell controls the job, the stop
+            // has no effect, and the sleep limits this loop.
             usleep(backgroundStep)
             if SignalPipe.isEndWanted { return false }
             guard Terminal.isOthers else { break }
@@ -295,14 +302,14 @@ final class SessionHost {
 
     // MARK: Ending
 
-    /// Ends like ``end(status:)``, and then dies by the signal. So a shell stops its list of commands too.
+    /// Ends like ``end(status:)``, and then dies by the signal, so that a shell stops its list of commands too.
     func end(by signal: Int32) {
         guard case .running = phase else { return }
         endingSignal = signal
         end(status: 1)
     }
 
-    /// Says goodbye to all peers, and ends after the last write.
+    /// Says goodbye to all peers. The program ends after its last output.
     func end(status: Int32) {
         guard case .running = phase else { return }
         stopHoldingBack()

@@ -5,9 +5,9 @@ import InklingControl
 import InklingModel
 import InklingText
 
-/// The prompt: messages scroll, with the typing people below, and the input below them.
+/// The prompt: messages scroll above, then come the people who type, and the input below.
 final class TerminalSession: Session {
-    /// The most lines that wait for a blocked terminal.
+    /// The most lines that wait while the terminal is blocked.
     private static let unseenLines = 1_000
 
     private let host: SessionHost
@@ -18,13 +18,13 @@ final class TerminalSession: Session {
     /// The lines that wait for the terminal.
     private var unseen: [Line] = []
     private var leftOut = 0
-    /// Nil where the node keeps no lines.
+    /// The lines entered in earlier runs; nil if the program keeps none.
     private var entered: EnteredLines?
     private var mustDraw = false
 
     private enum Phase {
         case drawing
-        /// The process stops, or is stopped.
+        /// The process is about to stop, or is stopped.
         case suspended
         /// A signal to end came while another job had the terminal.
         case withoutTerminal
@@ -130,7 +130,7 @@ final class TerminalSession: Session {
         switch phase {
         case .suspended: return keep(lines)
         case .withoutTerminal:
-            // Another job has the terminal, and can bear only whole lines.
+            // Another job has the terminal. Only whole lines do not disturb that job.
             for line in lines {
                 host.output.write(line: line.plainRows(columns: Terminal.size().columns).joined(separator: "\n"))
             }
@@ -171,7 +171,7 @@ final class TerminalSession: Session {
         host.suspend(wholeJob: wholeJob) { [unowned self] goesOn in
             guard goesOn else {
                 phase = .withoutTerminal
-                // A terminal with `tostop` would stop the process before its end.
+                // A terminal with `tostop` would otherwise stop this process before its end.
                 signal(SIGTTOU, SIG_IGN)
                 return perform(model.finish(at: host.now))
             }

@@ -2,7 +2,7 @@ import InklingText
 
 /// The texts about different versions of a daemon and a front end.
 package enum VersionDifference {
-    /// Returns the text; nil for equal versions. The front end continues.
+    /// Returns a warning about different versions; nil for equal versions. The front end continues in both cases.
     ///
     /// - Parameters:
     ///   - daemon: the version in the daemon's first line.
@@ -15,7 +15,7 @@ package enum VersionDifference {
             ? both + ": start this program again to use the new one" : both + ": restart the daemon to use the new one"
     }
 
-    /// Returns why a front end stops, and the side to upgrade.
+    /// Returns the reason why a front end stops, and which of the two programs to upgrade.
     package static func newerInterface(of daemon: String, than program: String) -> String {
         "The daemon has version \(shown(daemon)), and this program, with \(shown(program)), is too old to use it. "
             + "Upgrade this program; or restart the daemon, if that runs from another installation."

@@ -6,10 +6,10 @@ import InklingModel
 import InklingText
 import NIOCore
 
-/// Prints a line for each change of the typing people, and messages on request. The session ends with a signal or a
-/// closed output.
+/// Prints a line for each change of the people who type, and messages on request. The session ends with a signal, or
+/// when standard output is closed.
 final class WatchSession: Session {
-    /// The length of the search for typing people with `--once`, in milliseconds.
+    /// The length of the search for people who type with `--once`, in milliseconds.
     private static let onceTime: Int64 = 2_000
 
     /// The output that the user wants.
@@ -22,7 +22,7 @@ final class WatchSession: Session {
     private let host: SessionHost
     private let wishes: Wishes
     private var onceAt: Int64?
-    /// Whether the node was in the chat before; nil until the answer.
+    /// Whether the node was in the chat before; nil until the answer to the join.
     private var wasThere: Bool?
     private var people: [Person] = []
     private var labels: WatchedLabels
@@ -62,7 +62,7 @@ final class WatchSession: Session {
             host.warn(of: chat)
             labels.join(peers, now: host.now.wall)
             if wishes.isOnce { onceAt = began + Self.onceTime } else { show() }
-            // Known events come before the next answer, which therefore ends the search.
+            // Events of people who are known already come before the next answer. So that answer ends the search.
             if wasThere == true { host.node?.ask(.chats) }
         case .answer(.chats, _) where wasThere == true: onceAt = host.now.steady
         case .answer(.chats(let chats), _): wasThere = chats.contains { $0.name == chat }
@@ -121,6 +121,8 @@ final class WatchSession: Session {
         ]).text
     }
 
+    /// Shows a message.
+    ///
     /// - Parameters:
     ///   - time: the time of the message, in seconds since 1970.
     ///   - isDelayed: whether the text may be much older.

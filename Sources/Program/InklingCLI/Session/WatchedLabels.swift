@@ -1,14 +1,14 @@
 import InklingModel
 import InklingText
 
-/// The labels of `watch`, which may run for months. The labels cover the people present, verified and met, and the last
-/// strangers who left.
+/// The labels of `watch`, which may run for months. There are labels for people who are present, verified or met
+/// before, and for the last strangers who left.
 package struct WatchedLabels {
-    /// The most strangers who left and still have a label.
+    /// The most strangers who have left and still have a label.
     package static let strangers = 256
-    /// The most people met who left and still have a label.
+    /// The most people met before who have left and still have a label.
     package static let met = 1_024
-    /// The age in seconds from which a key counts as met.
+    /// The time in seconds after the first meeting from which a person counts as met before.
     private static let acquainted: Double = 86_400
 
     private enum Standing {
@@ -25,7 +25,7 @@ package struct WatchedLabels {
 
     package mutating func setOwnName(_ name: String) { labels.setOwnName(name) }
 
-    /// Returns the label of a person; without one, "Someone".
+    /// Returns the label of a person; "Someone" for a person without one.
     package func label(of user: UserID) -> Labels.Label { labels.label(of: user.description) }
 
     /// Replaces the people present. A node that joined again reports all of them.
@@ -47,7 +47,7 @@ package struct WatchedLabels {
         present[peer.user] = standing
     }
 
-    /// Makes a label for a person without any other report.
+    /// Makes a label for a person about whom the node reports nothing else.
     package mutating func meet(_ person: Person) {
         guard !labels.contains(person.user.description) else { return }
         labels.update(Labels.Person(person))

@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import InklingText
 
-/// The choice between a daemon's node and an own one.
+/// The choice between a daemon's node and the command's own node.
 struct AttachmentOptions: ParsableArguments {
     @Flag(help: "Use a node of this command's own, also where a daemon runs.")
     var standalone = false
@@ -18,7 +18,7 @@ struct AttachmentOptions: ParsableArguments {
 
     /// The daemon to attach to; nil for a node of the command's own.
     ///
-    /// - Parameter node: the options of an own node, which a daemon's node can't follow.
+    /// - Parameter node: the options of the command's own node, which a daemon's node can't follow.
     func daemon(_ node: NodeOptions) throws -> DaemonConnection? {
         guard !standalone else { return nil }
         guard node.ownWords.isEmpty else { return try refuse(node) }
@@ -30,7 +30,7 @@ struct AttachmentOptions: ParsableArguments {
         }
     }
 
-    /// Refuses options that only an own node can follow. The refusal starts no daemon.
+    /// Refuses options that only the command's own node can follow. The refusal starts no daemon.
     private func refuse(_ node: NodeOptions) throws -> DaemonConnection? {
         switch DaemonSearch(stateDirectory: node.stateDir) {
         case .found(let connection): connection.close()

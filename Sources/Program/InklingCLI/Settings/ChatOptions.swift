@@ -16,7 +16,7 @@ struct ChatOptions: ParsableArguments {
     /// The daemon to attach to; nil for a node of the command's own.
     func daemon() throws -> DaemonConnection? { try attachment.daemon(node) }
 
-    /// Refuses at once all that the command can refuse without a file.
+    /// Refuses wrong options early, as far as the command can tell without reading a file.
     ///
     /// - Parameter isForProgram: Whether a program runs the command. A program may use any names and paths.
     func validate(chat: String?, isForProgram: Bool = false) throws {

@@ -21,9 +21,9 @@ struct ChatSettings: Sendable {
     var chat: Chat
     /// Whether the user confirmed that the chat has this name.
     var isConfirmed = false
-    /// The open chat that the settings name; nil where they name none.
+    /// The open chat that the settings name; nil if they name none.
     var settledChat: String?
-    /// The chat as shell arguments for a further command, with a blank before.
+    /// The chat as shell arguments for a further command, with a blank before them.
     var arguments: String
     var mode: Mode
     var indicator: IndicatorStyle
@@ -35,11 +35,11 @@ struct ChatSettings: Sendable {
     var logLevel: Logger.Level
     /// The daemon to attach to; nil for a node of the program's own.
     var daemon: DaemonConnection?
-    /// The user's name in the settings file, and the file's path; nil where the file has no name.
+    /// The user's name in the settings file, and the file's path; nil if the file has no name.
     var settledName: (name: String, path: String)?
-    /// The path of the settings file, existing or not; nil where the program reads no settings.
+    /// The path of the settings file, existing or not; nil if the program reads no settings.
     var settingsPath: String?
-    /// The path of the settings file that names the interfaces; nil where the file names none, or options do.
+    /// The path of the settings file that names the interfaces; nil if options name the interfaces, or nothing does.
     var interfacesPath: String?
 
     /// Returns the mode for the kinds of standard input and output.
@@ -70,12 +70,12 @@ extension ChatSettings {
     /// The request to join the chat.
     var join: ServiceRequest { .join(chat, isConfirmed: isConfirmed) }
 
-    /// The names of the state directory's chats.
+    /// The keeper of the names that chats of the state directory have.
     var names: NameKeeper {
         NameKeeper(in: node.stateDirectory, settledName: settledChat, remembers: !node.isEphemeral)
     }
 
-    /// Returns how a session of that form shows the chat.
+    /// Returns the way in which a session of that form shows the chat.
     ///
     /// - Parameter folds: whether a person reads, and can unfold messages.
     func display(_ form: ChatDisplay.Form, folds: Bool) -> ChatDisplay {
@@ -92,7 +92,7 @@ extension ChatSettings {
             newSecret: { .random() }, arguments: arguments)
     }
 
-    /// Returns where others can find the node.
+    /// Returns a sentence about where others can find the node.
     private func reach(port: UInt16) -> String {
         guard node.discovery else {
             return "Discovery is off, so others can't find this computer. Its port is \(port)."
@@ -109,7 +109,7 @@ extension ChatSettings {
 }
 
 extension LocalTime {
-    /// Makes a time from seconds since 1970, in the zone of this machine.
+    /// Converts seconds since 1970 to the time zone of this machine.
     init(wall seconds: Double) {
         var time = time_t(seconds.rounded(.down))
         var parts = tm()

@@ -66,7 +66,7 @@ struct NodeOptions: ParsableArguments {
         if let name { try Self.checkSize(of: NormalForm.canonical(name)) }
     }
 
-    /// Checks only the size, because some commands accept names with other faults.
+    /// Checks only the size of a name, because some commands accept names with other faults.
     private static func checkSize(of name: String) throws {
         guard let fault = NameFault(ofOwnName: name) else { return }
         switch fault {
@@ -121,14 +121,14 @@ struct NodeOptions: ParsableArguments {
         return settingsOptions.path(isForProgram: isForProgram)
     }
 
-    /// The given options for a further command in a shell, each with a blank before it.
+    /// The given options as arguments for a further command in a shell, each with a blank before it.
     var words: String {
         let settings = [("--state-dir", stateDir), ("--config", settingsOptions.config)]
         let flags = [("--no-config", settingsOptions.noConfig)]
         return (ownWords + Self.words(settings, flags: flags)).map { " " + $0 }.joined()
     }
 
-    /// The options for an own node, useless for a front end of another node.
+    /// The options that only the command's own node can follow. They have no effect on a daemon's node.
     var ownWords: [String] {
         var options = [("--name", name), ("--port", port.map(String.init)), ("--bind", bind)]
         options += peer.map { ("--peer", $0) } + interface.map { ("--interface", $0) }

@@ -1,11 +1,11 @@
 import Glibc
 
-/// The last chat's name of the user, kept beside the identity. With this name, people in the chat see the other
-/// commands as the same person.
+/// The user's name in the last chat, kept beside the identity. Other commands use it, so that people in the chat
+/// recognise the same person.
 package enum RememberedName {
     private static let maximumBytes = 64
 
-    /// Returns the kept name; nil where there is none that a node can have.
+    /// Returns the kept name; nil without one that a node can have.
     package static func read(in directory: String?) -> String? {
         guard let directory else { return nil }
         // O_NONBLOCK: a pipe in the file's place must not block the program.
@@ -24,7 +24,7 @@ package enum RememberedName {
         return isPossible ? name : nil
     }
 
-    /// Keeps the name. The function ignores a failure, which costs only convenience.
+    /// Keeps the name. The name is only a convenience, so the function ignores a failure.
     package static func keep(_ name: String, in directory: String?) {
         guard let directory, name != read(in: directory) else { return }
         let (path, new) = ("\(directory)/name", "\(directory)/name.new")

@@ -41,7 +41,7 @@ struct SecretOptions: ParsableArguments {
         }
     }
 
-    /// Refuses at once all that the command can refuse without a file.
+    /// Refuses wrong options early, as far as the command can tell without reading a file.
     ///
     /// - Parameter isForProgram: Whether a program runs the command. A program may use any names and paths.
     func validate(chat: String?, isForProgram: Bool = false) throws {
@@ -54,8 +54,8 @@ struct SecretOptions: ParsableArguments {
         if !isWithFile || chat.map(Chat.isInvite) == true { _ = try chatToJoin(chat, default: nil) }
     }
 
-    /// Whether the user gave an invite file as the name of a chat. Such a file has the ending of invites, is in a named
-    /// folder, or has an invite in it.
+    /// Returns whether the user gave an invite file as the name of a chat. Such a file has the ending of invites, is in
+    /// a named folder, or has an invite in it.
     private static func isInviteFile(_ chat: String) -> Bool {
         guard !Chat.isInvite(chat) else { return false }
         if Chat.endsAsInviteFile(chat) { return true }
@@ -64,7 +64,8 @@ struct SecretOptions: ParsableArguments {
         return (try? SmallFile.text(chat, maximumBytes: 4_096)).map(Chat.isInvite) ?? false
     }
 
-    /// Whether the user confirmed the name of the chat: an open one with `--open`, and a private one with the name.
+    /// Returns whether the user confirmed the name of the chat. For an open chat, `--open` confirms it. For a private
+    /// one, the given name does.
     ///
     /// - Parameter given: The argument that named the chat.
     func confirms(_ chat: Chat, given: String?) -> Bool {
@@ -83,8 +84,8 @@ struct SecretOptions: ParsableArguments {
         SmallFile.isStandardInput(secretFile) || SmallFile.isStandardInput(inviteFile)
     }
 
-    /// Returns the chat of the options, else of the environment, else of the settings. An invite may stand for any
-    /// name.
+    /// Returns the chat of the options, else of the environment, else of the settings. An invite may take the place of
+    /// the name.
     func chatToJoin(_ chat: String?, default fallback: String?) throws -> Chat {
         do {
             if open { return try openChat(chat, default: fallback) }
@@ -131,7 +132,7 @@ struct SecretOptions: ParsableArguments {
     ///
     /// - Parameter given: The argument that named the chat in this command.
     func arguments(naming chat: Chat, given: String?) -> String {
-        /// A further command can't read the same pipe.
+        /// Returns the argument for a file in a further command. That command can't read the same pipe again.
         func word(_ file: String) -> String {
             file == "-" || file.hasPrefix("/dev/") ? "FILE" : ShellQuoting.word(file)
         }

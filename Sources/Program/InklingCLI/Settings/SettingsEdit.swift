@@ -5,11 +5,11 @@ import InklingText
 /// A setting that the program writes for its user.
 package enum SettingsEdit: Equatable, Sendable {
     case name(String)
-    /// `mentions.bell`
+    /// The setting `mentions.bell`.
     case bell(Bool)
 
-    /// Returns a settings file's text with this value, and the rest unchanged. The result is nil where the present form
-    /// of the setting can't be changed.
+    /// Returns the text of a settings file with this value. Everything else stays the same. The result is nil if the
+    /// program can't edit the setting in its present form.
     package func applied(to text: String) -> String? {
         guard let before = try? SettingsFile(text, path: "") else { return nil }
         var wanted = before
@@ -34,7 +34,7 @@ package enum SettingsEdit: Equatable, Sendable {
         }
         guard let new = applied(to: text) else { return "has it in a form that the program can't change" }
         guard new != text else { return nil }
-        // A link may lead to a file among the user's own collection of settings.
+        // The path may be a link into the user's own collection of settings. The program then writes the linked file.
         guard let resolved = realpath(path, nil) else { return Self.text(errno) }
         defer { free(resolved) }
         let place = String(cString: resolved)
@@ -115,8 +115,8 @@ package enum SettingsEdit: Equatable, Sendable {
         return parts.count == 2 ? parts[0].trimmed : nil
     }
 
-    /// Returns the comment at the end of a line, with the blanks before. The function finds none after a text with the
-    /// sign in it.
+    /// Returns the comment at the end of a line, with the blanks before it. If the text before has a `#`, the function
+    /// finds no comment.
     private static func comment(of line: String) -> String {
         guard let sign = line.lastIndex(of: "#"), !line[sign...].contains(where: { "\"'".contains($0) }) else {
             return ""

@@ -7,7 +7,7 @@ import InklingText
 /// line override the file.
 package struct SettingsFile: Equatable, Sendable {
     package var name: String?
-    /// The chat or invite of commands without a name.
+    /// The chat or invite that commands without a chat's name use.
     package var chat: String?
     package var indicator: IndicatorStyle?
     package var reducedMotion: Bool?
@@ -24,17 +24,18 @@ package struct SettingsFile: Equatable, Sendable {
 
     package static let maximumBytes = 64 << 10
 
-    /// The fault in the settings, its place, and the advice, in one line.
+    /// A fault in the settings, with its place and the advice, in one line.
     package struct Refusal: Error, Equatable {
         package let text: String
     }
 
     package init() {}
 
-    /// The open chat of commands without a name; nil where the setting is an invite.
+    /// The open chat that commands without a chat's name use; nil if the setting is an invite.
     var openChat: String? { chat.flatMap { Chat.isInvite($0) ? nil : NormalForm.canonical($0) } }
 
-    /// Returns `$XDG_CONFIG_HOME/inkling/config.toml`, or its replacement; nil for a user without a home.
+    /// Returns `$XDG_CONFIG_HOME/inkling/config.toml`, or the path that replaces it without this variable; nil for a
+    /// user without a home.
     package static func defaultPath(environment: (String) -> String?) -> String? {
         // The convention ignores a path that is not absolute.
         if let folder = environment("XDG_CONFIG_HOME"), folder.hasPrefix("/") { return folder + "/inkling/config.toml" }
@@ -59,7 +60,7 @@ package struct SettingsFile: Equatable, Sendable {
         return try SettingsFile(text, path: path)
     }
 
-    /// Returns a warning where others can read the invite in the file and join that chat; nil for none.
+    /// Returns a warning if other users can read the invite in the file, and so join that chat; nil for none.
     ///
     /// - Parameter mode: The permissions of the file; nil for a source without permissions, such as standard input.
     package func warning(path: String, mode: mode_t?) -> String? {
@@ -135,7 +136,7 @@ package struct SettingsFile: Equatable, Sendable {
         return first.map { $0 + 1 }
     }
 
-    /// Returns the fault of a line with a nameless table, or a text without quotes; nil for other lines.
+    /// Returns an explanation for a line with a nameless table, or with a text without quotes; nil for other lines.
     private static func hint(_ text: String, line: Int) -> String? {
         let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         guard lines.indices.contains(line - 1) else { return nil }

@@ -10,7 +10,7 @@ package enum SocketPath {
     ///   - given: the state directory that an option names; nil where none does.
     ///   - fallback: the state directory where no option names one; nil for a user without a home.
     ///   - runtimeDirectory: `$XDG_RUNTIME_DIR`. The convention ignores a path that is not absolute.
-    ///   - userFolder: `/run/user/UID`; nil where the folder belongs to another user.
+    ///   - userFolder: `/run/user/UID`; nil if the folder belongs to another user.
     /// - Returns: nil if there is no place.
     package static func path(
         stateDirectory given: String?, default fallback: String?, runtimeDirectory: String?, userFolder: String?

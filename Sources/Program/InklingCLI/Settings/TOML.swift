@@ -20,13 +20,13 @@ package func tomlString(_ text: String) -> String {
 final class TOMLDocument {
     /// The fault in a text that is not TOML.
     struct Failure: Error {
-        /// The line, counted from 1; nil where it is unknown.
+        /// The line, counted from 1; nil if unknown.
         let line: Int?
         let text: String
     }
 
     private let document: OpaquePointer
-    /// The top table.
+    /// The table at the top of the document.
     private let node: OpaquePointer
 
     init(_ text: String) throws(Failure) {
@@ -48,7 +48,7 @@ final class TOMLDocument {
     var root: TOMLValue { TOMLValue(document: self, node: node) }
 }
 
-/// A value in a TOML document. The properties of other types are nil.
+/// A value in a TOML document. The properties for other types than its own are nil.
 struct TOMLValue {
     fileprivate let document: TOMLDocument
     fileprivate let node: OpaquePointer

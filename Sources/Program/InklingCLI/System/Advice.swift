@@ -3,14 +3,14 @@ import Inkling
 // The library reports facts. This file adds the advice about the program's options and commands.
 
 extension NodeError {
-    /// The failure and the advice, in one line.
+    /// The failure with its advice, in one line.
     package var text: String {
         if case .stateDirectory(let fault) = self { return fault.text }
         let advice = optionAdvice ?? advice
         return advice.isEmpty ? fact : fact + " " + advice
     }
 
-    /// The advice; nil where no option or command helps.
+    /// The advice; nil if no option or command helps.
     private var optionAdvice: String? {
         switch self {
         case .name: "Choose another with --name."
@@ -32,7 +32,7 @@ extension NodeError {
 }
 
 extension StateDirectoryFault {
-    /// The failure and the advice, in one line.
+    /// The failure with its advice, in one line.
     package var text: String {
         let advice =
             switch self {
@@ -50,7 +50,7 @@ extension StateDirectoryFault {
 }
 
 extension Notice {
-    /// The failure and the advice, in one line. Names in the text are unsafe, as their owners sent them.
+    /// The failure with its advice, in one line. Names in the text are unsafe, as their owners sent them.
     package var text: String {
         switch self {
         case .discoveryDown(let outage): outage.text
@@ -64,7 +64,7 @@ extension Notice {
 }
 
 extension DiscoveryOutage {
-    /// The failure and the advice, in one line.
+    /// The failure with its advice, in one line.
     package var text: String {
         let advice =
             switch self {
@@ -78,7 +78,7 @@ extension DiscoveryOutage {
 }
 
 extension TemporaryIdentity {
-    /// The failure and the advice, in one line.
+    /// The failure with its advice, in one line.
     package var text: String {
         let advice =
             switch self {

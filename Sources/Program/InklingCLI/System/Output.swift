@@ -4,14 +4,14 @@ import InklingControl
 import InklingModel
 import InklingText
 
-/// A file descriptor for text. Each line leaves at once by write(2).
+/// A file descriptor for text. Each line is written at once with write(2).
 struct Output: Sendable {
     static let standard = Output(descriptor: STDOUT_FILENO)
     static let error = Output(descriptor: STDERR_FILENO)
 
     let descriptor: Int32
 
-    /// Writes all bytes, and waits where the reader is slow. `false`: the output is closed.
+    /// Writes all bytes, and waits if the reader is slow. Returns `false` if the output is closed.
     @discardableResult
     func write(_ bytes: [UInt8]) -> Bool {
         var written = 0
@@ -39,7 +39,7 @@ struct Output: Sendable {
 
     /// Returns the error that ends a command with this system code for a failed write.
     static func failure(_ code: Int32) -> any Error {
-        // A reader with enough input closes the pipe on purpose, and deserves no message.
+        // A reader that has enough closes the pipe on purpose, so there is no error text.
         if code == EPIPE { return ExitCode(1) }
         return CommandFailure(text: failureText(code))
     }
@@ -59,7 +59,7 @@ struct Output: Sendable {
             line: "inkling: \(SafeText.line(chat.name)) is an open chat: anybody on this network can join and read it")
     }
 
-    /// Writes a line unless the write would block.
+    /// Writes a line only if the write does not block.
     func offer(line: String) {
         var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         guard poll(&wanted, 1, 0) > 0, wanted.revents & Int16(POLLOUT) != 0 else { return }

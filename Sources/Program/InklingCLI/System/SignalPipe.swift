@@ -2,9 +2,9 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-// The state for signal handlers, made before the handlers and never freed.
+// The state of the signal handlers, made before the handlers and never freed.
 nonisolated(unsafe) private var signalWriter: Int32 = -1
-/// The number of ending signals since the loop last looked.
+/// The number of signals to end since the loop last checked.
 nonisolated(unsafe) private var unheardEnds: sig_atomic_t = 0
 
 private func noteSignal(_ number: Int32) {
@@ -12,7 +12,7 @@ private func noteSignal(_ number: Int32) {
     if SignalPipe.ending.contains(number) {
         unheardEnds += 1
         if unheardEnds >= SignalPipe.patience {
-            // The loop is blocked.
+            // The loop does not react, and must be blocked.
             Terminal.abandon()
             _exit(1)
         }
@@ -27,11 +27,13 @@ private func noteSignal(_ number: Int32) {
 final class SignalPipe {
     static let ending: [Int32] = [SIGINT, SIGTERM, SIGHUP]
     private static let others = [SIGTSTP, SIGCONT, SIGWINCH]
-    /// The number of unseen ending signals that ends the program at once.
+    /// The number of signals to end without a reaction of the loop at which the handler ends the program.
     fileprivate static let patience: sig_atomic_t = 3
 
     private let take: (Int32) -> Void
 
+    /// Installs the handlers.
+    ///
     /// - Parameter take: called on the loop with each signal. Several equal signals may cause one call.
     init(on loop: any EventLoop, take: @escaping (Int32) -> Void) {
         self.take = take
@@ -61,13 +63,13 @@ final class SignalPipe {
         sigaction(number, &action, nil)
     }
 
-    /// Ends the process by a signal, as without a handler.
+    /// Ends the process by a signal, with the system's default action.
     static func die(of number: Int32) {
         signal(number, SIG_DFL)
         raise(number)
     }
 
-    /// Stops the process as without a handler, and returns after the process continues.
+    /// Stops the process with the system's default action, and returns after the process continues.
     static func stop() {
         var action = sigaction()
         sigaction(SIGTSTP, nil, &action)
@@ -85,7 +87,7 @@ final class SignalPipe {
         sigaction(SIGTSTP, &action, nil)
     }
 
-    /// Whether an ending signal came since the loop last looked.
+    /// Whether a signal to end came since the loop last checked.
     static var isEndWanted: Bool { unheardEnds > 0 }
 
     private final class Handler: ChannelInboundHandler {

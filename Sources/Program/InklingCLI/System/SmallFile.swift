@@ -32,22 +32,22 @@ package enum SmallFile {
         return text
     }
 
-    /// Makes the missing folders above a path, only for their owner. The function ignores a failure, because a later
-    /// use of the path reports the failure.
+    /// Makes the missing folders above a path, which only their owner may use. The function ignores a failure, because
+    /// a later use of the path reports the failure.
     package static func makeFolders(above path: String) {
         for slash in path.indices where path[slash] == "/" && slash > path.startIndex {
             mkdir(String(path[..<slash]), 0o700)
         }
     }
 
-    /// Returns the permissions of a regular file; nil for all else.
+    /// Returns the permissions of a regular file; nil for any other path.
     package static func mode(_ path: String) -> mode_t? {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         return status.st_mode & 0o777
     }
 
-    /// Returns the permissions of an open regular file; nil for all else.
+    /// Returns the permissions of an open regular file; nil for any other descriptor.
     package static func mode(_ descriptor: Int32) -> mode_t? {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -68,7 +68,7 @@ package enum SmallFile {
         }
     }
 
-    /// Whether permissions let other users read.
+    /// Returns whether permissions let other users read.
     package static func isReadableByOthers(_ mode: mode_t) -> Bool { mode & (S_IRGRP | S_IROTH) != 0 }
 
     /// Whether a path means standard input.

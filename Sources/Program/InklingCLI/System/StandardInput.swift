@@ -15,7 +15,7 @@ final class StandardInput {
     }
 
     private enum Source {
-        /// The first demand opens the input.
+        /// The input is not open yet. The first demand opens it.
         case unopened
         case opening
         case channel(any Channel)
@@ -25,7 +25,7 @@ final class StandardInput {
     }
 
     private static let pieceSize = 65_536
-    /// The wait before the next piece of a file, so that other work comes first.
+    /// The wait before the next piece of a file, during which the loop does other work.
     private static let fileStep = TimeAmount.microseconds(500)
     /// The interval at which a background process checks the terminal's owner.
     private static let backgroundStep = TimeAmount.milliseconds(250)
@@ -35,15 +35,18 @@ final class StandardInput {
     private var source = Source.unopened
     private var failures = ReadFailures()
     private var isAwaited = false
-    /// Whether the input reported the end.
+    /// Whether the end of the input was reported.
     private var hasEnded = false
     private let take: (Piece) -> Void
 
+    /// Makes the input without opening it.
+    ///
     /// - Parameter take: called on the loop, once for each ``demand()``, and never from within it.
     init(on loop: any EventLoop, take: @escaping (Piece) -> Void) {
         self.loop = loop
         self.take = take
-        // Without this, the system would stop a background reader, and peers would lose the node. A read now fails.
+        // By default, the system would stop a background process that reads, and peers would lose the node. With this,
+        // the read fails.
         if isTerminal { signal(SIGTTIN, SIG_IGN) }
     }
 
@@ -64,7 +67,7 @@ final class StandardInput {
         case .opening: break
         case .channel(let channel): channel.read()
         case .file:
-            // Datagrams come before the file.
+            // The loop reads datagrams before the next piece of the file.
             loop.assumeIsolated().scheduleTask(in: Self.fileStep) { self.read(Self.read(STDIN_FILENO)) }
         case .thread(let pool):
             pool.runIfActive(eventLoop: loop) { Self.read(STDIN_FILENO) }.assumeIsolated().whenComplete { result in
@@ -153,7 +156,7 @@ final class StandardInput {
 
     private enum Reading: Sendable {
         case bytes([UInt8])
-        /// The system's code of an error; nil for the end of the input.
+        /// The end of the input, with the system's code if an error caused it.
         case end(Int32?)
     }
 
@@ -196,7 +199,7 @@ final class StandardInput {
     }
 }
 
-/// Counts failures to read a terminal. Some of them do not mean the end.
+/// Counts failed reads of a terminal, because some of them do not mean its end.
 package struct ReadFailures {
     private var hasFailedInFront = false
 
@@ -204,8 +207,8 @@ package struct ReadFailures {
 
     /// Whether the input has ended.
     ///
-    /// A read in the background fails. A process stopped in between may notice the failure only in front. A second
-    /// failure in front is the end.
+    /// A read in the background fails. If the process is stopped in between, it may notice the failure only when it is
+    /// in front again. A second failure in front is the end.
     ///
     /// - Parameters:
     ///   - code: The system's code of the error; nil at the end of the input.

@@ -10,7 +10,7 @@ import NIOPosix
 final class StandardOutput {
     private enum Sink {
         case unopened
-        /// The output opens; these bytes wait.
+        /// The output is being opened, and these bytes wait.
         case opening([[UInt8]])
         case channel(any Channel)
         case file
@@ -19,7 +19,7 @@ final class StandardOutput {
         case gone
     }
 
-    /// The number of waiting bytes that fills an output during the opening.
+    /// The number of bytes that may wait while the output is being opened.
     private static let openingRoom = 65_536
 
     private let loop: any EventLoop
@@ -66,7 +66,7 @@ final class StandardOutput {
             waiting += bytes.count
             let count = bytes.count
             channel.writeAndFlush(ByteBuffer(bytes: bytes)).assumeIsolated().whenComplete { self.wrote(count, $0) }
-            // A reader without delay has taken the bytes already.
+            // A reader that does not lag has already taken the bytes.
             if waiting > 0 { isFull = true }
         case .thread(let pool):
             waiting += bytes.count

@@ -1,7 +1,7 @@
 import Glibc
 import InklingConsole
 
-// The state for the handler of fatal signals, made before the handler and never freed. The handler calls only
+// The state of the handler for fatal signals, made before the handler and never freed. The handler calls only
 // async-signal-safe functions.
 nonisolated(unsafe) private let savedModes = UnsafeMutablePointer<termios>.allocate(capacity: 1)
 nonisolated(unsafe) private let earlierActions = UnsafeMutablePointer<sigaction>.allocate(capacity: 65)
@@ -60,14 +60,14 @@ enum Terminal {
         tcsetattr(STDIN_FILENO, TCSANOW, &raw)
     }
 
-    /// Restores the recorded modes.
+    /// Restores the terminal's recorded modes.
     static func giveBack() {
         guard taken != 0 else { return }
         tcsetattr(STDIN_FILENO, TCSANOW, savedModes)
         taken = 0
     }
 
-    /// Restores as much as possible without a wait for a blocked terminal.
+    /// Restores as much as possible without waiting for a blocked terminal.
     static func abandon() {
         guard taken != 0 else { return }
         tcsetattr(STDIN_FILENO, TCSANOW, savedModes)

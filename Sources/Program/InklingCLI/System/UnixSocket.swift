@@ -51,24 +51,24 @@ package enum UnixSocket {
             guard count > 0 else { return nil }
             if let end = bytes[..<count].firstIndex(of: UInt8(ascii: "\n")) { return Array(bytes[..<end]) }
             guard count < bytes.count else { return nil }
-            // A poll would return at once for the bytes already there, so the loop sleeps.
+            // A poll would return at once because of the bytes already there, so this loop sleeps.
             usleep(linePause)
         }
     }
 
-    /// Microseconds between two looks at a part of a line.
+    /// The interval of checks for the rest of a line, in microseconds.
     private static let linePause: UInt32 = 2_000
 
     /// Returns the user ID at the other end of a connection; nil if unknown.
     package static func user(of descriptor: Int32) -> uid_t? {
-        // A process, a user and a group: struct ucred.
+        // The fields of struct ucred: a process, a user and a group.
         var credentials: (pid_t, uid_t, gid_t) = (0, 0, 0)
         var length = socklen_t(MemoryLayout.size(ofValue: credentials))
         guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 else { return nil }
         return credentials.1
     }
 
-    /// Whether a process of one of these users listens at a path. The system recorded the credentials at the call of
+    /// Returns whether a process of one of these users listens at a path. The system recorded the user at the call of
     /// listen (SO_PEERCRED).
     package static func isAnswered(at path: String, by users: Set<uid_t>) -> Bool {
         guard let descriptor = try? connect(to: path) else { return false }
@@ -76,19 +76,19 @@ package enum UnixSocket {
         return user(of: descriptor).map(users.contains) ?? false
     }
 
-    /// Whether a process listens at a path, by the system's list of sockets. This check starts no daemon.
+    /// Returns whether a process listens at a path, by the system's list of sockets. This check starts no daemon.
     static func isListening(at path: String) -> Bool {
         guard let table = try? SmallFile.text("/proc/net/unix", maximumBytes: longestTable) else { return false }
         return isListening(at: path, in: table)
     }
 
-    /// The longest list, in bytes.
+    /// The longest list that the program reads, in bytes.
     private static let longestTable = 16 << 20
 
-    /// Whether a process listens at a path, by a list in the form of `/proc/net/unix`.
+    /// Returns whether a process listens at a path, by a list in the form of `/proc/net/unix`.
     package static func isListening(at path: String, in table: String) -> Bool {
         table.split(separator: "\n").contains { line in
-            // Num RefCount Protocol Flags Type St Inode Path
+            // The fields of a line are: Num RefCount Protocol Flags Type St Inode Path.
             let fields = line.split(separator: " ", maxSplits: 7)
             guard fields.count == 8, fields[7] == path, let flags = UInt32(fields[3], radix: 16) else { return false }
             return flags & acceptsConnections != 0
@@ -100,7 +100,7 @@ package enum UnixSocket {
 
     /// Sends a datagram to the socket at a path. A path that begins with `@` is abstract.
     ///
-    /// - Returns: Whether the system took it.
+    /// - Returns: Whether the system accepted the datagram.
     @discardableResult
     package static func send(_ text: String, to path: String) -> Bool {
         var path = Array(path.utf8)
@@ -129,7 +129,7 @@ package enum UnixSocket {
         guard !path.isEmpty, path.count < MemoryLayout.size(ofValue: name.sun_path) else { throw .pathTooLong }
         withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path) }
         let offset = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 2
-        // The name of an abstract socket has a length and no final NUL.
+        // An abstract socket's name has an explicit length, and no NUL at its end.
         let isAbstract = path[0] == 0
         return (name, socklen_t(offset + path.count + (isAbstract ? 0 : 1)))
     }

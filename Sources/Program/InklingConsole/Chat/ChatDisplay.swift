@@ -4,28 +4,28 @@ import InklingText
 /// How a chat is shown.
 package struct ChatDisplay: Hashable, Sendable {
     package enum Form: Hashable, Sendable {
-        /// A screen that is drawn, below it an input whose keys come one by one.
+        /// A screen that the program draws. The keys of the input below it come one by one.
         case screen
-        /// Whole lines, with an input that the terminal itself edits and echoes.
+        /// Whole lines. The terminal itself edits and echoes the input.
         case lines
-        /// Whole lines; each line of the input is a message.
+        /// Whole lines. Each line of the input is a message.
         case pipe
     }
 
     package var form: Form
-    /// Whether a person reads, who can ask for folded messages. Otherwise no message is folded.
+    /// Whether a person reads the output, and can ask for folded messages. Otherwise the prompt folds no message.
     package var folds: Bool
     package var indicator: IndicatorStyle
     package var reducedMotion: Bool
-    /// Whether bold and dim are wanted.
+    /// Whether to use bold and dim text.
     package var decorated: Bool
-    /// Whether the terminal rings when somebody mentions the user.
+    /// Whether the terminal rings when a message mentions the user.
     package var ringsForMentions: Bool
-    /// Whether the node is a process of its own: the session waits for it when it goes.
+    /// Whether the node is a separate process. If it ends, the session waits for it to come back.
     package var outlivesNode: Bool
-    /// Whether the user confirmed the name of the chat to begin with.
+    /// Whether the user confirmed the name of the first chat.
     package var confirmsName: Bool
-    /// Whether to explain the prompt, to a user who has not entered a line yet.
+    /// Whether to explain the prompt to a user who has never entered a line.
     package var explains: Bool
 
     package init(
@@ -44,27 +44,27 @@ package struct ChatDisplay: Hashable, Sendable {
         self.explains = explains
     }
 
-    /// Whether own messages are shown as lines: a terminal that echoes has shown them.
+    /// Whether this user's messages are shown as lines. A terminal that echoes its input has already shown them.
     var showsOwn: Bool { form != .lines }
-    /// Whether the terminal rings; a pipe has none.
+    /// Whether the terminal rings. A pipe has no bell.
     var rings: Bool { ringsForMentions && form != .pipe }
-    /// Whether lines carry the time.
+    /// Whether lines have the time before them.
     var showsTimes: Bool { form == .screen }
 }
 
 /// The texts that depend on the program and its system.
 package struct ChatTexts: Sendable {
-    /// A time in seconds since 1970, where the user is.
+    /// Returns the user's local time for a time in seconds since 1970.
     package var localTime: @Sendable (Double) -> LocalTime
-    /// An error and what to do about it, in one line.
+    /// Returns an error and its advice in one line.
     package var error: @Sendable (NodeError) -> String
-    /// A notice and what to do about it, in one line.
+    /// Returns a notice and its advice in one line.
     package var notice: @Sendable (Notice) -> String
-    /// Where others can find this node, as a sentence.
+    /// Returns a sentence about where others can find this node.
     package var reach: @Sendable () -> String
-    /// A new secret for a private chat.
+    /// Returns a new secret for a private chat.
     package var newSecret: @Sendable () -> Secret
-    /// How a shell names the first chat to a further command, with a blank before it.
+    /// The shell arguments by which a further command names the first chat, with a blank before them.
     package var arguments: String
 
     package init(

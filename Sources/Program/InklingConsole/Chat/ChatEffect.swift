@@ -2,7 +2,7 @@ import InklingModel
 
 /// A value to keep for later runs.
 package enum Lasting: Hashable, Sendable {
-    /// A line that was entered, to be recalled in later runs.
+    /// A line that the user entered. Later runs can recall it.
     case line(String)
     /// The user's name.
     case name(String)
@@ -10,31 +10,30 @@ package enum Lasting: Hashable, Sendable {
     case bell(Bool)
 }
 
-/// An effect that a model of the prompt requests from the program.
+/// An effect that the prompt's model requests from the program.
 package enum ChatEffect: Hashable, Sendable {
-    /// Lines join the history; a screen draws its block below them again.
+    /// Adds lines to the history. A screen then draws its block again.
     case show([Line])
-    /// A screen draws its block again.
+    /// Makes a screen draw its block again.
     case draw
-    /// A node is asked. The answer is for the model, now or later.
+    /// Makes a request to the node. The model gets the answer, now or later.
     case ask(ServiceRequest)
-    /// The terminal rings.
+    /// Makes the terminal ring.
     case bell
-    /// Clear the screen. A later effect draws it again.
+    /// Clears the screen. A later effect draws it again.
     case clearScreen
-    /// Something is to last beyond the program.
+    /// Keeps a value for later runs of the program.
     case keep(Lasting)
-    /// The program stops, and with it the processes that were started together with it. Input waits until
-    /// `resumed(at:)`.
+    /// Stops the program, and the processes that were started together with it. Input waits until `resumed(at:)`.
     case suspend
-    /// A line for standard error, safe to show.
+    /// Writes a line to standard error. The text is safe to show.
     case complain(String)
-    /// The first chat could not be joined. Nothing follows.
+    /// Ends the session, because the node could not join the first chat. No effect follows.
     case cannotStart(NodeError)
-    /// The node is gone. Once there is one again, `reattached(_:at:)` is called.
+    /// Looks for the lost node. When there is a node again, the program calls `reattached(_:at:)`.
     case reattach
-    /// The end has begun, and takes at most ``ChatModel/patience``.
+    /// Begins the end of the session, which takes at most ``ChatModel/patience``.
     case beginEnd
-    /// Nothing is left to be done but to stop the node. Nothing follows.
+    /// Stops the node, because nothing else is left to do. No effect follows.
     case end
 }

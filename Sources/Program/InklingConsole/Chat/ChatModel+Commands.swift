@@ -3,7 +3,7 @@ import InklingText
 
 /// The execution of commands, and their answers.
 extension ChatModel {
-    /// Executes a command. Messages are no commands.
+    /// Executes a command. A message is not a command.
     mutating func perform(_ command: PromptCommand) {
         switch command {
         case .message, .action: break
@@ -49,7 +49,7 @@ extension ChatModel {
         }
     }
 
-    /// An answer of the node came.
+    /// Applies the node's answer to a command.
     mutating func take(_ answer: ServiceAnswer, to request: ServiceRequest) {
         guard let purpose = pending.take(request, at: moment.steady) else { return }
         defer { proceed() }
@@ -86,7 +86,7 @@ extension ChatModel {
     }
 
     private func commandText(_ error: NodeError, for purpose: PendingAnswers.Purpose) -> String {
-        // The program would name its option.
+        // The advice of this error is about the program's option, so the prompt gives other advice.
         if case .rename = purpose, case .name = error { return error.fact + " Choose another: /nick NAME" }
         return texts.error(error)
     }
@@ -102,7 +102,7 @@ extension ChatModel {
         return lines.map { ChatLines.notice($0) }
     }
 
-    /// Shows what was folded in the open chat.
+    /// Shows the folded messages of the open chat.
     private mutating func showFolded(_ name: String?, in index: Int) -> [Line] {
         guard let name else { return states[index].show(nil, showsTimes: display.showsTimes) }
         switch user(named: name, in: states[index], for: "/show") {
@@ -155,7 +155,7 @@ extension ChatModel {
     private mutating func joined(_ chat: Chat, _ peers: [Peer]) {
         add(chat, peers)
         let index = states.count - 1
-        // Those who are there already come after the greeting.
+        // Lines about people who are already there follow the greeting.
         let begin = [nowIn(chat)] + go(to: index) + states[index].greeting(isFound: Self.isFound(peers))
         show(begin)
         show(take(present: peers, in: index))
@@ -177,7 +177,7 @@ extension ChatModel {
             states[old].draft = draft
         }
         openIndex = index
-        // Typing ends where one goes away from; coming back to a draft is not typing.
+        // Typing ends in the chat that the user leaves. Coming back to a draft is not typing.
         lookAtOpenChat()
         return states[index].catchUp()
     }
@@ -247,12 +247,12 @@ extension ChatModel {
         ]
     }
 
-    /// The command that finds out why somebody does not show.
+    /// Returns the shell command that finds out why a person does not show.
     private func doctor(for chat: Chat) -> String {
         "inkling doctor" + (chat == firstChat ? texts.arguments : ShellQuoting.arguments(naming: chat))
     }
 
-    /// Asks what is known of everybody: a decision about one may concern the namesakes.
+    /// Asks the node for all people again, because a decision about one person may concern others of the same name.
     private mutating func refresh() {
         for state in states { ask(.peers(chat: state.chat.name), for: .refresh) }
     }

@@ -1,16 +1,16 @@
 import InklingModel
 import InklingText
 
-/// The attachment to a node that other front ends use as well. The node may end before this front end does.
+/// The attachment to a daemon's node, which other front ends use too. The node may end before this front end does.
 extension ChatModel {
-    /// How long waiting messages are on the screen before the front end reports them as read.
+    /// The time for which waiting messages are on the screen before the front end reports them as read.
     private static let readWait: Int64 = 200
 
     enum Attachment {
         case attached
-        /// The node was detached because this front end is about to be stopped; both return together.
+        /// The front end has detached, because the program is about to be stopped. After the stop it attaches again.
         case suspended
-        /// The node is gone, and waited for. The user knows.
+        /// The node is lost, and the program looks for it. The user was informed.
         case lost
     }
 
@@ -20,7 +20,7 @@ extension ChatModel {
 
     // MARK: The node goes, and comes back
 
-    /// Nothing more comes from the node.
+    /// Handles the end of the node's outputs.
     mutating func ended(_ why: ServiceEnd) {
         guard isRunning, display.outlivesNode else { return conclude() }
         if case .lost = attachment { return }
@@ -31,14 +31,16 @@ extension ChatModel {
         if !isLooking { emit(.reattach) }
     }
 
-    /// The front end goes from the node before it is stopped.
+    /// Detaches from the node before the program is stopped.
     mutating func detachQuietly() {
         guard isRunning, !isDetached else { return }
         attachment = .suspended
         show(detach())
     }
 
-    /// Nothing more is heard of what was asked for. Returns what there is to say of that.
+    /// Gives up all pending requests.
+    ///
+    /// - Returns: The lines about messages whose outcome is now unknown.
     private mutating func detach() -> [Line] {
         let unsent = pending.takeAll().compactMap { request, purpose in
             if case (.send(let text, _), .send) = (request, purpose) { text } else { nil }
@@ -63,7 +65,7 @@ extension ChatModel {
         }
     }
 
-    /// The node is back, or another one is in its place: all chats are joined again.
+    /// Attaches to the same node or its successor, and joins all chats again.
     package mutating func reattached(_ identity: NodeIdentity, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { model in
             guard model.isDetached, model.isRunning else { return }
@@ -71,7 +73,7 @@ extension ChatModel {
             if wasLost { model.show([ChatLines.notice("The daemon is back")]) }
             model.attachment = .attached
             model.take(identity)
-            // One that was there all the time says whether the user is away.
+            // A node that never ended reports whether the user is away.
             if !wasLost { model.isAway = false } else if model.isAway { model.ask(.setAway(true)) }
             model.awaitReturns()
             guard model.hasBegun else {
@@ -82,14 +84,14 @@ extension ChatModel {
         }
     }
 
-    /// The chat is joined again.
+    /// Handles a chat that the node has joined again.
     mutating func rejoined(_ chat: Chat, _ peers: [Peer]) {
         guard let index = index(of: chat.name) else { return }
         states[index].refresh(peers)
         show(take(present: peers, in: index))
     }
 
-    /// The node can't be asked.
+    /// Answers a request that can't be made without a node.
     mutating func refuse(_ request: ServiceRequest) {
         switch request {
         case .send(let text, _): answer(ChatLines.error("Not sent, because the daemon has ended: \(text)"))
@@ -103,7 +105,7 @@ extension ChatModel {
 
     /// Puts a line that can't be sent back into the input field.
     ///
-    /// - Returns: Whether the line is there.
+    /// - Returns: Whether the input field has the line.
     mutating func keepUnsent(_ text: String) -> Bool {
         guard isDetached, display.form == .screen else { return false }
         _ = keyboard.editor.exchange(LineEditor.Draft(text))
@@ -111,19 +113,19 @@ extension ChatModel {
         return true
     }
 
-    /// A daemon that is there and does not answer.
+    /// The line about a daemon that runs but does not answer.
     static let silence = ChatLines.error("The daemon does not answer. What you have entered waits until it does")
 
     // MARK: The chat in sight
 
-    /// Reports the open chat to the node, which then sends its waiting messages. A pipe has no chat in sight.
+    /// Reports the open chat to the node, which then sends the chat's waiting messages. A pipe shows no chat.
     mutating func lookAtOpenChat() {
         guard display.form != .pipe, let open else { return }
         ask(.open(chat: open.chat.name))
         hasShownWaited = false
     }
 
-    /// A message that came while its chat was open on no front end.
+    /// Shows a message that arrived while no front end showed its chat.
     mutating func take(waited timed: TimedEvent) {
         let chat: String
         var lines: [Line] = []
@@ -146,7 +148,7 @@ extension ChatModel {
         guard let index = index(of: chat), index == openIndex else { return }
         if !hasShownWaited, let last = lines.popLast() {
             hasShownWaited = true
-            // The lines about people come first.
+            // Lines about people come before the waiting messages.
             show(lines + [ChatLines.newMessages()])
             lines = [last]
         }
@@ -160,7 +162,7 @@ extension ChatModel {
         if let open { ask(.read(chat: open.chat.name)) }
     }
 
-    /// The user changed their name, or said whether they are away, perhaps by another front end.
+    /// Applies a change of the user's name or away state, perhaps by another front end.
     mutating func take(_ user: UserState) {
         if user.name != identity.name { renamed(user.name) }
         if user.isAway != isAway {
@@ -169,7 +171,7 @@ extension ChatModel {
         }
     }
 
-    /// The user said something by another front end.
+    /// Shows a message that the user sent by another front end.
     mutating func take(_ message: OwnMessage) {
         guard let index = index(of: message.chat) else { return }
         show(shown(states[index].take(own: message.text, time: texts.localTime(message.at)), in: index))

@@ -3,7 +3,8 @@ import InklingText
 
 /// The chats of a daemon, of which this front end may show only some.
 extension ChatModel {
-    /// The answer to /chats: those of this front end by their numbers, and then the others.
+    /// Returns the answer to /chats: first the chats of this front end with their numbers, then the daemon's other
+    /// chats.
     func list(with chats: [ChatStatus]) -> [Line] {
         let others = chats.filter { index(of: $0.name) == nil }
         guard !others.isEmpty else { return list() }
@@ -14,7 +15,7 @@ extension ChatModel {
             }
     }
 
-    /// Opens a chat of this front end by its name, or one that the daemon is in.
+    /// Opens a chat of this front end by its name, or joins one that the daemon is in.
     mutating func open(_ name: String) {
         if let index = index(named: name) { return answer(open(number: index + 1)) }
         guard display.outlivesNode else { return answer(noChat(name)) }
@@ -26,11 +27,11 @@ extension ChatModel {
         guard let status = chats.first(where: { $0.name == name }), let chat = try? Chat(status.name) else {
             return answer(noChat(name))
         }
-        // By its name alone it is the chat that the daemon is in.
+        // A join by the name alone means the chat that the daemon is in.
         ask(.join(chat), for: .join(chat))
     }
 
-    /// The answer to /leave for a chat that this front end is not in.
+    /// Handles the answer to /leave for a chat that this front end is not in.
     mutating func leftElsewhere(_ name: String, _ answer: ServiceAnswer) {
         switch answer {
         case .done: self.answer(ChatLines.notice("The daemon no longer keeps \(SafeText.line(name))"))

@@ -4,9 +4,9 @@ import InklingModel
 extension ChatModel {
     mutating func tell(_ timed: TimedEvent) {
         let lines = take(timed)
-        // This program may have been stopped since the node had a message.
+        // This program may have been stopped after the node received the message.
         if case .message = timed.event { show(lines, at: texts.localTime(timed.at)) } else { show(lines) }
-        // The end of an indicator is not reported: readers expect silence then.
+        // Lines don't report the end of an indicator, because readers conclude it from the silence.
         if display.form != .screen, typists != reportedIndicator {
             reportedIndicator = typists
             if !typists.isEmpty { show([ChatLines.notice(typists)]) }
@@ -34,7 +34,7 @@ extension ChatModel {
             guard let index = index(of: chat) else { return [] }
             return shown(states[index].take(answerFor: message, by: user, failure: why), in: index)
         case .notice(.keyChanged):
-            // The presence that follows reports it, with the label.
+            // The presence event that follows reports the alarm with the person's label.
             return []
         case .notice(let notice):
             note(notice)
@@ -60,11 +60,11 @@ extension ChatModel {
         return shown(states[index].take(peer, why: why, alarm: alarm, at: moment), in: index)
     }
 
-    /// The node is in another chat.
+    /// Adds a chat that the node has joined.
     ///
-    /// - Parameter peers: those whom the node knows there.
+    /// - Parameter peers: the people whom the node knows there.
     mutating func add(_ chat: Chat, _ peers: [Peer]) {
-        // A node that has found somebody was in the chat before.
+        // If the node has already found people, it was in the chat before.
         let age = Self.isFound(peers) ? 2 * ChatState.settling : 0
         var state = ChatState(
             chat, ownName: identity.name, met: peers.filter { $0.presence == .offline }, at: moment.steady - age)
@@ -73,7 +73,7 @@ extension ChatModel {
         tellMuted()
     }
 
-    /// Those who were in a chat before this front end came to it.
+    /// Applies the people who were in a chat before this front end joined it.
     mutating func take(present peers: [Peer], in index: Int) -> [Line] {
         peers.filter { $0.presence != .offline }.flatMap { take($0, why: .hello, in: index) }
     }

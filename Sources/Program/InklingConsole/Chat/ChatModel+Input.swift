@@ -3,7 +3,7 @@ import InklingText
 
 /// The user's input.
 extension ChatModel {
-    /// Deals with the input that waits, up to a command whose answer is to be awaited.
+    /// Processes waiting input, up to a command whose answer the prompt must await.
     mutating func proceed() {
         while isRunning, pending.isEmpty, let input = keyboard.next() {
             switch input {
@@ -13,7 +13,8 @@ extension ChatModel {
         }
     }
 
-    /// Whether keys end it while an answer is awaited: a node that does not answer can't hold back the end.
+    /// Returns whether keys end the session while it awaits an answer. A node that does not answer must not prevent the
+    /// end.
     func isEnd(_ keys: [Key]) -> Bool {
         let interrupts = keys.count { $0 == .control("c") }
         guard interrupts > 0, !pending.isEmpty else { return false }
@@ -43,7 +44,7 @@ extension ChatModel {
         }
     }
 
-    /// Reports to the node first: the report takes microseconds, and drawing takes longer.
+    /// Reports an edit to the node before the screen is drawn, because drawing takes much longer than the report.
     private mutating func edited(isLast: Bool) {
         compose(keyboard.editor.text)
         if isLast { emit(.draw) }
@@ -57,13 +58,15 @@ extension ChatModel {
         }
     }
 
-    /// The texts that Tab can complete to.
+    /// The texts for the completion by Tab.
     private var candidates: Completion.Candidates {
         Completion.Candidates(
             people: open?.labels.all.map(\.text) ?? [], chats: states.map(\.chat.name),
             muted: mutedPeople.map(\.label.text), folded: open?.foldedLabels.map(\.text) ?? [])
     }
 
+    /// Processes an entered line.
+    ///
     /// - Parameter isEchoed: whether the terminal edits its lines itself, so that the node has no draft to clear.
     private mutating func enter(_ line: String, isEchoed: Bool = false) {
         let command = PromptCommand(line)
@@ -78,7 +81,7 @@ extension ChatModel {
 
     // MARK: Messages
 
-    /// The input field holds another text now.
+    /// Reports the new text of the input field.
     mutating func compose(_ text: String) {
         if let open { ask(.compose(text, chat: open.chat.name)) }
     }
@@ -100,7 +103,7 @@ extension ChatModel {
         for text in states[index].takeWaiting() { ask(.send(text, chat: states[index].chat.name), for: .send) }
     }
 
-    /// A message was sent, or could not be.
+    /// Handles the answer to a sent message.
     mutating func take(_ answer: ServiceAnswer, toSending text: String, in chat: String) {
         guard let index = index(of: chat) else { return }
         let lines: [Line]

@@ -1,13 +1,13 @@
 import InklingModel
 import InklingText
 
-/// The beginning, the time and the end of a session.
+/// The beginning, the timers and the end of a session.
 extension ChatModel {
     // MARK: The beginning
 
-    /// The first chat was joined.
+    /// Handles the join of the first chat.
     ///
-    /// - Parameter chat: as the node has it, with its secret if it was in it already.
+    /// - Parameter chat: the chat as the node has it. If the node was in the chat before, it has the secret.
     mutating func begun(_ chat: Chat, _ peers: [Peer]) {
         (firstChat, hasBegun) = (chat, true)
         add(chat, peers)
@@ -23,16 +23,16 @@ extension ChatModel {
         if display.form == .screen { minuteAt = moment.steady + Self.minute }
     }
 
-    /// Whether the node, which was in a chat before, has found somebody there.
+    /// Returns whether a node that was in a chat before has found anybody there.
     static func isFound(_ peers: [Peer]) -> Bool { peers.contains { $0.presence != .offline } }
 
-    /// How the prompt works, for somebody who has not used it.
+    /// The explanation of the prompt, for a user who has not used it before.
     private var explanation: [Line] {
         display.explains
             ? [ChatLines.notice("Type and press Enter. /help shows more, /quit leaves.")] : []
     }
 
-    /// Returns the advice for a user whose name can't be shown.
+    /// The advice for a user whose name can't be shown.
     private var nameWarning: [Line] {
         guard Labels.shown(identity.name) == nil else { return [] }
         return [
@@ -52,7 +52,7 @@ extension ChatModel {
         let now = moment.steady
         keyboard.tick(at: now)
         proceed()
-        // The key may have been the last.
+        // This key may have ended the session.
         guard isRunning else { return }
         dots.tick(at: now)
         if let time = returnedAt, time <= now {
@@ -65,7 +65,7 @@ extension ChatModel {
             aloneAt = nil
             show(alone())
         }
-        // How long ago somebody was here is shown in minutes.
+        // Lines show in minutes how long ago a person was here.
         if let time = minuteAt, time <= now { minuteAt = now + Self.minute }
         show(due())
     }
@@ -82,7 +82,7 @@ extension ChatModel {
 
     // MARK: The end
 
-    /// Sends the waiting messages at the end. The text in the input field is no longer being typed.
+    /// Ends the session, and sends the waiting messages. The text in the input field no longer counts as typing.
     mutating func end() {
         guard isRunning else { return }
         phase = .ending(since: moment.steady)
@@ -94,7 +94,7 @@ extension ChatModel {
         show(due())
     }
 
-    /// Nobody waits for answers any more.
+    /// Stops waiting for answers.
     mutating func conclude() {
         if isRunning { end() }
         guard case .ending = phase else { return }
@@ -104,7 +104,7 @@ extension ChatModel {
         emit(.end)
     }
 
-    /// Ctrl-C and Ctrl-D end the wait for answers.
+    /// Handles keys during the end: Ctrl-C and Ctrl-D end the wait for answers.
     mutating func pressAtEnd(_ keys: [Key]) {
         if keys.contains(where: { $0 == .control("c") || $0 == .control("d") }) { conclude() }
     }

@@ -1,7 +1,7 @@
 import InklingModel
 import InklingText
 
-/// The commands on the user: name, presence, what was not delivered, and invites.
+/// The commands about the user: name, presence, undelivered messages, and invites.
 extension ChatModel {
     mutating func setAway(_ isAway: Bool) {
         guard self.isAway != isAway else {
@@ -32,7 +32,7 @@ extension ChatModel {
         answer(ChatLines.notice("Others see you as \(ChatLines.shown(name)) from now on"))
     }
 
-    /// Has the terminal ring at the user's name, or no longer; nil to say whether it does.
+    /// Makes the terminal ring at the user's name, or no longer. With nil, shows the setting.
     mutating func notify(_ isOn: Bool?) {
         guard display.form != .pipe else { return }
         if let isOn {
@@ -47,7 +47,7 @@ extension ChatModel {
                     : "The terminal does not ring. To have it ring at your name: /notify on"))
     }
 
-    /// Sends the messages of a chat again that failed or reached nobody.
+    /// Sends the messages of a chat that failed or reached nobody again.
     mutating func resend(in index: Int) {
         guard !isDetached else { return refuse(.knownPeers) }
         guard states[index].hasUnsent else {
@@ -77,7 +77,7 @@ extension ChatModel {
         ]
     }
 
-    /// The invite of a new private chat.
+    /// Returns the lines with an invite to a new private chat.
     func newInvite(_ name: String) -> [Line] {
         let chat: Chat
         do {

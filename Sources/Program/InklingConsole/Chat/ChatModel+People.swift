@@ -1,7 +1,7 @@
 import InklingModel
 import InklingText
 
-/// The commands on people: to identify, verify, block and mute them.
+/// The commands about people: to identify, verify, block and mute them.
 extension ChatModel {
     mutating func perform(_ command: PromptCommand, on peer: Peer, _ label: Labels.Label) {
         switch command {
@@ -18,8 +18,10 @@ extension ChatModel {
         init(_ line: Line) { self.line = line }
     }
 
+    /// Finds a person by name.
+    ///
     /// - Parameters:
-    ///   - command: the one that names the person, such as "/whois".
+    ///   - command: the command that names the person, such as "/whois".
     ///   - rest: the part of the command after the name.
     func find(
         _ name: String, in chat: ChatState, for command: String, rest: String = ""
@@ -72,7 +74,7 @@ extension ChatModel {
 
     // MARK: Keys
 
-    /// Nobody's key is verified whose fingerprint was not seen: the names of others are all that a command has.
+    /// Verifies a person, but only if the prompt has shown the fingerprint. A name alone could be an impostor's.
     private mutating func verify(_ peer: Peer, _ label: Labels.Label, isRight: Bool) {
         guard isRight else { return ask(.fingerprint(key: peer.key), for: .fingerprint(label)) }
         guard shownFingerprints.contains(peer.key) else {
@@ -93,7 +95,8 @@ extension ChatModel {
 
     // MARK: Blocking
 
-    /// Blocks a person. A verified person needs a confirmation, since the user may mean an impostor of that name.
+    /// Blocks a person. For a verified person the command needs a confirmation, because the user may mean an impostor
+    /// of that name.
     mutating func block(_ name: String, in chat: ChatState) {
         var found = find(name, in: chat, for: "/block")
         var isConfirmed = false
@@ -120,7 +123,7 @@ extension ChatModel {
                 + "/unblock \(label.text)")
     }
 
-    /// Somebody who is blocked may have been met in another run, or another chat.
+    /// Unblocks a person, whom the user may have met in another run or another chat.
     mutating func unblock(_ name: String, in chat: ChatState) {
         var key: String?
         if case .success(let peer) = find(name, in: chat, for: "/unblock") { key = peer.key }
@@ -149,12 +152,12 @@ extension ChatModel {
 
     // MARK: Muting
 
-    // Nothing of it is kept or sent: others don't notice.
+    // Muting sends and stores nothing, so others don't notice it.
 
-    /// Those who are muted, under the names that they have now.
+    /// The muted people, with their current labels.
     var mutedPeople: [MutedPeople.Person] { renamedMuted().all }
 
-    /// Lets all chats know who is muted.
+    /// Passes the list of muted people to all chats.
     mutating func tellMuted() {
         let users = Set(muted.all.compactMap { UserID($0.label.user) })
         for index in states.indices { states[index].muted = users }
@@ -162,7 +165,7 @@ extension ChatModel {
 
     private mutating func mute(_ user: UserID, _ label: Labels.Label) -> [Line] {
         guard muted.mute(label) else { return [ChatLines.muted(label, isNew: false)] }
-        // Messages folded before stay available.
+        // Messages that were folded before stay available.
         let folded = openIndex.map { states[$0].reportFolded(of: user) } ?? []
         tellMuted()
         return folded + [ChatLines.muted(label, isNew: true)]
@@ -172,7 +175,7 @@ extension ChatModel {
         muted = renamedMuted()
         switch muted.find(name) {
         case .nobody:
-            // Perhaps by an earlier label.
+            // The user may have given an earlier label.
             guard let open, case .success(let user) = user(named: name, in: open, for: "/unmute"),
                 muted.contains(user.description)
             else { return [ChatLines.error("Nobody called \(SafeText.line(name)) is muted; /mute lists who is")] }

@@ -1,29 +1,29 @@
 import InklingModel
 import InklingText
 
-/// The prompt as a model: events, keys, lines and the time are inputs, and effects are outputs. The model has no clock,
-/// no randomness and no input or output of its own.
+/// The prompt as a model: events, keys, lines and the time are inputs, and effects are outputs. The model itself has no
+/// clock, no random numbers and no I/O.
 ///
-/// Each input is one method, which returns its effects in order. Drawing shows the state after it. Answers to
+/// Each input is one method, which returns its effects in order. A drawing shows the state after them. Answers to
 /// ``ChatEffect/ask(_:)`` come as ``ServiceOutput/answer(_:to:)``, in the order of the requests, at once or later.
-/// Input that follows a command waits for the answer.
+/// Input after a command waits for the answer.
 package struct ChatModel: Sendable {
-    /// For how long the end waits for the answers to what was sent a moment ago: a lost datagram is sent again some
-    /// times meanwhile.
+    /// The longest time that the end waits for answers to the last messages. In this time a node repeats lost datagrams
+    /// several times.
     package static let patience: Int64 = 2_000
-    /// Several signals may end a session at once: both shell and system report a lost terminal.
+    /// The time in which several signals count as one, because both the shell and the system report a lost terminal.
     private static let echo: Int64 = 300
-    /// How long those who were there may take to come back after a stop.
+    /// The time that people have to come back after a stop of the program.
     private static let returnWait: Int64 = 5_000
-    /// How long the user is alone before the prompt gives advice.
+    /// The time for which the user is alone before the prompt gives advice.
     static let aloneTime: Int64 = 4_000
     static let minute: Int64 = 60_000
-    /// The least time between two rings of the terminal.
+    /// The shortest time between two rings of the terminal.
     private static let bellInterval: Int64 = 2_000
 
     package internal(set) var display: ChatDisplay
     let texts: ChatTexts
-    /// The chat that the program was started for.
+    /// The chat for which the program was started.
     var firstChat: Chat
     package private(set) var identity: NodeIdentity
     private(set) var moment: Moment
@@ -32,36 +32,36 @@ package struct ChatModel: Sendable {
     var openIndex: Int?
     var isAway = false
     var pending = PendingAnswers()
-    /// The last lines about own messages, of chats that the user is leaving.
+    /// The last lines about this user's messages in chats that the user is leaving.
     var leaving: [String: [Line]] = [:]
     /// The muted people of all chats, until the program ends.
     var muted = MutedPeople()
-    /// The keys whose fingerprints were shown.
+    /// The keys whose fingerprints the prompt has shown.
     var shownFingerprints: Set<String> = []
     var warnings: KeyWarnings
 
     var keyboard = Keyboard()
-    /// Whether the key before was Ctrl-C on an empty line.
+    /// Whether the last key was Ctrl-C on an empty line.
     var wasInterrupted = false
     var phase = Phase.running
     var showing = Showing.openChat
     private var timeline = Timeline()
     var dots = TypingDots()
     private(set) var columns: Int
-    /// The indicator last reported, where lines report it.
+    /// The last reported indicator, for a session of lines.
     var reportedIndicator = ""
     private var effects: [ChatEffect] = []
 
-    /// Whether the first chat was joined.
+    /// Whether the node has joined the first chat.
     var hasBegun = false
-    /// Whether the node is there.
+    /// Whether the model has a node.
     var attachment = Attachment.attached
-    /// When to report the waiting messages as read.
+    /// The time to report the waiting messages as read.
     var readAt: Int64?
-    /// Whether a line divides what waited in the open chat from what was there before.
+    /// Whether a line on the screen divides new messages of the open chat from earlier ones.
     var hasShownWaited = false
     var aloneAt: Int64?
-    /// Whether others can't find this node by discovery, nor it them.
+    /// Whether discovery does not work. Others then can't find this node by discovery, nor this node them.
     var isDiscoveryDown = false
     var minuteAt: Int64?
     var returnedAt: Int64?
@@ -69,21 +69,23 @@ package struct ChatModel: Sendable {
 
     enum Phase {
         case running
-        /// Nothing more is taken from the user.
+        /// The session is ending, and accepts no more input.
         case ending(since: Int64)
         case over(isAnswered: Bool)
     }
 
     /// The chats whose lines are shown at once.
     enum Showing {
-        /// The open chat alone; lines of others wait until they are open.
+        /// Only the open chat. Lines of others wait until the user opens those chats.
         case openChat
-        /// All chats, at the end, when no line can wait. `last` is the chat of the last lines.
+        /// All chats, because lines can't wait at the end. `last` is the chat of the last shown lines.
         case allChats(last: Int?)
     }
 
+    /// Makes a model before the session begins.
+    ///
     /// - Parameters:
-    ///   - chat: the one to begin with.
+    ///   - chat: the first chat.
     ///   - columns: the width of the terminal.
     package init(
         _ chat: Chat, identity: NodeIdentity, display: ChatDisplay, texts: ChatTexts, columns: Int, at moment: Moment
@@ -99,7 +101,7 @@ package struct ChatModel: Sendable {
 
     // MARK: Inputs
 
-    /// Begins: joins the first chat, even if the node is in it already.
+    /// Begins the session: joins the first chat, even if the node is in it already.
     package mutating func begin(at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { $0.ask($0.request(toJoin: $0.firstChat), for: .begin($0.firstChat)) }
     }
@@ -108,7 +110,7 @@ package struct ChatModel: Sendable {
         .join(chat, isConfirmed: display.confirmsName && chat == firstChat)
     }
 
-    /// Lines that were entered in earlier runs can be recalled.
+    /// Adds lines of earlier runs to the history.
     package mutating func recall(_ lines: [String]) { keyboard.editor.recall(lines) }
 
     /// Applies an output of the node.
@@ -125,7 +127,7 @@ package struct ChatModel: Sendable {
         }
     }
 
-    /// Bytes came from the keyboard; for a screen.
+    /// Applies bytes from the keyboard, for a screen.
     package mutating func take(bytes: some Sequence<UInt8>, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { model in
             let keys = model.keyboard.decode(bytes, at: moment.steady)
@@ -136,7 +138,7 @@ package struct ChatModel: Sendable {
         }
     }
 
-    /// A line was entered; where the terminal edits its lines itself.
+    /// Applies an entered line, if the terminal edits its lines itself.
     package mutating func take(line: String, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { model in
             guard model.isRunning, line.contains(where: { !$0.isWhitespace }) else { return }
@@ -145,27 +147,27 @@ package struct ChatModel: Sendable {
         }
     }
 
-    /// Sends a message for a pipe, even while peers may not have been found yet.
+    /// Sends a message for a pipe, even if the node may not have found all peers yet.
     mutating func send(_ text: String, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { $0.ask(.send(text, chat: $0.firstChat.name), for: .send) }
     }
 
-    /// Forgets a message that could not be sent, whose outcome the caller handles.
+    /// Forgets a message that could not be sent. The caller handles it.
     mutating func forget(_ request: ServiceRequest) { _ = pending.take(request, at: moment.steady) }
 
-    /// The program itself has something to say, such as a line of its log.
+    /// Shows a notice of the program itself, such as a line of its log.
     package mutating func take(notice: String, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { $0.show([ChatLines.notice(notice)]) }
     }
 
-    /// A line of the input can't be sent.
+    /// Reports a line of the input that can't be sent.
     ///
-    /// - Parameter reason: such as "line 7 is not UTF-8".
+    /// - Parameter reason: the reason, such as "line 7 is not UTF-8".
     package mutating func take(badLine reason: String, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { $0.show([ChatLines.error(reason)]) }
     }
 
-    /// Time has passed: the time of `nextTick` has come.
+    /// Applies the passing of time. The program calls this at `nextTick`.
     package mutating func tick(at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { model in
             switch model.phase {
@@ -176,12 +178,12 @@ package struct ChatModel: Sendable {
         }
     }
 
-    /// The terminal has another width.
+    /// Sets another width of the terminal.
     package mutating func resize(columns: Int, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { $0.columns = columns }
     }
 
-    /// The program is about to be stopped.
+    /// Prepares for a stop of the program.
     package mutating func willSuspend(at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { model in
             for index in model.states.indices { model.states[index].willSuspend() }
@@ -213,7 +215,7 @@ package struct ChatModel: Sendable {
 
     // MARK: Queries
 
-    /// When to call `tick(at:)`, in milliseconds of the steady clock; `nil` if never.
+    /// The time of the next `tick(at:)`, in milliseconds of the steady clock; `nil` for none.
     package var nextTick: Int64? {
         switch phase {
         case .running:
@@ -226,26 +228,26 @@ package struct ChatModel: Sendable {
         }
     }
 
-    /// Whether input is still taken.
+    /// Whether the session still accepts input.
     package var isRunning: Bool {
         if case .running = phase { true } else { false }
     }
 
-    /// Whether all that was sent is answered for, once it is over.
+    /// Whether the outcomes of all sent messages are known. Meaningful after the end of the session.
     package var isAnswered: Bool {
         if case .over(let isAnswered) = phase { isAnswered } else { false }
     }
 
     package var hasUnanswered: Bool { pending.hasMessages || states.contains(where: \.hasUnanswered) }
     package var anybodyOnline: Bool { states.contains(where: \.anybodyOnline) }
-    /// Whether anybody has been online since the start.
+    /// Whether any other person has been online since the start.
     package var metAnybody: Bool { states.contains(where: \.metAnybody) }
-    /// How many deliveries and failures were reported.
+    /// The number of deliveries and failures reported so far.
     package var answers: Int { states.reduce(0) { $0 + $1.answers } }
-    /// How many messages were not delivered to anybody at all.
+    /// The number of messages that reached nobody.
     package var lostMessages: Int { states.reduce(0) { $0 + $1.lostMessages } }
 
-    /// The input field; each chat has a draft of its own.
+    /// The input field. Each chat has its own draft.
     package var editor: LineEditor { keyboard.editor }
 
     /// The indicator with its dots, or nil when nobody is typing.
@@ -254,7 +256,7 @@ package struct ChatModel: Sendable {
         return text.isEmpty ? nil : text + IndicatorText.dots(step: dots.step, reducedMotion: display.reducedMotion)
     }
 
-    /// How the indicator shows.
+    /// The emphasis of the indicator.
     package var emphasis: Line.Emphasis {
         IndicatorText.emphasis(
             age: dots.age(at: moment.steady), decorated: display.decorated, reducedMotion: display.reducedMotion)
@@ -289,7 +291,7 @@ package struct ChatModel: Sendable {
 
     // MARK: Effects
 
-    /// Applies an input, and returns the effects.
+    /// Applies an input, and returns its effects.
     mutating func reacting(at moment: Moment, _ body: (inout ChatModel) -> Void) -> [ChatEffect] {
         if case .over = phase { return [] }
         self.moment = moment
@@ -297,13 +299,13 @@ package struct ChatModel: Sendable {
         if case .ending = phase, !hasUnanswered { conclude() }
         dots.follow(isShown: !typists.isEmpty, at: moment.steady)
         defer { effects = [] }
-        // Nothing is drawn before the first chat, nor after the end.
+        // The model draws nothing before the first chat is joined, nor after the end.
         if case .over = phase { return effects }
         if pending.isStarting { return effects }
         return display.form == .screen && !isDrawn ? effects + [.draw] : effects
     }
 
-    /// Whether the effects so far draw the screen as it is now.
+    /// Whether the effects so far already draw the current screen.
     private var isDrawn: Bool {
         for effect in effects.reversed() {
             switch effect {
@@ -317,7 +319,7 @@ package struct ChatModel: Sendable {
 
     mutating func emit(_ effect: ChatEffect) { effects.append(effect) }
 
-    /// Asks for something whose answer does not matter.
+    /// Makes a request whose answer does not matter.
     mutating func ask(_ request: ServiceRequest) {
         if !isDetached { emit(.ask(request)) }
     }
@@ -330,13 +332,13 @@ package struct ChatModel: Sendable {
 
     /// Shows lines.
     ///
-    /// - Parameter isAnswer: whether they answer a command: they need no time.
+    /// - Parameter isAnswer: whether the lines answer a command. Such lines have no time before them.
     mutating func show(_ lines: [Line], isAnswer: Bool = false) {
         guard !lines.isEmpty else { return }
         emit(.show(isAnswer || !display.showsTimes ? lines : timeline.stamped(lines, at: localTime)))
     }
 
-    /// Shows lines of another time than now.
+    /// Shows lines with another time than the current one.
     mutating func show(_ lines: [Line], at time: LocalTime) {
         guard !lines.isEmpty else { return }
         emit(.show(display.showsTimes ? timeline.stamped(lines, at: time) : lines))
@@ -345,16 +347,17 @@ package struct ChatModel: Sendable {
     mutating func answer(_ lines: [Line]) { show(lines, isAnswer: true) }
     mutating func answer(_ line: Line) { show([line], isAnswer: true) }
 
-    /// The terminal rings, but not all the time.
+    /// Makes the terminal ring, but not too often.
     mutating func ring() {
         guard silentUntil.map({ $0 <= moment.steady }) ?? true else { return }
         silentUntil = moment.steady + Self.bellInterval
         emit(.bell)
     }
 
-    /// Lines of a chat that is not open wait until it is; at the end they are shown with its name.
+    /// Keeps lines of a chat that is not open until the user opens it. At the end, such lines are shown with the chat's
+    /// name.
     ///
-    /// - Parameter isMessage: whether a message is among them, or was folded: one more is unread.
+    /// - Parameter isMessage: whether the lines include a message or a folded one, which counts as unread.
     /// - Returns: The lines to show now.
     mutating func shown(_ lines: [Line], in index: Int, isMessage: Bool = false) -> [Line] {
         guard !lines.isEmpty || isMessage else { return [] }
@@ -376,16 +379,16 @@ package struct ChatModel: Sendable {
 
     // MARK: The name
 
-    /// Those who were there have a moment to come back.
+    /// Gives people who were online before a stop some time to come back.
     mutating func awaitReturns() { returnedAt = moment.steady + Self.returnWait }
 
-    /// Another node is in the place of the one before, or the same once more.
+    /// Applies the identity of the node after the model attached again.
     mutating func take(_ identity: NodeIdentity) {
         self.identity = identity
         rename(identity.name)
     }
 
-    /// Others know this user by another name from now on.
+    /// Changes the name under which others know this user.
     mutating func rename(_ name: String) {
         identity.name = name
         for index in states.indices { states[index].rename(name) }

@@ -5,9 +5,9 @@ import InklingText
 extension ChatState {
     // MARK: Folded messages
 
-    /// Removes and returns the folded messages of a person, or of everybody.
+    /// Removes and returns the folded messages of a person, or of all people.
     ///
-    /// - Parameter showsTimes: whether to say when the messages came.
+    /// - Parameter showsTimes: whether to show when the messages came.
     package mutating func show(_ user: UserID?, showsTimes: Bool) -> [Line] {
         let answer = folded.take(from: user?.description)
         guard !answer.isEmpty else { return [ChatLines.nothingFolded(from: user.map { label(of: $0) })] }
@@ -21,18 +21,18 @@ extension ChatState {
         return lines
     }
 
-    /// Reports what was folded of somebody so far.
+    /// Reports the folded messages of a person so far.
     package mutating func reportFolded(of user: UserID) -> [Line] {
         folded.report(on: user.description, labels: labels)
     }
 
     // MARK: Questions
 
-    /// The answer to /who.
+    /// Returns the answer to /who.
     ///
     /// - Parameters:
-    ///   - doctor: the command that finds out why somebody does not show.
-    ///   - columns: the width of the screen; nil without one.
+    ///   - doctor: the command that finds out why a person does not show.
+    ///   - columns: the width of the screen; nil without a screen.
     ///   - now: the time, in seconds since 1970.
     package mutating func who(
         _ peers: [Peer], doctor: String, columns: Int?, now: Double, localTime: (Double) -> LocalTime
@@ -53,9 +53,9 @@ extension ChatState {
         return ChatLines.people(people, columns: columns, today: localTime(now).day)
     }
 
-    /// The node says what it knows of people.
+    /// Updates the people with the node's current knowledge.
     mutating func refresh(_ peers: [Peer]) {
-        // An event tells of another presence.
+        // Another presence comes by an event.
         for peer in peers where people[peer.user]?.presence == peer.presence {
             let before = label(of: peer.user)
             people[peer.user] = peer
@@ -64,9 +64,9 @@ extension ChatState {
         }
     }
 
-    /// The answer to /find.
+    /// Returns the answer to /find.
     ///
-    /// - Parameter showsTimes: whether to say when the messages were sent.
+    /// - Parameter showsTimes: whether to show when the messages were sent.
     package func find(_ text: String, showsTimes: Bool) -> [Line] {
         let wanted = FoldedText(text)
         let found = transcript.messages(with: wanted)
@@ -87,7 +87,7 @@ extension ChatState {
 
     // MARK: The own name
 
-    /// Whether a message holds the user's name.
+    /// Returns whether a message contains the user's name.
     func mentionsUser(_ text: String) -> Bool { mention.occurs(in: text, longest: Line.highlighted) }
 
     static func mention(of name: String) -> FoldedText {

@@ -1,36 +1,37 @@
 import InklingModel
 import InklingText
 
-/// The state of one chat in a session that shows text. The state turns events into lines, and names the people who are
-/// typing.
+/// The state of one chat in a session that shows text. The state converts events into lines, and names the people who
+/// are typing.
 ///
 /// Times without a unit in their names are milliseconds of a clock that never goes back.
 package struct ChatState {
-    /// How long an own message waits for its delivery before it is shown without.
+    /// The longest time that a message of this user waits for its delivery before it is shown without a mark.
     static let deliveryWait: Int64 = 150
-    /// How long after joining peers may still appear, and messages wait for them; twice as long while there is nobody.
+    /// The time after joining in which peers may still appear, and for which messages wait. While nobody is there, the
+    /// time is twice as long.
     static let settling: Int64 = 1_000
-    /// How many messages that are not known to be delivered are named at the end.
+    /// The number of messages without a known outcome that are named at the end.
     private static let abandonedLines = 3
-    /// How many lines are kept for a chat that is not open.
+    /// The number of lines that are kept for a chat that is not open.
     static let keptLines = 500
-    /// How many of those who went are remembered, as many as a node remembers.
+    /// The number of people who left that are remembered, as many as a node remembers.
     private static let rememberedPeople = 1_024
-    /// How many messages an answer to /find shows.
+    /// The number of messages that an answer to /find shows.
     static let foundMessages = 20
 
     let chat: Chat
-    /// The muted people, whose own actions make no lines.
+    /// The muted people. Their actions make no lines.
     package var muted: Set<UserID> = []
     var labels: Labels
     /// The name under which others know this user.
     var ownName: String
-    /// The user's name in the form that messages are searched for.
+    /// The user's name in the form for searching messages.
     var mention: FoldedText
     /// The latest state of each person.
     var people: [UserID: Peer] = [:]
     var online: Set<UserID> = []
-    /// The people who were there when the program was stopped, and have not shown since.
+    /// The people who were present when the program was stopped, and have not come back yet.
     private var awaited: Set<UserID> = []
     private var presenceLines = PresenceLines()
     private var renameLines = RenameLines()
@@ -41,9 +42,9 @@ package struct ChatState {
     private var typing: [UserID] = []
     private var sent: [UInt64: Delivery] = [:]
     private var unsent = UnsentMessages()
-    /// An own message that is shown when its recipients have answered.
+    /// A message of this user that is shown when its recipients have answered, or at `due`.
     private var held: (number: UInt64, text: String, due: Int64)?
-    /// Messages that wait until peers could be found.
+    /// Messages that wait until the node may have found all peers.
     private(set) var waiting: [String] = []
     private let joinedAt: Int64
     /// Lines that came while another chat was open.
@@ -53,14 +54,16 @@ package struct ChatState {
     var draft = LineEditor.Draft()
     /// Whether any chat has explained suffixes.
     var hasExplainedSuffix = false
-    /// Whether anybody has been online since the start.
+    /// Whether any other person has been online since the start.
     private(set) var metAnybody = false
-    /// How many deliveries and failures were reported.
+    /// The number of deliveries and failures reported so far.
     private(set) var answers = 0
-    /// How many messages were not delivered to anybody at all.
+    /// The number of messages that reached nobody.
     private(set) var lostMessages = 0
 
-    /// - Parameter met: those who were met in the chat before, and are not there.
+    /// Makes the state of a chat.
+    ///
+    /// - Parameter met: people met in the chat before, who are not present.
     package init(_ chat: Chat, ownName: String, met: [Peer], at now: Int64) {
         self.chat = chat
         self.ownName = ownName
@@ -75,31 +78,31 @@ package struct ChatState {
 
     var hasUnanswered: Bool { sent.values.contains { !$0.isSettled } }
     var anybodyOnline: Bool { !online.isEmpty }
-    /// The latest state of a person.
+    /// Returns the latest state of a person.
     func peer(_ user: UserID) -> Peer? { people[user] }
     func label(of user: UserID) -> Labels.Label { labels.label(of: user.description) }
-    /// The label of somebody who was met in this chat.
+    /// Returns the label of a person who was met in this chat.
     func knownLabel(of user: UserID) -> Labels.Label? { people[user] == nil ? nil : label(of: user) }
     /// The labels of the people whose messages are folded.
     var foldedLabels: [Labels.Label] { folded.users.map { labels.label(of: $0) } }
 
-    /// The first lines of the chat.
+    /// Returns the first lines of the chat.
     ///
-    /// - Parameter isFound: whether somebody is there already.
+    /// - Parameter isFound: whether another person is there already.
     func greeting(isFound: Bool) -> [Line] {
         let name = SafeText.line(chat.name)
         return [chat.isOpen ? ChatLines.openWarning(chat: name) : ChatLines.privateChat(name)]
             + (isFound ? [] : [ChatLines.looking()])
     }
 
-    /// The indicator without dots; empty when nobody is typing.
+    /// Returns the indicator without dots; empty when nobody is typing.
     package func indicator(_ style: IndicatorStyle) -> String {
         let people = typing.filter { !muted.contains($0) }.map { label(of: $0) }
         let text = IndicatorText.isolatedText(people: people, style: style)
         return NameIsolation.isNeeded(in: text) ? text : NameIsolation.removed(from: text)
     }
 
-    /// The other one, where just one is there, or has ever been.
+    /// Returns the other person, if only one is present or has ever been present.
     package func other(now: Double) -> Prompt.Other? {
         let candidates = online.isEmpty ? Set(people.keys) : online
         guard candidates.count == 1, let user = candidates.first else { return nil }
@@ -107,21 +110,21 @@ package struct ChatState {
         return Prompt.Other(label: label(of: user), presence: presence)
     }
 
-    /// Such as "Active now"; `nil` of somebody who is not known in this chat.
+    /// Returns the presence of a person as text, such as "Active now"; `nil` for a person who is unknown in this chat.
     package func presence(of user: UserID, now: Double) -> String? {
         people[user].map { PresenceText.text($0.presence, lastSeen: $0.lastSeen, now: now) }
     }
 
     // MARK: Incoming events
 
-    /// Others know this user by another name.
+    /// Changes the name under which others know this user.
     mutating func rename(_ name: String) {
         ownName = name
         mention = Self.mention(of: name)
         labels.setOwnName(name)
     }
 
-    /// A presence, or what is known of somebody, has changed.
+    /// Applies a changed presence of a person, or changed knowledge about a person.
     ///
     /// - Parameter alarm: the alarm about the key, to be shown before the person's messages.
     package mutating func take(
@@ -139,17 +142,17 @@ package struct ChatState {
             typing.removeAll { $0 == user }
             let renamed = renameLines.beforeLeaving(of: user, at: moment.steady, labels: labels)
             defer { forgetSome() }
-            // The leaving of somebody blocked is not reported, and somebody unseen can't leave.
+            // Lines do not report that a blocked person leaves, nor that a person leaves who was not shown.
             guard wasOnline, why != .blocked, !awaited.contains(user) else { return [] }
             return renamed + told(presenceLines.take(label, why == .silence ? .silent : .left, at: moment.steady))
         }
         online.insert(user)
         metAnybody = true
-        // Those who are back after a stop may have another name.
+        // A person who is back after a stop may have another name.
         if wasOnline || awaited.contains(user) { noteName(of: user, before: formerLabel) }
         var lines = renameLines.due(at: moment.steady, labels: labels)
         if let alarm { lines += take(alarm, about: user, at: moment.steady) }
-        // A change of name alone is not a change of presence.
+        // A new name alone is not a change of presence.
         guard awaited.remove(user) == nil, before != peer.presence else { return lines }
         let change: PresenceChange = peer.presence == .away ? .away : before == .away ? .back : .online
         return lines + told(presenceLines.take(label, change, at: moment.steady))
@@ -160,7 +163,7 @@ package struct ChatState {
         renameLines.take(user, before: label)
     }
 
-    /// Of those who went only the last are remembered.
+    /// Forgets people who left, except the last ones.
     private mutating func forgetSome() {
         guard people.count - online.count > Self.rememberedPeople else { return }
         let gone = people.filter { !online.contains($0.key) }
@@ -171,13 +174,15 @@ package struct ChatState {
         }
     }
 
-    /// There is something to say about somebody's key.
+    /// Applies an alarm about a person's key.
     package mutating func take(_ alarm: KeyAlarm, about user: UserID, at now: Int64) -> [Line] {
         let lines = keyAlarms.take(alarm, about: user.description, at: now, labels: labels)
         return lines.isEmpty ? [] : told(presenceLines.flush()) + lines
     }
 
-    /// Updates the people who are typing. Returns the lines about arrivals of theirs that were not reported yet.
+    /// Updates the people who are typing.
+    ///
+    /// - Returns: Lines about their arrivals that were not shown yet.
     package mutating func take(typing people: [Person]) -> [Line] {
         for person in people where self.people[person.user] == nil { labels.update(Labels.Person(person)) }
         typing = people.map(\.user)
@@ -187,9 +192,9 @@ package struct ChatState {
     /// Receives a message. A message of a flood is folded, and returns no line.
     ///
     /// - Parameters:
-    ///   - page: the size from which messages are folded; `nil` where all are shown.
-    ///   - time: when it came.
-    ///   - isDelayed: whether it may have been written long before.
+    ///   - page: the page that decides which messages are too long; `nil` to show all messages.
+    ///   - time: the time when the message came.
+    ///   - isDelayed: whether the message may have been written long before.
     package mutating func take(
         message text: String, from person: Person, page: Page?, at now: Int64, time: LocalTime, isDelayed: Bool = false
     ) -> [Line] {
@@ -215,11 +220,12 @@ package struct ChatState {
             + keyAlarms.beforeMessage(of: user, labels: labels) + folded.report(on: user, labels: labels) + [line]
     }
 
-    /// Records a sent message. Returns the lines to show at once; its outcome follows.
+    /// Records a sent message. Its outcomes follow.
     ///
     /// - Parameters:
-    ///   - isShown: whether the own message itself is to be shown.
-    ///   - time: when it was sent.
+    ///   - isShown: whether to show the message itself.
+    ///   - time: the time when the message was sent.
+    /// - Returns: The lines to show at once.
     package mutating func take(
         sent text: String, number: UInt64, recipients: Int, isShown: Bool, at now: Int64, time: LocalTime
     ) -> [Line] {
@@ -236,7 +242,7 @@ package struct ChatState {
         return lines
     }
 
-    /// Somebody has an own message, or does not if there is a reason.
+    /// Records the outcome of one of this user's messages for a person: a failure if there is a reason.
     package mutating func take(answerFor message: UInt64, by user: UserID, failure: FailureReason?) -> [Line] {
         guard var delivery = sent[message] else { return [] }
         answers += 1
@@ -257,15 +263,16 @@ package struct ChatState {
     /// Whether a message failed or reached nobody.
     var hasUnsent: Bool { !unsent.isEmpty }
 
-    /// A message could not be sent.
+    /// Keeps a message that could not be sent.
     mutating func keepUnsent(_ text: String) { unsent.add(text) }
 
-    /// Removes and returns the messages that failed or reached nobody, to be sent again.
+    /// Removes and returns the messages that failed or reached nobody, to send them again.
     mutating func takeUnsent() -> [String] { unsent.take() }
 
-    /// Stops awaiting answers. Returns the last lines about own messages.
+    /// Stops awaiting outcomes.
     ///
-    /// - Parameter isSeen: whether the chat is open: the user has read no replies in another one.
+    /// - Parameter isSeen: whether the chat is open. In another chat, the user has read no replies.
+    /// - Returns: The last lines about this user's messages.
     package mutating func abandon(isSeen: Bool) -> [Line] {
         let lines = releaseHeld()
         let open = sent.sorted { $0.key < $1.key }.map(\.value.abandonedLine)
@@ -278,7 +285,7 @@ package struct ChatState {
 
     /// Returns the lines that are due.
     ///
-    /// - Parameter isSeen: whether the chat is open: in other chats, reports about folded messages wait.
+    /// - Parameter isSeen: whether the chat is open. In other chats, reports about folded messages wait.
     package mutating func due(at now: Int64, isSeen: Bool) -> [Line] {
         var lines: [Line] = []
         if isSeen { lines = keyAlarms.due(at: now, labels: labels) + folded.due(at: now, labels: labels) }
@@ -286,7 +293,7 @@ package struct ChatState {
         return lines + (held.map { $0.due <= now } == true ? releaseHeld() : [])
     }
 
-    /// When to call `due(at:isSeen:)`, if at all.
+    /// Returns the time of the next call of `due(at:isSeen:)`; nil for none.
     package func nextDeadline(isSeen: Bool) -> Int64? {
         let reports = isSeen ? [keyAlarms.nextDeadline, folded.nextDeadline] : []
         return
@@ -300,10 +307,10 @@ package struct ChatState {
 
     private var settled: Int64 { joinedAt + (anybodyOnline ? Self.settling : 2 * Self.settling) }
 
-    /// Whether somebody who is there may not have been found yet.
+    /// Returns whether the node may not have found all people yet.
     func isSettling(at now: Int64) -> Bool { now < settled }
 
-    /// A message waits until others could be found.
+    /// Makes a message wait until the node may have found all people.
     mutating func wait(_ text: String) { waiting.append(text) }
 
     mutating func takeWaiting() -> [String] {
@@ -319,31 +326,33 @@ package struct ChatState {
 
     // MARK: Other front ends
 
-    /// Shows a message that the user sent by another front end, which gets the outcome.
+    /// Shows a message that the user sent by another front end. That front end gets the outcome.
     ///
-    /// - Parameter time: when it was sent.
+    /// - Parameter time: the time when the message was sent.
     package mutating func take(own text: String, time: LocalTime) -> [Line] {
         let text = Self.composed(text)
         transcript.add(Transcript.Message(text: text, time: time))
         return told(presenceLines.flush()) + releaseHeld() + [ChatLines.saidMyself(text, name: ownName)]
     }
 
-    /// Forgets all presences while the node is gone.
+    /// Forgets all presences while there is no node.
     mutating func detach(at time: Double) {
         awaited.formUnion(online)
         for user in online { people[user] = people[user]?.gone(at: time) }
         online = []
         typing = []
-        // The end of the node made the others leave a moment ago.
+        // The node's end made all people leave a moment ago.
         presenceLines.discard()
     }
 
     // MARK: Stops
 
-    /// The program is about to be stopped: that the others vanish then, and come back, is nothing to show.
+    /// Prepares for a stop of the program. The prompt will not show that the others leave and come back.
     package mutating func willSuspend() { awaited.formUnion(online) }
 
-    /// Those who should be back by now. Returns what there is to say of the others.
+    /// Ends the wait for people who were present before the stop.
+    ///
+    /// - Returns: The lines about those who have not come back.
     package mutating func returned(at now: Int64) -> [Line] {
         let gone = awaited.subtracting(online).sorted()
         awaited = []
@@ -369,7 +378,7 @@ package struct ChatState {
             + keyAlarms.flush(labels: labels) + folded.report(labels: labels)
     }
 
-    /// Counts the presence lines of muted people as usual, without showing them.
+    /// Counts the presence lines of muted people like others, but does not show them.
     private mutating func told(_ lines: [PresenceLine]) -> [Line] {
         lines.flatMap { line -> [Line] in
             var line = line
@@ -378,7 +387,8 @@ package struct ChatState {
         }
     }
 
-    /// Explains suffixes at the first one that shows. For a known name with another key, an alarm explains more.
+    /// Returns the explanation of suffixes at the first shown suffix. If a known name has another key, the alarm
+    /// explains more.
     private mutating func explanation(of line: PresenceLine) -> [Line] {
         guard !hasExplainedSuffix, line.change == .online,
             let label = line.labels.first(where: { label in

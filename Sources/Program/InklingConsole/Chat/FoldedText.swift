@@ -1,29 +1,33 @@
 import InklingModel
 import InklingText
 
-/// Finds a text within others however it is spelled: after NFKC and case folding.
+/// Finds a text in others regardless of its spelling: after NFKC and case folding.
 struct FoldedText: Sendable {
-    /// The text, folded.
+    /// The folded scalars of the text.
     private let wanted: [Unicode.Scalar]
-    /// Whether it counts only where it is a word of its own.
+    /// Whether the text must be a whole word.
     private let isWord: Bool
 
-    /// - Parameter asWord: whether it counts only where no letter or digit is beside it.
+    /// Folds a text.
+    ///
+    /// - Parameter asWord: whether a match must have no letter or digit beside it.
     init(_ text: String, asWord: Bool = false) {
         wanted = Self.folded(text)
         isWord = asWord
     }
 
-    /// - Parameter longest: how many grapheme clusters are looked at.
+    /// Returns whether a text contains this text.
+    ///
+    /// - Parameter longest: the number of grapheme clusters to search.
     func occurs(in text: String, longest: Int = .max) -> Bool {
         !ranges(in: Array(text.prefix(longest)), limit: 1).isEmpty
     }
 
-    /// Where it occurs in a text, as whole grapheme clusters, from the left, without overlaps.
+    /// Returns the matches in a text, as ranges of whole grapheme clusters, from the left, without overlaps.
     func ranges(in characters: [Character], limit: Int = .max) -> [Range<Int>] {
         guard !wanted.isEmpty else { return [] }
         var scalars: [Unicode.Scalar] = []
-        // Which cluster a scalar is of.
+        // The index of each scalar's cluster.
         var places: [Int] = []
         for (index, character) in characters.enumerated() {
             if let ascii = character.asciiValue {
@@ -59,7 +63,7 @@ struct FoldedText: Sendable {
         return Array(NormalForm.compatible(NormalForm.compatible(text).uppercased().lowercased()).unicodeScalars)
     }
 
-    /// Whether one word ends there and another begins, or could.
+    /// Returns whether one word ends at an index and another one may begin there.
     private static func parts(_ scalars: [Unicode.Scalar], at index: Int) -> Bool {
         guard index > 0, index < scalars.count else { return true }
         let (left, right) = (scalars[index - 1], scalars[index])
@@ -76,8 +80,8 @@ struct FoldedText: Sendable {
         }
     }
 
-    /// Scripts in which words follow each other without a blank: Thai to Khmer, kana, Hangul with its endings, and
-    /// ideographs.
+    /// Returns whether a scalar belongs to a script without blanks between words: Thai to Khmer, kana, Hangul with its
+    /// endings, and ideographs.
     private static func isWrittenWithoutBlanks(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0xE00...0xEFF, 0x1000...0x109F, 0x1780...0x17FF, 0x3040...0x31FF, 0xAC00...0xD7A3: true
@@ -87,10 +91,10 @@ struct FoldedText: Sendable {
 }
 
 extension Line {
-    /// How far into a text it is searched for what to highlight, in grapheme clusters: more than a screen holds.
+    /// The number of grapheme clusters of a text that are searched for highlighting: more than a screen holds.
     static let highlighted = 8_192
 
-    /// Returns the line with what is found in the spans from one on in bold.
+    /// Returns the line with all matches in bold, from span `first` on.
     func highlighting(_ text: FoldedText, from first: Int) -> Line {
         var line = self
         line.spans = Array(spans.prefix(first))

@@ -2,10 +2,10 @@ import InklingModel
 
 /// Decides which alarms about keys to show, once for each person and name.
 struct KeyWarnings: Sendable {
-    /// How many people and names with a shown alarm are remembered.
+    /// The number of pairs of a person and a name whose shown alarms are remembered.
     private static let remembered = 4_096
 
-    /// When this began, in seconds since 1970.
+    /// The start of the session, in seconds since 1970.
     private let startedAt: Double
     private var warned: Set<Warned> = []
 
@@ -18,7 +18,8 @@ struct KeyWarnings: Sendable {
         self.startedAt = startedAt
     }
 
-    /// Returns the alarm about a person's key, once; none for a verified key or for the first owner of the name.
+    /// Returns the alarm about a person's key, only once. Returns nil for a verified key, or for the first owner of the
+    /// name.
     mutating func alarm(about peer: Peer) -> KeyAlarm? {
         if warned.count > Self.remembered { warned = [] }
         guard let namesake = peer.namesake, !peer.isVerified,

@@ -1,33 +1,36 @@
-/// The user's input: bytes become keys, and keys a text in the editor. Input waits here until it can be processed.
+/// The user's input. Bytes become keys, and the editor turns keys into a text. Input waits here until the model can
+/// process it.
 ///
 /// Time is in milliseconds of a clock that never goes back.
 struct Keyboard: Sendable {
-    /// How long an Escape waits for the rest of a key's sequence.
+    /// The time for which an Escape waits for the rest of a key's sequence.
     static let escapeWait: Int64 = 50
-    /// How long a paste waits for its next bytes, should its end never come.
+    /// The time for which a paste waits for its next bytes. Its end may be lost.
     static let pasteWait: Int64 = 1_000
-    /// How many keys and lines wait for an answer; further ones are lost.
+    /// The number of keys and lines that may wait for an answer. Further ones are lost.
     static let heldLimit = 4_096
 
     /// One step of input.
     enum Input: Sendable {
-        /// - Parameter isLast: whether no other key came with it.
+        /// A key.
+        ///
+        /// - Parameter isLast: whether it is the last of the keys that came together.
         case key(Key, isLast: Bool)
         case line(String)
     }
 
     var editor = LineEditor()
     var completion = Completion()
-    /// Whether the program is about to be stopped, so that what was typed is for after that.
+    /// Whether the program is about to be stopped. Typed input then waits until after the stop.
     var isStopped = false
     private var decoder = KeyDecoder()
     private var held: ArraySlice<Input> = []
     private var escapeAt: Int64?
 
-    /// When to call `tick(at:)`, if at all.
+    /// The time of the next call of `tick(at:)`; nil for none.
     var nextDeadline: Int64? { escapeAt }
 
-    /// Takes the bytes of a terminal, and returns the keys that they complete.
+    /// Decodes bytes of a terminal, and returns the keys that they complete.
     mutating func decode(_ bytes: some Sequence<UInt8>, at now: Int64) -> [Key] {
         defer {
             escapeAt = decoder.isPasting ? now + Self.pasteWait : decoder.isWaiting ? now + Self.escapeWait : nil
@@ -35,7 +38,7 @@ struct Keyboard: Sendable {
         return decoder.feed(bytes)
     }
 
-    /// Takes a line that was entered.
+    /// Adds a line that the user entered.
     mutating func enter(_ line: String) {
         if held.count < Self.heldLimit { held.append(.line(line)) }
     }
@@ -57,7 +60,7 @@ struct Keyboard: Sendable {
     /// The next input, if there is one.
     mutating func next() -> Input? { isStopped ? nil : held.popFirst() }
 
-    /// Takes keys that came together.
+    /// Adds keys that came together.
     mutating func add(_ keys: [Key]) {
         let keys = Self.joined(keys)
         for (index, key) in keys.enumerated() where held.count < Self.heldLimit {
@@ -65,7 +68,7 @@ struct Keyboard: Sendable {
         }
     }
 
-    /// Joins keys that came in one piece, without the marks of a paste, into one insertion.
+    /// Joins keys that came in one piece into one insertion. They may be a paste without its marks.
     private static func joined(_ keys: [Key]) -> [Key] {
         var joined: [Key] = []
         var run = String.UnicodeScalarView()

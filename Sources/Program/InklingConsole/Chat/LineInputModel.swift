@@ -1,45 +1,45 @@
 import InklingModel
 
-/// A chat with input in lines, from a terminal that edits them itself, a pipe or a file. The output is in whole lines
-/// as well.
+/// A chat whose input comes in lines, from a pipe, a file, or a terminal that edits them itself. The output is in whole
+/// lines as well.
 package protocol LineInputModel {
     init(
         _ chat: Chat, identity: NodeIdentity, display: ChatDisplay, texts: ChatTexts, columns: Int, at moment: Moment)
 
-    /// Begins: joins the chat, even if the node is in it already.
+    /// Begins the session: joins the chat, even if the node is in it already.
     mutating func begin(at moment: Moment) -> [ChatEffect]
     /// Applies an output of the node.
     mutating func take(_ output: ServiceOutput, at moment: Moment) -> [ChatEffect]
-    /// A line of the input came.
+    /// Applies a line of the input.
     mutating func take(line: String, at moment: Moment) -> [ChatEffect]
-    /// A line of the input can't be sent.
+    /// Reports a line of the input that can't be sent.
     ///
-    /// - Parameter reason: such as "line 7 is not UTF-8".
+    /// - Parameter reason: the reason, such as "line 7 is not UTF-8".
     mutating func take(badLine reason: String, at moment: Moment) -> [ChatEffect]
-    /// No further line comes.
+    /// Handles the end of the input.
     mutating func endOfInput(at moment: Moment) -> [ChatEffect]
     /// Handles an output that can't be written any more.
     ///
     /// - Parameter reason: the system's words for the cause.
     mutating func outputFailed(_ reason: String, at moment: Moment) -> [ChatEffect]
-    /// Time has passed: the time of ``nextTick`` has come.
+    /// Applies the passing of time. The program calls this at ``nextTick``.
     mutating func tick(at moment: Moment) -> [ChatEffect]
-    /// The terminal that the output goes to has another width.
+    /// Sets another width of the terminal that shows the output.
     mutating func resize(columns: Int, at moment: Moment) -> [ChatEffect]
-    /// The program is about to be stopped.
+    /// Prepares for a stop of the program.
     mutating func willSuspend(at moment: Moment) -> [ChatEffect]
     /// Resumes after a stop of the program.
     mutating func resumed(at moment: Moment) -> [ChatEffect]
-    /// The node is back after it was gone, or another one is in its place.
+    /// Attaches to the same node again, or to its successor.
     mutating func reattached(_ identity: NodeIdentity, at moment: Moment) -> [ChatEffect]
-    /// Ends before the input has ended.
+    /// Ends the session before the input has ended.
     mutating func finish(at moment: Moment) -> [ChatEffect]
 
-    /// When to call ``tick(at:)``, in milliseconds of the steady clock; `nil` if never.
+    /// The time of the next ``tick(at:)``, in milliseconds of the steady clock; `nil` for none.
     var nextTick: Int64? { get }
-    /// Whether more of the input is to be read.
+    /// Whether the program should read more of the input.
     var wantsInput: Bool { get }
-    /// The exit status of the program, once the session is over.
+    /// The exit status of the program after the session.
     var exitStatus: Int32 { get }
 }
 
@@ -49,6 +49,6 @@ extension ChatModel: LineInputModel {
     package mutating func outputFailed(_ reason: String, at moment: Moment) -> [ChatEffect] { finish(at: moment) }
 
     package var wantsInput: Bool { isRunning }
-    /// A person reads the outcomes on the screen.
+    /// Success, because a person reads the outcomes on the screen.
     package var exitStatus: Int32 { 0 }
 }

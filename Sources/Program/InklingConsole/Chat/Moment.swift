@@ -1,6 +1,6 @@
-/// A point in time, as a model's driver supplies it.
+/// A point in time by two clocks. The program passes it to a model.
 package struct Moment: Hashable, Sendable {
-    /// Milliseconds of a clock that never goes back, whether or not the machine sleeps.
+    /// Milliseconds of a clock that never goes back, and includes sleep of the machine.
     package var steady: Int64
     /// Seconds since 1970.
     package var wall: Double

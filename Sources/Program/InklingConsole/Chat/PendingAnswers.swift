@@ -1,59 +1,59 @@
 import InklingModel
 import InklingText
 
-/// The pending requests to a node and the purposes of their answers, in order.
+/// The requests to a node that have no answer yet, with the purposes of their answers, in order.
 struct PendingAnswers: Sendable {
     /// The purpose of an answer.
     enum Purpose: Sendable {
-        /// The first chat.
+        /// The join of the first chat.
         case begin(Chat)
         case join(Chat)
-        /// A chat is joined again after the node was gone.
+        /// The join of a chat after the node was lost.
         case rejoin
         case leave
-        /// The chats of the daemon.
+        /// The list of the daemon's chats.
         case chats
-        /// The chats, to open the one of that name.
+        /// The list of the daemon's chats, to open the chat with this name.
         case open(name: String)
         case send
         case who
-        /// New states of the people in a chat.
+        /// The current states of the people in a chat.
         case refresh
-        /// The fingerprint of somebody is to be shown.
+        /// The fingerprint of a person, to show it.
         case fingerprint(Labels.Label)
         case verify(Labels.Label)
         case block(Labels.Label)
-        /// Somebody of that name, perhaps with that key, is to be found among the blocked people.
+        /// The blocked people, to find a person with that name, and perhaps that key.
         case findBlocked(name: String, key: String?)
         case unblock(name: String)
         case rename(isOnce: Bool)
     }
 
-    /// How long a daemon may take to answer before the prompt reports its silence, in milliseconds.
+    /// The longest time for a daemon's answer before the prompt reports its silence, in milliseconds.
     static let patience: Int64 = 3_000
 
     private var entries: [(request: ServiceRequest, purpose: Purpose)] = []
-    /// When the silence began, in milliseconds of the steady clock; nil once the prompt has reported it.
+    /// The time when the silence began, in milliseconds of the steady clock; nil once the prompt has reported it.
     private var silentSince: Int64?
 
-    /// Whether an answer is due.
+    /// Whether no answer is due.
     var isEmpty: Bool { entries.isEmpty }
 
-    /// Whether the first chat is not joined yet.
+    /// Whether the node has not joined the first chat yet.
     var isStarting: Bool {
         entries.contains { entry in
             if case .begin = entry.purpose { true } else { false }
         }
     }
 
-    /// Whether the outcome of a message is unknown.
+    /// Whether the answer to a sent message is due.
     var hasMessages: Bool {
         entries.contains { entry in
             if case .send = entry.purpose { true } else { false }
         }
     }
 
-    /// When the prompt has to report the silence.
+    /// The time when the prompt must report the silence.
     var nextDeadline: Int64? { isEmpty ? nil : silentSince.map { $0 + Self.patience } }
 
     mutating func add(_ request: ServiceRequest, for purpose: Purpose, at now: Int64) {
@@ -61,7 +61,7 @@ struct PendingAnswers: Sendable {
         entries.append((request, purpose))
     }
 
-    /// Returns true when the prompt has to report a silence, once each time.
+    /// Returns whether the prompt must report a silence now. The result is true once for each silence.
     mutating func isOverdue(at now: Int64) -> Bool {
         guard let deadline = nextDeadline, deadline <= now else { return false }
         silentSince = nil

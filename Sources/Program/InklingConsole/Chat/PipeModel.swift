@@ -1,44 +1,46 @@
 import InklingModel
 import InklingText
 
-/// A chat whose input is a pipe or a file: each of its lines is a message. The model waits until peers could be found,
-/// sends the lines, and ends when all messages are answered.
+/// A chat whose input is a pipe or a file. Each line is a message. The model waits until the node may have found all
+/// peers, sends the lines, and ends when all messages have outcomes.
 package struct PipeModel: LineInputModel, Sendable {
-    /// The time in which present peers are found.
+    /// The time in which a node finds the peers who are present.
     private static let settling = ChatState.settling
-    /// For how long anybody is waited for at all.
+    /// The longest wait for the first person.
     private static let longestWaitForPeer: Int64 = 5_000
-    /// For how long the end of the input waits for the next answer.
+    /// The longest wait for the next outcome after the end of the input.
     private static let longestWaitForDelivery: Int64 = 10_000
-    /// How long a message waits that found its queue full.
+    /// The time after which the model retries a message for which the queue was full.
     private static let retryWait: Int64 = 50
 
     private var chat: ChatModel
     private var phase: Phase
-    /// Lines that were not sent yet.
+    /// Lines that the model has not sent yet.
     private var waiting: ArraySlice<String> = []
     private var inputEnded = false
     private var hasFailed = false
     private var effects: [ChatEffect] = []
 
     private enum Phase {
-        /// Others are still being found.
+        /// The node may still find further peers.
         case settling(since: Int64)
         /// The next line can be sent.
         case sending
-        /// The first line is being sent, with an unknown outcome.
+        /// The first line is being sent, and has no answer yet.
         case asking(ServiceRequest)
-        /// Earlier messages have to leave the queue first.
+        /// The queue is full. Earlier messages must leave it first.
         case retrying(at: Int64)
-        /// All lines are sent. `answers` is the count when the wait began.
+        /// All lines are sent. `answers` is the number of outcomes when the wait began.
         case awaitingAnswers(until: Int64, answers: Int)
-        /// The session ends in any case.
+        /// The session is ending.
         case ending
     }
 
+    /// Makes a model before the session begins.
+    ///
     /// - Parameters:
-    ///   - chat: the one to send to.
-    ///   - columns: the width of the output, where it is a terminal.
+    ///   - chat: the chat to send to.
+    ///   - columns: the width of the output if it is a terminal.
     package init(
         _ chat: Chat, identity: NodeIdentity, display: ChatDisplay, texts: ChatTexts, columns: Int, at moment: Moment
     ) {
@@ -49,7 +51,7 @@ package struct PipeModel: LineInputModel, Sendable {
 
     // MARK: Inputs
 
-    /// Begins: joins the chat, even if the node is in it already.
+    /// Begins the session: joins the chat, even if the node is in it already.
     package mutating func begin(at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { $0.effects += $0.chat.begin(at: moment) }
     }
@@ -65,27 +67,27 @@ package struct PipeModel: LineInputModel, Sendable {
         }
     }
 
-    /// A line of the input came.
+    /// Applies a line of the input.
     package mutating func take(line: String, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { model in
             if line.contains(where: { !$0.isWhitespace }) { model.waiting.append(line) }
         }
     }
 
-    /// A line of the input can't be sent.
+    /// Reports a line of the input that can't be sent.
     ///
-    /// - Parameter reason: such as "line 7 is not UTF-8".
+    /// - Parameter reason: the reason, such as "line 7 is not UTF-8".
     package mutating func take(badLine reason: String, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { $0.fail(reason) }
     }
 
-    /// No further line comes.
+    /// Handles the end of the input.
     package mutating func endOfInput(at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { $0.inputEnded = true }
     }
 
-    /// Ends, since the output can't be written any more. The session has failed unless the input had ended: the unread
-    /// rest reaches nobody.
+    /// Ends the session, because the output can't be written any more. If the input has not ended, the session has
+    /// failed: the unread rest reaches nobody.
     package mutating func outputFailed(_ reason: String, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { model in
             if !model.inputEnded { model.fail(reason) }
@@ -93,17 +95,17 @@ package struct PipeModel: LineInputModel, Sendable {
         }
     }
 
-    /// Time has passed: the time of `nextTick` has come.
+    /// Applies the passing of time. The program calls this at `nextTick`.
     package mutating func tick(at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { $0.effects += $0.chat.tick(at: moment) }
     }
 
-    /// The terminal that the output goes to has another width.
+    /// Sets another width of the terminal that shows the output.
     package mutating func resize(columns: Int, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { $0.effects += $0.chat.resize(columns: columns, at: moment) }
     }
 
-    /// The program is about to be stopped.
+    /// Prepares for a stop of the program.
     package mutating func willSuspend(at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { $0.effects += $0.chat.willSuspend(at: moment) }
     }
@@ -113,17 +115,17 @@ package struct PipeModel: LineInputModel, Sendable {
         reacting(at: moment) { $0.effects += $0.chat.resumed(at: moment) }
     }
 
-    /// Does nothing: the session is over by then.
+    /// Does nothing, because the session ends when it loses the node.
     package mutating func reattached(_ identity: NodeIdentity, at moment: Moment) -> [ChatEffect] { [] }
 
-    /// Ends before the input has ended, by a signal.
+    /// Ends the session before the input has ended, because of a signal.
     package mutating func finish(at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { $0.end(at: moment) }
     }
 
     // MARK: Queries
 
-    /// Whether to read more of the input: not before the lines so far are sent.
+    /// Whether to read more of the input. The lines so far must be sent first.
     package var wantsInput: Bool {
         guard waiting.isEmpty, chat.isRunning else { return false }
         switch phase {
@@ -132,7 +134,7 @@ package struct PipeModel: LineInputModel, Sendable {
         }
     }
 
-    /// When to call `tick(at:)`, in milliseconds of the steady clock; `nil` if never.
+    /// The time of the next `tick(at:)`, in milliseconds of the steady clock; `nil` for none.
     package var nextTick: Int64? {
         let own: Int64? =
             switch phase {
@@ -145,7 +147,7 @@ package struct PipeModel: LineInputModel, Sendable {
         return [own, chat.nextTick].compactMap { $0 }.min()
     }
 
-    /// The exit status of the program, once the session is over: 0 if each line that was read reached somebody.
+    /// The exit status of the program after the session: 0 if each line that was read reached somebody.
     package var exitStatus: Int32 {
         hasFailed || !chat.isAnswered || !waiting.isEmpty || chat.lostMessages > 0 ? 1 : 0
     }
@@ -214,7 +216,7 @@ package struct PipeModel: LineInputModel, Sendable {
         phase = .awaitingAnswers(until: moment.steady + Self.longestWaitForDelivery, answers: chat.answers)
     }
 
-    /// Ends the wait unless further answers came.
+    /// Ends the wait if no further outcome has come.
     private mutating func giveUp(at moment: Moment, unlessMoreThan answers: Int) {
         guard chat.answers == answers else { return awaitAnswers(at: moment) }
         fail("delivery of some messages is unknown")
@@ -222,7 +224,7 @@ package struct PipeModel: LineInputModel, Sendable {
     }
 
     private mutating func allAnswered(at moment: Moment) {
-        // Also if nothing was sent: nobody was there to get it.
+        // The session fails even without a sent line, because no person was there.
         if !chat.metAnybody { hasFailed = true }
         end(at: moment)
     }

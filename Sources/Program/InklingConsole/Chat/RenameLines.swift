@@ -1,32 +1,32 @@
 import InklingModel
 import InklingText
 
-/// Reports new names: the first change at once, and those within 10 s of such a line together at their end. The line
-/// about an author's new name precedes the author's message. A person who leaves is reported under the last name first,
-/// for a few people in that time.
+/// Decides when the prompt reports new names: the first change at once, and all changes of the next 10 s together. The
+/// line about an author's new name precedes the author's message. If a person leaves, a line first reports the person's
+/// last name. Only a few people in that time get such a line.
 ///
 /// Times are milliseconds of a clock that never goes back.
 struct RenameLines: Sendable {
-    /// How long further changes wait after a line.
+    /// The time for which further changes wait after a line.
     static let step: Int64 = 10_000
-    /// How many people are named; of more, only their number is.
+    /// The number of people that a line names. For more people, the line has only their number.
     static let named = 3
 
-    /// The earlier labels of people whose new names are not reported yet, in the order of the changes.
+    /// The earlier labels of people whose new names have no line yet, in the order of the changes.
     private var pending: [(user: UserID, before: Labels.Label)] = []
     private var toldAt: Int64?
-    /// When the last names of leaving people were reported.
+    /// The times of the last lines about leaving people.
     private var farewells: [Int64] = []
 
-    /// When to call ``due(at:labels:)``, if at all.
+    /// The time of the next call of ``due(at:labels:)``; nil for none.
     var nextDeadline: Int64? { pending.isEmpty ? nil : (toldAt ?? 0) + Self.step }
 
-    /// Records the new name of a person who is there.
+    /// Records the new name of a present person.
     mutating func take(_ user: UserID, before: Labels.Label) {
         if !pending.contains(where: { $0.user == user }) { pending.append((user, before)) }
     }
 
-    /// Returns the line about a leaving person's unreported name; nothing in a flood.
+    /// Returns the line about a leaving person's unreported name; empty if too many people leave.
     mutating func beforeLeaving(of user: UserID, at now: Int64, labels: Labels) -> [Line] {
         let lines = beforeMessage(of: user, labels: labels)
         guard !lines.isEmpty else { return [] }

@@ -2,16 +2,16 @@ import InklingText
 
 /// The lines about unread messages and about searches.
 extension ChatLines {
-    /// How many columns of a message an answer to /find shows.
+    /// The number of columns of a message that an answer to /find shows.
     private static let excerptColumns = 200
 
     /// The divider between the seen lines of a chat and the new ones.
     static func newMessages() -> Line { Line("--- new messages ---", .dim) }
 
-    /// The first line of an answer to /find.
+    /// Returns the first line of an answer to /find.
     ///
     /// - Parameters:
-    ///   - shown: how many messages are shown at most.
+    ///   - shown: the highest number of messages that the answer shows.
     ///   - isCut: whether earlier messages are forgotten.
     static func found(_ count: Int, text: String, shown: Int, isCut: Bool) -> Line {
         let wanted = "\"" + SafeText.line(text) + "\""
@@ -24,12 +24,12 @@ extension ChatLines {
         }
     }
 
-    /// The part of a message in which a text occurs first, in one line.
+    /// Returns the part of a message around the first occurrence of a text, in one line.
     static func excerpt(of message: String, around text: FoldedText) -> String {
         let rows = message.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         let row = rows.first { text.occurs(in: $0) } ?? rows.first ?? ""
         let characters = Array(row)
-        // The text before the match gives it context.
+        // The text before the match is its context.
         let place = text.ranges(in: characters, limit: 1).first?.lowerBound ?? 0
         let start = place > excerptColumns / 2 ? place - excerptColumns / 4 : 0
         let part = DisplayWidth.prefix(of: String(characters[start...]), columns: excerptColumns)

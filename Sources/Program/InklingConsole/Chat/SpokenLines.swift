@@ -1,14 +1,14 @@
 import InklingText
 
-/// The lines of messages that say what their author does, as in XEP-0245. They begin with `/me`; other programs show
-/// them as sent.
+/// The lines of messages that describe an action of their author, as in XEP-0245. Such messages begin with `/me`. Other
+/// programs show them as sent.
 extension ChatLines {
     private static let action = "/me "
 
-    /// A message, or an author's action: `Alice *waves*`.
+    /// Returns the line of a message, or of an author's action: `Alice *waves*`.
     ///
-    /// A notice begins with a star, so such a line must not: nobody could tell "* Bob is now verified" from the
-    /// program's own.
+    /// The line must not begin with a star, because notices do. Otherwise nobody could tell "* Bob is now verified"
+    /// from the program's own notice.
     ///
     /// - Parameter own: the user's name, which is highlighted in the text.
     static func said(_ text: String, by label: Labels.Label, highlighting own: FoldedText? = nil) -> Line {
@@ -22,7 +22,7 @@ extension ChatLines {
         return own.map { line.highlighting($0, from: 1) } ?? line
     }
 
-    /// The same of a message of this user's.
+    /// Returns the line of a message or action of this user.
     static func saidMyself(_ text: String, name: String, mark: String? = nil) -> Line {
         var line = own(text: text, mark: mark)
         if let deed = deed(in: text) {
@@ -32,17 +32,17 @@ extension ChatLines {
         return Line(line.spans)
     }
 
-    /// The message that says what this user does.
+    /// Returns the message that describes an action of this user.
     static func message(ofDeed deed: String) -> String { action + deed }
 
     /// Returns the text of a message without the prefix of an action.
     static func spoken(_ text: String) -> String { deed(in: text) ?? text }
 
-    /// A message in one line of plain text, as `Bob: hello` or `Bob *waves*`.
+    /// Returns a message as one line of plain text, such as `Bob: hello` or `Bob *waves*`.
     ///
     /// - Parameters:
     ///   - label: the author's label.
-    ///   - name: the author's label before an action, if another.
+    ///   - name: the author's label before an action, if different.
     package static func line(_ text: String, by label: String, orDoneBy name: String? = nil) -> String {
         if let deed = deed(in: text) { return "\(name ?? label) *\(SafeText.line(deed))*" }
         return "\(label): \(SafeText.line(text))"

@@ -1,18 +1,18 @@
 import InklingText
 
-/// The latest messages of a chat since the start, for searches.
+/// The latest messages of a chat since the start of the program, for searches.
 struct Transcript: Sendable {
-    /// How many messages are kept.
+    /// The number of messages that are kept.
     static let messages = 2_000
-    /// How many bytes are kept.
+    /// The total bytes of messages that are kept.
     static let bytes = 512 * 1_024
-    /// The bytes that each message counts besides its text.
+    /// The bytes that a message adds to the size of its text.
     private static let bytesPerMessage = 64
 
     struct Message: Hashable, Sendable {
         /// The user ID of the author; nil for this user.
         var user: String?
-        /// As it was sent, but in NFC.
+        /// The text as sent, but in NFC.
         var text: String
         var time: LocalTime
 
@@ -33,6 +33,6 @@ struct Transcript: Sendable {
         }
     }
 
-    /// The messages in which a text occurs, in their order.
+    /// Returns the messages that contain a text, in order.
     func messages(with text: FoldedText) -> [Message] { said.filter { text.occurs(in: ChatLines.spoken($0.text)) } }
 }

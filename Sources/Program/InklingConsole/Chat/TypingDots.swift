@@ -1,10 +1,10 @@
 import InklingText
 
-/// The dots behind an indicator. They start again with each new indicator, and end with it.
+/// The dots behind an indicator. They begin again with each new indicator, and end with it.
 ///
 /// Time is in milliseconds of a clock that never goes back.
 struct TypingDots: Sendable {
-    /// How long one step takes.
+    /// The duration of one step.
     static let stepTime: Int64 = 500
 
     private var run: Run?
@@ -13,23 +13,23 @@ struct TypingDots: Sendable {
         let since: Int64
         var step = 0
         var nextStep: Int64
-        /// Whether it was drawn since it has fully appeared.
+        /// Whether the screen has drawn the indicator since it fully appeared.
         var hasAppeared = false
     }
 
-    /// Which dots show.
+    /// The number of the current step, which decides on the dots.
     var step: Int { run?.step ?? 0 }
 
-    /// When to call `tick(at:)`, if at all.
+    /// Returns the time of the next call of `tick(at:)`; nil for none.
     func nextDeadline(reducedMotion: Bool) -> Int64? {
         guard let run, !reducedMotion else { return nil }
         return run.hasAppeared ? run.nextStep : min(run.since + Self.appearance, run.nextStep)
     }
 
-    /// For how long there has been an indicator.
+    /// Returns the time for which there has been an indicator.
     func age(at now: Int64) -> Duration { run.map { .milliseconds(now - $0.since) } ?? .zero }
 
-    /// There is an indicator, or none.
+    /// Begins the dots with an indicator, or ends them without one.
     mutating func follow(isShown: Bool, at now: Int64) {
         guard isShown else { return run = nil }
         if run == nil { run = Run(since: now, nextStep: now + Self.stepTime) }

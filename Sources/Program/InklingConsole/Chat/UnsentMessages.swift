@@ -1,8 +1,8 @@
-/// The user's messages that failed or reached nobody, as far as there is room, to be sent again.
+/// The user's messages that failed or reached nobody, to be sent again. The room is limited.
 struct UnsentMessages: Sendable {
-    /// How many messages are kept.
+    /// The number of messages that are kept.
     static let messages = 50
-    /// How many bytes are kept.
+    /// The total bytes of messages that are kept.
     static let bytes = 256 * 1_024
 
     private var texts: ArraySlice<String> = []
@@ -18,7 +18,7 @@ struct UnsentMessages: Sendable {
         }
     }
 
-    /// All of them, in the order in which they failed; then none is kept.
+    /// Removes and returns all messages, in the order in which they failed.
     mutating func take() -> [String] {
         defer { (texts, total) = ([], 0) }
         return Array(texts)

@@ -1,6 +1,6 @@
 import InklingModel
 
-/// A parser for a daemon's lines other than answers.
+/// A parser for a daemon's lines that are not answers.
 enum AttachedEvents {
     /// Returns the output in a line; nil for a line that no front end uses or that a later version added.
     static func output(_ line: JSONMembers) -> ServiceOutput? {
@@ -54,11 +54,11 @@ enum AttachedEvents {
         }
     }
 
-    /// Returns a notice that programs act upon as its own case, and any other by its code and text.
+    /// Returns a notice as its own case if programs act upon it, and any other by its code and text.
     private static func notice(_ line: JSONMembers) -> Notice? {
         guard let code = line["code"]?.string else { return nil }
         switch code {
-        // A front end that joins a chat knows whether the chat is open.
+        // A front end that joins a chat already knows whether the chat is open.
         case "open-chat": return nil
         case "discovery-up": return .discoveryUp
         case "peer-is-oneself": return .peerIsOneself
@@ -70,7 +70,7 @@ enum AttachedEvents {
         return .other(code: code, text: line["text"]?.string ?? "")
     }
 
-    /// Why a daemon ends the connection, by its last line.
+    /// Returns why a daemon ends the connection, from its last line.
     static func end(_ line: JSONMembers) -> ServiceEnd? {
         guard line["on"]?.string == "error", line["line"] == nil, line["id"] == nil else { return nil }
         return switch line["code"]?.string {

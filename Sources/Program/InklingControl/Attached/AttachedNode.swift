@@ -5,15 +5,16 @@ import NIOPosix
 
 /// A daemon's node, which a front end uses over a connection on its own event loop.
 ///
-/// Creation, use and release happen on that event loop. While ``takesEvents`` is false, answers wait too.
+/// Callers create, use and release the object on that event loop. While ``takesEvents`` is false, answers wait too.
 package final class AttachedNode: ChatService {
-    /// Why a connection does not lead to the node.
+    /// The reason why a connection does not lead to the node.
     package enum Failure: Error, Equatable {
         /// The daemon has this other state directory.
         case otherState(String)
-        /// The daemon's interface is later than this program knows: its version, and that of the daemon's program.
+        /// The daemon's interface is later than this program knows. The values are the interface's version and the
+        /// version of the daemon's program.
         case newerInterface(Int, version: String)
-        /// The daemon refused the connection, or wrote a line that can't be read.
+        /// The daemon refused the connection, or wrote a line that the program can't read.
         case refused(NodeError)
         /// The connection ended.
         case ended
@@ -30,21 +31,21 @@ package final class AttachedNode: ChatService {
         let id: UInt64
         let request: ServiceRequest
         let asked: NIODeadline
-        /// The answer to a request that the daemon does not get; nil for others.
+        /// The answer to a request that the program does not send to the daemon; nil for requests that it sends.
         var answer: ServiceAnswer?
     }
 
     private let eventLoop: any EventLoop
-    /// Device and inode of the state directory that the daemon has to have; nil for any.
+    /// The device and inode of the state directory that the daemon must have; nil for any directory.
     private let state: String?
     private var phase: Phase
-    /// Nil until the daemon reports it.
+    /// The node's identity; nil until the daemon reports it.
     private var known: NodeIdentity?
     /// The version of the daemon's program, from `ready`.
     package private(set) var version = ""
     private var channel: (any Channel)?
     private var sink: ((ServiceOutput) -> Void)?
-    /// Outputs that arrived before there was a sink.
+    /// Outputs that arrived before the front end set its sink.
     private var early = CircularBuffer<ServiceOutput>()
     private var splitter = LineSplitter(longest: AttachedNode.longestLine)
     private var pending = CircularBuffer<Pending>()
@@ -58,7 +59,7 @@ package final class AttachedNode: ChatService {
     private var stopped: [() -> Void] = []
     private var answerTask: Scheduled<Void>?
 
-    /// The time in which the daemon must answer a request, or the connection ends; nil for no limit.
+    /// The time in which the daemon must answer a request. Otherwise the connection ends. Nil for no limit.
     package var longestAnswer: TimeAmount? {
         didSet { followAnswers() }
     }
@@ -67,14 +68,15 @@ package final class AttachedNode: ChatService {
     private static let patience = TimeAmount.seconds(1)
     /// The time in which a daemon must report its node's identity.
     private static let beginning = TimeAmount.seconds(3)
-    /// In bytes. A list of all people whom a node knows, or a message that consists of escapes, is shorter.
+    /// The longest line, in bytes. A list of all people whom a node knows is shorter, and so is a message of escapes
+    /// only.
     private static let longestLine = 64 << 20
 
     /// Attaches to a daemon; called on the event loop.
     ///
     /// - Parameters:
     ///   - descriptor: A connected socket that does not block. The node closes it in any case.
-    ///   - state: Device and inode of the state directory that the daemon has to have, as `ready` has them.
+    ///   - state: The device and inode of the state directory that the daemon must have, in the form of `ready`.
     ///   - completion: Called on the event loop, once.
     package static func attach(
         _ descriptor: Int32, state: String?, on eventLoop: any EventLoop,
@@ -200,7 +202,7 @@ package final class AttachedNode: ChatService {
         channel.write(ByteBuffer(string: line), promise: nil)
         guard !isFlushing else { return }
         isFlushing = true
-        // Requests of one turn of the event loop share one write.
+        // All requests of one turn of the event loop share one write.
         eventLoop.assumeIsolated().execute {
             self.isFlushing = false
             self.channel?.flush()

@@ -1,9 +1,9 @@
 import Inkling
 import InklingModel
 
-/// The lines of requests to a daemon, and of its answers.
+/// The lines of requests to a daemon, and of their answers.
 enum AttachedRequest {
-    /// Returns the members of the line; nil for a request that a daemon's interface does not have.
+    /// Returns the members of the request's line; nil for a request that a daemon's interface does not have.
     static func members(_ request: ServiceRequest) -> [(String, JSONValue)]? {
         switch request {
         case .join(let chat, let isConfirmed): join(chat, isConfirmed)
@@ -12,7 +12,7 @@ enum AttachedRequest {
         case .open(let chat): command("open", chat: chat)
         case .read(let chat): command("read", chat: chat)
         case .compose(let text, let chat): command("compose", chat: chat) + [("text", .string(text))]
-        // A daemon learns of typing by `compose`.
+        // The daemon derives typing from `compose`.
         case .startTyping, .stopTyping, .measureRoundTrips: nil
         case .send(let text, let chat): command("send", chat: chat) + [("text", .string(text))]
         case .setAway(let isAway): command(isAway ? "away" : "back")
@@ -45,14 +45,16 @@ enum AttachedRequest {
         command(name) + [("key", .string(key))]
     }
 
-    /// Returns a join that opens nothing: the front end opens the chat by a separate request.
+    /// Returns the members of a join. The join opens nothing, because the front end opens the chat by a separate
+    /// request.
     private static func join(_ chat: Chat, _ isConfirmed: Bool) -> [(String, JSONValue)] {
         let secret: [(String, JSONValue)] = chat.secret.map { [("secret", .string($0.text))] } ?? []
         let confirmation: [(String, JSONValue)] = isConfirmed ? [("confirm", .boolean(true))] : []
         return command("join", chat: chat.name) + secret + [("open", .boolean(false))] + confirmation
     }
 
-    /// Nil for the subscription before any `subscribe`, which no `subscribe` can restore.
+    /// Returns the members of a subscription; nil for the subscription before any `subscribe`, which no `subscribe` can
+    /// restore.
     private static func subscribe(_ subscription: Subscription) -> [(String, JSONValue)]? {
         let events: [(String, JSONValue)] = [("events", .strings(subscription.kinds.map(\.rawValue).sorted()))]
         return switch subscription.chats {
@@ -68,7 +70,7 @@ enum AttachedRequest {
 
     // MARK: Answers
 
-    /// Returns the answer in the line that answers a request.
+    /// Returns the answer in a line, for the request that the line answers.
     static func answer(_ line: JSONMembers, to request: ServiceRequest) -> ServiceAnswer {
         guard line["on"]?.string != "error" else { return .failed(error(line, request)) }
         return read(line, request) ?? .failed(.other(code: "bad-answer", text: "The daemon's answer can't be read."))
@@ -103,7 +105,7 @@ enum AttachedRequest {
         }
     }
 
-    /// Returns an error that programs act upon as its own case, and any other by its code and text.
+    /// Returns an error as its own case if programs act upon it, and any other by its code and text.
     private static func error(_ line: JSONMembers, _ request: ServiceRequest) -> NodeError {
         let code = line["code"]?.string ?? ""
         let other = NodeError.other(code: code, text: line["text"]?.string ?? "")
@@ -118,7 +120,7 @@ enum AttachedRequest {
         case ("unknown-peer", .setVerified(_, let key)), ("unknown-peer", .setBlocked(_, let key)),
             ("unknown-peer", .fingerprint(let key)):
             return .unknownPeer(key)
-        // The same check finds the name's fault here.
+        // Checking the name here finds the same fault as the daemon did.
         case ("bad-name", .rename(let name)): return fault(ofName: name) ?? other
         default: return other
         }

@@ -7,13 +7,13 @@ package enum DaemonGreeting: Equatable, Sendable {
 
     /// A daemon's description of itself.
     package struct Ready: Equatable, Sendable {
-        /// Device and inode of its state directory.
+        /// The device and inode of the daemon's state directory.
         package var state: String
-        /// The version of its program.
+        /// The version of the daemon's program.
         package var version: String
-        /// The version of its interface.
+        /// The version of the daemon's interface.
         package var interface: Int
-        /// The UDP port of its node.
+        /// The UDP port of the daemon's node.
         package var port: UInt16
 
         package init(state: String, version: String, interface: Int, port: UInt16) {
@@ -25,7 +25,7 @@ package enum DaemonGreeting: Equatable, Sendable {
 
         /// Returns the reason why a front end can't use the daemon, or nil.
         ///
-        /// - Parameter state: Device and inode of the state directory that the daemon has to have; nil for any.
+        /// - Parameter state: The device and inode of the state directory that the daemon must have; nil for any.
         package func obstacle(state wanted: String?) -> AttachedNode.Failure? {
             if let wanted, wanted != state { return .otherState(state) }
             // A front end refuses a higher number than it knows.
@@ -33,7 +33,7 @@ package enum DaemonGreeting: Equatable, Sendable {
         }
     }
 
-    /// Nil for a line that no daemon writes first.
+    /// Parses the first line of a daemon; nil for a line that no daemon writes first.
     package init?(line: [UInt8]) {
         guard let members = try? JSONMembers(line) else { return nil }
         self.init(members)

@@ -1,15 +1,15 @@
-/// Whether the user of a daemon is away because no chat is shown.
+/// Whether the user of a daemon is away because no front end shows a chat.
 ///
 /// Times are in milliseconds of a clock that never goes back.
 struct Attention {
     private enum State {
         case shown
-        /// No chat is shown since that time.
+        /// No front end has shown a chat since that time. The user is not away yet.
         case waning(since: Int64)
         case away
     }
 
-    /// Whether the user is away while no chat is shown; a setting.
+    /// Whether the user is away while no front end shows a chat. The setting decides.
     var isEnabled: Bool
     private var state = State.away
 
@@ -25,7 +25,7 @@ struct Attention {
         if case .waning(let since) = state { since + DaemonLimits.attentionGrace } else { nil }
     }
 
-    /// Records whether any chat is shown.
+    /// Records whether any front end shows a chat.
     mutating func note(isShown: Bool, at now: Int64) {
         switch (state, isShown) {
         case (_, true): state = .shown
@@ -34,7 +34,7 @@ struct Attention {
         }
     }
 
-    /// Makes the user away when the grace time is over.
+    /// Sets the user away when the grace time is over.
     mutating func advance(to now: Int64) {
         if let nextDeadline, nextDeadline <= now { state = .away }
     }

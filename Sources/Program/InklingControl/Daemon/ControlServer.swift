@@ -3,7 +3,7 @@ import InklingModel
 import NIOCore
 import NIOPosix
 
-/// The Unix socket of a daemon: each connection is a front end that speaks lines of JSON.
+/// The Unix socket of a daemon. Each connection is a front end that exchanges lines of JSON.
 ///
 /// All work happens on the node's event loop, and nothing blocks there. The hub holds and bounds the output that a
 /// front end does not read.
@@ -22,8 +22,10 @@ package final class ControlServer {
     private var closing: [() -> Void] = []
     private var isClosing = false
 
+    /// Makes a server that does not listen yet.
+    ///
     /// - Parameters:
-    ///   - state: Device and inode of the state directory, as `ready` has them.
+    ///   - state: The device and inode of the state directory, in the form of `ready`.
     ///   - steady: The clock of the hub, in milliseconds.
     ///   - report: Called with each line for the log.
     package init(
@@ -52,7 +54,7 @@ package final class ControlServer {
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    // SwiftNIO accepts without SOCK_CLOEXEC.
+                    // SwiftNIO accepts connections without SOCK_CLOEXEC.
                     try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
                         _ = fcntl($0, F_SETFD, FD_CLOEXEC)
                     }
@@ -78,7 +80,8 @@ package final class ControlServer {
         channel = nil
     }
 
-    /// Calls back when all connections are closed. Each has one second to read the rest of its output.
+    /// Calls back when all connections are closed. Each has one second in which its front end may read the rest of the
+    /// output.
     package func close(_ completion: @escaping () -> Void) {
         stopListening()
         timer?.task.cancel()
@@ -185,7 +188,7 @@ private final class ControlConnection: ChannelInboundHandler {
     private static func user(of channel: any Channel) -> uid_t? {
         guard let provider = channel as? any SocketOptionProvider else { return nil }
         var user: uid_t?
-        // A process, a user and a group: struct ucred.
+        // The fields of struct ucred: a process, a user and a group.
         let credentials: EventLoopFuture<(pid_t, uid_t, gid_t)> = provider.unsafeGetSocketOption(
             level: .socket, name: .init(rawValue: SO_PEERCRED))
         credentials.assumeIsolated().whenSuccess { user = $0.1 }
@@ -207,7 +210,7 @@ private final class ControlConnection: ChannelInboundHandler {
         if case .inputClosed = event as? ChannelEvent { interface?.endOfInput() }
     }
 
-    /// Reads, unless output waits to be written or a request waits for its answer.
+    /// Reads more input, unless output waits to be written or a request waits for its answer.
     private func read() {
         guard !isReading, !isClosing, let channel, channel.isWritable, interface?.wantsInput == true else { return }
         isReading = true
@@ -221,7 +224,7 @@ private final class ControlConnection: ChannelInboundHandler {
         channel.write(ByteBuffer(string: line + "\n"), promise: nil)
         guard !isFlushing else { return }
         isFlushing = true
-        // Lines of one turn of the event loop share one write.
+        // All lines of one turn of the event loop share one write.
         channel.eventLoop.assumeIsolated().execute {
             self.isFlushing = false
             self.channel?.flush()
@@ -230,7 +233,7 @@ private final class ControlConnection: ChannelInboundHandler {
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         interface?.isHeld = !context.channel.isWritable
-        // Answers that were held may have filled the channel again.
+        // Answers that the node held back may have filled the channel again.
         frontEnd?.takesEvents = context.channel.isWritable
         read()
     }
@@ -244,7 +247,9 @@ private final class ControlConnection: ChannelInboundHandler {
         close(atOnce: end == .node(.tooSlow))
     }
 
-    /// - Parameter atOnce: Whether to discard the output that can't be written now.
+    /// Closes the connection.
+    ///
+    /// - Parameter atOnce: Whether to discard output that can't be written now.
     private func close(atOnce: Bool) {
         guard !isClosing, let channel else { return }
         isClosing = true

@@ -1,26 +1,27 @@
 import InklingModel
 
-/// The limits of a daemon, as `Protocol/limits.md` has them.
+/// The limits of a daemon, from `Protocol/limits.md`.
 package enum DaemonLimits {
-    /// Front ends at the same time.
+    /// The most front ends at the same time.
     package static let frontEnds = 64
-    /// Chats that are kept: as many as a node can be in (L-39).
+    /// The most kept chats, as many as a node can be in (L-39).
     static let keptChats = 32
-    /// Names of private chats that a state directory remembers.
+    /// The most names of private chats that a state directory remembers.
     package static let privateNames = 1_024
-    /// Names of open chats that a state directory remembers.
+    /// The most names of open chats that a state directory remembers.
     package static let openNames = 256
-    /// Messages of a chat that wait for a reader.
+    /// The most messages of a chat that wait for a reader.
     static let waitingMessages = 500
-    /// Messages of one person among them.
+    /// The most waiting messages of one person in a chat.
     static let waitingMessagesPerPerson = 125
-    /// Bytes that wait for a reader, in all chats.
+    /// The most bytes that wait for a reader, in all chats.
     static let waitingBytes = 1 << 20
-    /// Bytes of one person among them.
+    /// The most waiting bytes of one person, in all chats.
     static let waitingBytesPerPerson = 1 << 18
-    /// Bytes of messages and outcomes that wait for a front end that does not read.
+    /// The most bytes of messages and outcomes that wait for a front end that does not read.
     static let backlogBytes = 2 << 20
-    /// Returns the bytes for messages from senders of a rank and of lower ones; nil for no bound of their own.
+    /// Returns the share of ``backlogBytes`` for messages from senders of a rank and of lower ranks; nil for no
+    /// separate share.
     static func backlogShare(of rank: SenderRank) -> Int? {
         switch rank {
         case .stranger: backlogBytes / 2
@@ -28,12 +29,12 @@ package enum DaemonLimits {
         case .met, .verified: nil
         }
     }
-    /// Bytes that a message or an outcome counts in addition to its text.
+    /// The bytes that a message or an outcome adds to the size of its text.
     static let messageOverhead = 256
     /// The longest time in which a front end may leave all its output unread, in milliseconds.
     static let readerPatience: Int64 = 10_000
     /// The time without a shown chat until the user is away, in milliseconds.
     static let attentionGrace: Int64 = 5_000
-    /// The time that a draft counts after its last edit, in milliseconds (T-9).
+    /// The time for which a draft counts after its last edit, in milliseconds (T-9).
     static let draftTime = TypingTime.idleStop
 }

@@ -1,17 +1,17 @@
-/// The drafts of all front ends: the user types in a chat while any of them does.
+/// The drafts of all front ends. The user types in a chat while any of its drafts counts as typing.
 ///
 /// Times are in milliseconds of a clock that never goes back.
 struct DraftUnion {
     /// A change to report to the node.
     enum Edge: Equatable {
-        /// Another edit.
+        /// The node must announce typing, or learns of another edit.
         case start(chat: String)
         case stop(chat: String)
     }
 
     private struct Draft {
         var text: String
-        /// The time until which it counts; nil if it does not count.
+        /// The time until which the draft counts; nil if it does not count.
         var until: Int64?
     }
 
@@ -20,12 +20,12 @@ struct DraftUnion {
         /// The time at which the node ends typing by itself; nil if the node knows of no typing.
         var nodeUntil: Int64?
 
-        /// The time until which any draft counts.
+        /// The time until which at least one draft counts.
         var until: Int64? { drafts.values.compactMap(\.until).max() }
     }
 
     private var chats: [String: Drafts] = [:]
-    /// Whether a text is a message in the making (T-9).
+    /// Returns whether a text counts as typing (T-9).
     private let counts: (String) -> Bool
 
     init(counts: @escaping (String) -> Bool) {
@@ -76,7 +76,7 @@ struct DraftUnion {
         chats.keys.sorted().compactMap { drop(in: $0, by: frontEnd, at: now) }
     }
 
-    /// Records a sent message, with which the node ended typing. Other drafts count again at their next edit.
+    /// Records a sent message. The node has then ended typing. Other drafts count again at their next edit.
     mutating func sent(in chat: String, by frontEnd: Int) {
         guard var drafts = chats[chat] else { return }
         drafts.drafts[frontEnd] = nil
@@ -84,7 +84,7 @@ struct DraftUnion {
         chats[chat] = drafts.drafts.isEmpty ? nil : drafts
     }
 
-    /// Records that the user went away, with which the node ended typing in all chats.
+    /// Records that the user went away. The node has then ended typing in all chats.
     mutating func restAll() {
         for (chat, var drafts) in chats {
             rest(&drafts)
@@ -105,7 +105,7 @@ struct DraftUnion {
         drafts.nodeUntil = nil
     }
 
-    /// Expires drafts of a chat, and returns a stop if none counts any more.
+    /// Expires drafts of a chat. Returns a stop if no draft counts any more.
     private mutating func settle(_ drafts: Drafts, _ chat: String, _ now: Int64) -> Edge? {
         var drafts = drafts
         for (frontEnd, draft) in drafts.drafts {

@@ -14,7 +14,7 @@ package final class HubFrontEnd: ChatService {
 
     /// An arrival that is not processed yet.
     private enum Arrival {
-        /// An event to enqueue among others.
+        /// An event to enqueue behind the others.
         case event(TimedEvent)
         /// An output to deliver at once.
         case output(ServiceOutput)
@@ -51,13 +51,13 @@ package final class HubFrontEnd: ChatService {
     private var arrivals = CircularBuffer<Arrival>()
     /// Queued events.
     private var queue = EventQueue()
-    /// Queued messages from others, by number; they return to the store if this front end detaches.
+    /// Queued messages from others, by number. If this front end detaches, they return to the store.
     private var untaken: [UInt64: TimedEvent] = [:]
     /// Queued messages from senders who have only a share of the queue, by number.
     private var unfamiliar: [UInt64: (rank: SenderRank, size: Int)] = [:]
     /// Bytes of queued messages and outcomes.
     private var size = 0
-    /// The time since which the front end took no queued output, in milliseconds; nil if none waits.
+    /// The time since when the front end has taken no queued output, in milliseconds; nil if none waits.
     private var idleSince: Int64?
     /// The latest state of the user, before its delivery.
     private var untoldUser: UserState?
@@ -89,7 +89,7 @@ package final class HubFrontEnd: ChatService {
         hub.deadlineChanged()
     }
 
-    /// Suspends the front end, which shows no chat then and has no drafts.
+    /// Suspends the front end, which then shows no chat and has no drafts.
     package func suspend(_ completion: @escaping () -> Void) {
         hub.suspend(self, true)
         completion()
@@ -116,7 +116,7 @@ package final class HubFrontEnd: ChatService {
         deliver()
     }
 
-    /// Delivers the answer to the request begun last, then the messages that waited in its chat.
+    /// Delivers the answer to the request that was begun last, and then the messages that waited in its chat.
     func answer(_ answer: ServiceAnswer, then waited: [TimedEvent] = []) {
         guard let request = asked else { return }
         asked = nil
@@ -186,8 +186,8 @@ package final class HubFrontEnd: ChatService {
         queue.begin(chat: chat, present: peers.filter { $0.presence != .offline }.map(\.user), typing: [])
     }
 
-    /// Leaves a chat. After the answer, a front end that subscribes only to its own chats sees the people there go
-    /// offline.
+    /// Leaves a chat. If the front end subscribes only to its own chats, it sees the people there go offline after the
+    /// answer.
     func part(from peers: [Peer], in chat: String, at time: Double) {
         guard case .own = subscription.chats else { return }
         parting = Parting(chat: chat, peers: subscription.kinds.contains(.peer) ? peers : [], at: time)
@@ -207,7 +207,7 @@ package final class HubFrontEnd: ChatService {
         toldLost[chat] = nil
     }
 
-    /// The time at which the hub cuts off the front end, unless it takes output; nil if none waits.
+    /// The time at which the hub cuts off the front end if it takes no output; nil if none waits.
     var patienceEnd: Int64? { idleSince.map { $0 + DaemonLimits.readerPatience } }
 
     // MARK: Delivery
@@ -255,7 +255,7 @@ package final class HubFrontEnd: ChatService {
         }
     }
 
-    /// Returns whether a queued message was delivered already, with the messages that waited in its chat.
+    /// Returns whether a queued message was already delivered together with the messages that waited in its chat.
     private func isHandedOver(_ timed: TimedEvent) -> Bool {
         guard case .message(_, let person, let number, _) = timed.event, person.user != identity.user else {
             return false
@@ -277,7 +277,7 @@ package final class HubFrontEnd: ChatService {
         untaken[number] = nil
         if hub.isWaiting(number, in: chat) {
             told[chat, default: []].insert(number)
-            // Only messages that still wait matter.
+            // Only messages that still wait must be remembered.
             if told[chat, default: []].count > 2 * DaemonLimits.waitingMessages {
                 forgetTold(in: chat, but: hub.waiting)
             }
@@ -289,7 +289,7 @@ package final class HubFrontEnd: ChatService {
         told[chat]?.formIntersection(waiting.messages(in: chat).map(\.number))
     }
 
-    /// Ends the front end; the end is its last output.
+    /// Ends the front end. The reason is its last output.
     ///
     /// - Returns: The messages not delivered yet, if the front end does not read.
     func finish(_ why: ServiceEnd) -> [TimedEvent] {
@@ -306,7 +306,7 @@ package final class HubFrontEnd: ChatService {
         if case .message(_, _, let number, _) = timed.event { number } else { 0 }
     }
 
-    /// Returns the bytes that a queued event counts.
+    /// Returns the size of a queued event for the limit of A-29, in bytes.
     private static func size(of timed: TimedEvent) -> Int {
         switch timed.event {
         case .message(_, _, _, let text): text.utf8.count + DaemonLimits.messageOverhead

@@ -1,6 +1,6 @@
 import InklingModel
 
-/// The chats that a daemon is in over restarts, as text: one JSON object.
+/// The chats that a daemon joins again after a restart, as text: one JSON object.
 package struct KeptChats: Equatable, Sendable {
     /// The version of the format.
     static let version = 1
@@ -12,7 +12,7 @@ package struct KeptChats: Equatable, Sendable {
         case newer
     }
 
-    /// In the order in which they were kept.
+    /// The chats, in the order in which they were kept.
     package var chats: [Chat]
 
     package init(_ chats: [Chat] = []) {

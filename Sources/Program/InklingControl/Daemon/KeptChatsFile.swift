@@ -1,17 +1,17 @@
 import InklingModel
 
-/// The file of kept chats in a state directory, which only the user can read. A writer holds the directory.
+/// The file of kept chats in a state directory. Only the user can read it. A writer must hold the directory.
 package struct KeptChatsFile: Sendable {
     package static let name = "kept-chats.json"
 
     package enum Reading: Equatable {
         case missing
         case chats([Chat])
-        /// The file stays as it is, and the daemon keeps no chats.
+        /// The file is damaged and stays unchanged. The daemon keeps no chats.
         case damaged
-        /// A later version wrote the file. The file stays as it is, and the daemon keeps no chats.
+        /// A later version wrote the file, which stays unchanged. The daemon keeps no chats.
         case newer
-        /// The file stays as it is, and the daemon keeps no chats.
+        /// The daemon can't read the file, which stays unchanged. The daemon keeps no chats.
         case unreadable(reason: String)
     }
 
@@ -38,7 +38,7 @@ package struct KeptChatsFile: Sendable {
         }
     }
 
-    /// Replaces the chats in the file, wholly or not at all.
+    /// Replaces the chats in the file, completely or not at all.
     ///
     /// - Returns: The reason for a failure.
     package func write(_ chats: [Chat]) -> String? { file.write(KeptChats(chats).bytes) }

@@ -2,15 +2,15 @@ import InklingModel
 import NIOCore
 import NIOPosix
 
-/// A writer of the file of kept chats on a thread that may block. One write runs at a time, and only the latest waiting
-/// list is written next. Used on its event loop.
+/// A writer of the file of kept chats, on a thread that may block. One write runs at a time. After it, only the latest
+/// waiting list is written. The object belongs to its event loop.
 package final class KeptChatsWriter {
     private let file: KeptChatsFile
     private let eventLoop: any EventLoop
     private let threads: NIOThreadPool
     private var isWriting = false
     private var next: [Chat]?
-    /// The calls that wait for the chats to be written next.
+    /// The completions that wait for the next write.
     private var waiting: [(String?) -> Void] = []
     private var idle: [() -> Void] = []
 

@@ -5,11 +5,11 @@ package struct ListeningSocket: Sendable {
     /// The reason why the daemon can't listen at a path.
     package enum Failure: Error, Equatable {
         case pathTooLong
-        /// Another process listens there.
+        /// Another process listens at the path.
         case inUse
         /// The path leads to something other than a socket.
         case notSocket
-        /// The folder is another user's, or others may write to it.
+        /// The folder belongs to another user, or others may write to it.
         case folder
         /// An error of the system, by its code.
         case system(Int32)
@@ -25,13 +25,13 @@ package struct ListeningSocket: Sendable {
         }
     }
 
-    /// How many connections may wait to be accepted.
+    /// The number of connections that may wait to be accepted.
     private static let backlog: Int32 = 64
     /// The first descriptor that a service manager hands over.
     private static let firstHandedOver: Int32 = 3
 
     package let descriptor: Int32
-    /// The path of a socket that was made here; nil for a socket that was handed over.
+    /// The path of a socket that this process made; nil for a socket that was handed over.
     private let path: String?
 
     private init(descriptor: Int32, path: String?) {
@@ -47,7 +47,7 @@ package struct ListeningSocket: Sendable {
         try Self.removeStale(path, &name)
         let socket = try Self.open()
         do throws(Failure) {
-            // The file gets the mode of the socket. A change by name afterwards could meet another file.
+            // The new file gets the mode of the open socket. A later change by name could change another file.
             guard fchmod(socket, 0o600) == 0, Self.call(&name, { bind(socket, $0, $1) }) == 0,
                 listen(socket, Self.backlog) == 0
             else { throw Failure.system(errno) }
@@ -91,16 +91,16 @@ package struct ListeningSocket: Sendable {
         guard status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else { throw .folder }
     }
 
-    /// Removes a socket on which no process listens. Fails if one does.
+    /// Removes a socket on which no process listens. Throws if a process does.
     private static func removeStale(_ path: String, _ name: inout (sockaddr_un, socklen_t)) throws(Failure) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
-        // A link is a signpost to a socket that was elsewhere.
+        // The link may be a signpost to a socket at another path.
         guard [S_IFSOCK, S_IFLNK].contains(status.st_mode & S_IFMT) else { throw .notSocket }
         let probe = try open()
         defer { close(probe) }
         let result = call(&name) { connect(probe, $0, $1) }
-        // A socket with no room for another connection has a listener too.
+        // If a socket has no room for another connection, a process still listens.
         guard result != 0, errno == ECONNREFUSED || errno == ENOENT else { throw .inUse }
         guard unlink(path) == 0 || errno == ENOENT else { throw .system(errno) }
     }

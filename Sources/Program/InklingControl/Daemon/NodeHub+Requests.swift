@@ -1,6 +1,6 @@
 import InklingModel
 
-/// Requests of front ends.
+/// The requests of front ends.
 extension NodeHub {
     func perform(_ request: ServiceRequest, for frontEnd: HubFrontEnd) {
         switch request {
@@ -61,7 +61,7 @@ extension NodeHub {
         }
     }
 
-    /// Returns an answer of the node, completed with the state of the hub.
+    /// Returns an answer of the node, with the hub's own state added.
     private func completed(_ answer: ServiceAnswer) -> ServiceAnswer {
         switch answer {
         case .chats(let chats): .chats(completed(chats))
@@ -104,9 +104,9 @@ extension NodeHub {
         case .joined(let chat, let peers):
             joined[chat.name] = chat
             guard isKept else { return enter(chat, peers, frontEnd) }
-            // The people in the chat may have changed meanwhile.
+            // The people in the chat may have changed since the front end asked.
             keep(chat, for: frontEnd) { [self] in ask(.peers(chat: chat.name), .enter(frontEnd, chat)) }
-        // Another front end was faster.
+        // Another front end has joined the chat in the meantime.
         case .failed(.chatExists) where joined[chat.name] != nil:
             join(chat, isKept: isKept, isConfirmed: isConfirmed, frontEnd)
         default: frontEnd.answer(answer)
@@ -115,7 +115,7 @@ extension NodeHub {
 
     private func enter(_ chat: Chat, _ peers: [Peer], _ frontEnd: HubFrontEnd) {
         guard frontEnds[frontEnd.number] != nil else {
-            // The front end detached meanwhile.
+            // The front end has detached in the meantime.
             return release(chat.name) { ask(.leave(chat: chat.name), .none) }
         }
         let wantedTyping = frontEnd.subscription.wants(.typing, in: chat.name, isMember: frontEnd.isIn(chat.name))
@@ -146,12 +146,12 @@ extension NodeHub {
 
     private func mayLeave(_ chat: String, _ frontEnd: HubFrontEnd) -> Bool { frontEnd.isIn(chat) || isKept(chat) }
 
-    /// Takes a front end out of a chat. For it the people in the chat go offline, as for a node that leaves.
+    /// Removes a front end from a chat. For this front end, the people in the chat go offline.
     ///
     /// - Parameter peers: The people in the chat.
     private func leave(_ chat: String, of peers: [Peer], _ frontEnd: HubFrontEnd) {
         guard frontEnds[frontEnd.number] != nil else { return }
-        // Another front end may have been faster.
+        // Another front end may have left the chat in the meantime.
         guard mayLeave(chat, frontEnd) else { return frontEnd.answer(.failed(.unknownChat(chat))) }
         let isKept = isKept(chat)
         perform(drafts.drop(in: chat, by: frontEnd.number, at: now).map { [$0] } ?? [])
@@ -183,7 +183,7 @@ extension NodeHub {
         noteShown()
     }
 
-    /// Returns the messages that waited in a chat that a front end starts to show.
+    /// Returns the messages that waited in a chat, for a front end that begins to show the chat.
     private func takeWaiting(in chat: String, for frontEnd: HubFrontEnd) -> [TimedEvent] {
         guard frontEnd.shows(chat) else { return [] }
         var events: [TimedEvent] = []

@@ -10,12 +10,12 @@ package final class NodeHub {
     package struct Surroundings {
         /// Milliseconds of a clock that never goes back.
         let steady: () -> Int64
-        /// Seconds since 1970.
+        /// The time of day, in seconds since 1970.
         let wall: () -> Double
         /// Writes the kept chats, and calls back on the event loop. The argument is nil when they are on disk, else the
         /// reason for the failure and the remedy.
         let keep: ([Chat], @escaping (String?) -> Void) -> Void
-        /// Returns how well the user knows somebody in a chat.
+        /// Returns how well the user knows a person in a chat.
         let rank: (UserID, _ chat: String) -> SenderRank
         /// Stops the daemon, as a front end asked.
         let shutDown: () -> Void
@@ -36,24 +36,24 @@ package final class NodeHub {
     /// The purpose of a request to the node.
     enum Purpose {
         case none
-        /// The front end gets the answer.
+        /// The front end gets the node's answer.
         case answer(HubFrontEnd)
         case join(HubFrontEnd, Chat, isKept: Bool, isConfirmed: Bool)
         case enter(HubFrontEnd, Chat)
-        /// The people in a chat that a front end is about to leave.
+        /// The hub asks for the people in a chat that a front end is about to leave.
         case part(HubFrontEnd, String)
         case leave(HubFrontEnd, String)
         case send(HubFrontEnd, String, chat: String)
-        /// For a front end, or for the daemon itself.
+        /// A front end renames the user, or the daemon does.
         case rename(HubFrontEnd?)
-        /// A front end that subscribes to a chat gets the people in it.
+        /// The hub asks for the people in a chat, for a front end that subscribed to it.
         case present(HubFrontEnd, String)
-        /// The hub joins a kept chat at the start.
+        /// The hub joins a kept chat at its start.
         case restore(Chat)
     }
 
     private let node: any ChatService
-    /// Called with each message that comes while its chat is not shown.
+    /// Called with each message that arrives while no front end shows its chat.
     package var messageUnseen: (TimedEvent, SenderRank) -> Void = { _, _ in }
     /// Called with a kept chat that the node can't join, and the reason.
     package var chatRefused: (Chat, NodeError) -> Void = { _, _ in }
@@ -73,7 +73,7 @@ package final class NodeHub {
     var drafts: DraftUnion
     package internal(set) var waiting = WaitingMessages()
     private var attention: Attention
-    /// Whether the user said that they are away.
+    /// Whether a front end has set the user away.
     private var isAwayByWord = false
     private var isAwayAnnounced = false
     /// Whether the node is about to stop.
@@ -81,11 +81,13 @@ package final class NodeHub {
     /// The front end that sent a message and the number of outcomes due, by message.
     private var senders: [UInt64: (frontEnd: Int, outcomes: Int)] = [:]
 
+    /// Makes a hub without front ends.
+    ///
     /// - Parameters:
     ///   - node: A node that is in no chat yet, and has no sink.
     ///   - kept: The chats to join at the start.
-    ///   - announcesAbsence: Whether the user is away while no chat is shown.
-    ///   - counts: Whether a draft is a message in the making (T-9).
+    ///   - announcesAbsence: Whether the user is away while no front end shows a chat.
+    ///   - counts: Returns whether a draft counts as typing (T-9).
     package init(
         _ node: any ChatService, kept: [Chat], announcesAbsence: Bool, counts: @escaping (String) -> Bool,
         _ surroundings: Surroundings
@@ -101,11 +103,12 @@ package final class NodeHub {
     package func begin() {
         node.attach { [unowned self] in take($0) }
         announcePresence()
-        // The user confirmed the names when the chats were kept.
+        // The user confirmed these names when the chats were kept.
         for chat in kept { ask(.join(chat, isConfirmed: true), .restore(chat)) }
     }
 
-    /// Drops presence and typing from now on. The node is about to stop, which causes such events for all people.
+    /// Makes the hub drop events of presence and typing. The node is about to stop, which causes such events for all
+    /// people.
     package func willEnd() { isEnding = true }
 
     var now: Int64 { surroundings.steady() }
@@ -114,7 +117,7 @@ package final class NodeHub {
 
     // MARK: Front ends
 
-    /// Adds a front end; nil if there are 64. The front end gets the notices that still hold.
+    /// Adds a front end; nil at the limit of 64. The front end gets the notices that still apply.
     package func attach() -> HubFrontEnd? {
         guard frontEnds.count < DaemonLimits.frontEnds else { return nil }
         let frontEnd = HubFrontEnd(number: nextNumber, hub: self)
@@ -125,15 +128,15 @@ package final class NodeHub {
         return frontEnd
     }
 
-    /// Removes a front end and its drafts. The node leaves those of its chats that are not kept and have no other front
-    /// end.
+    /// Removes a front end and its drafts. The node leaves a chat of this front end if the chat is not kept and has no
+    /// other front end.
     func detach(_ frontEnd: HubFrontEnd, _ why: ServiceEnd) {
         guard frontEnds[frontEnd.number] != nil else { return }
         let wasShown = frontEnd.openChat.filter { frontEnd.shows($0) }
         frontEnds[frontEnd.number] = nil
         perform(drafts.drop(frontEnd.number, at: now))
         for timed in frontEnd.finish(why) {
-            // Messages that no front end showed wait for a reader.
+            // A message that no front end has shown returns to the store.
             if case .message(let chat, let person, _, _) = timed.event, chat == wasShown, !isShown(chat) {
                 waiting.add(timed, rank: rank(of: person.user, in: chat))
             }
@@ -193,7 +196,7 @@ package final class NodeHub {
                 frontEnds[frontEnd.number] = nil
                 _ = frontEnd.finish(why)
             }
-        // A node in this process has no other front end.
+        // Only a daemon has several front ends. The node itself reports none of these.
         case .waited, .own, .user: break
         }
         deadlineChanged()
@@ -277,7 +280,7 @@ package final class NodeHub {
         if isNew { tellUser() }
     }
 
-    /// Whether the user is away while no chat is shown.
+    /// Whether the setting makes the user away while no front end shows a chat.
     package var announcesAbsence: Bool {
         get { attention.isEnabled }
         set {
@@ -288,7 +291,7 @@ package final class NodeHub {
 
     var isAway: Bool { isAwayByWord || attention.isAway }
 
-    /// Updates the user's presence, as the shown chats may have changed.
+    /// Updates the user's presence after a possible change of the shown chats.
     func noteShown() {
         let isShown = frontEnds.values.contains { frontEnd in frontEnd.openChat.map { frontEnd.shows($0) } ?? false }
         attention.note(isShown: isShown, at: now)

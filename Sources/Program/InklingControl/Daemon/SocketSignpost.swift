@@ -1,9 +1,9 @@
 import Glibc
 
-/// A symbolic link in the state directory to a socket elsewhere. Programs from another environment, as under `cron` or
-/// `ssh`, find the daemon by the link. The caller holds the state directory.
+/// A symbolic link in the state directory to a socket elsewhere. Programs in another environment, such as that of
+/// `cron` or `ssh`, find the daemon by the link. The caller holds the state directory.
 package enum SocketSignpost {
-    /// Makes the link, and replaces a former one. The link is a convenience, so a failure is ignored.
+    /// Makes the link, and replaces an earlier one. The link is only a convenience, so the method ignores a failure.
     ///
     /// - Parameters:
     ///   - directory: the state directory.

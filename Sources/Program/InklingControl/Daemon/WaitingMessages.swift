@@ -9,7 +9,7 @@ package struct WaitingMessages {
         let text: String
         let rank: SenderRank
 
-        /// Bytes, as the limits count them.
+        /// The size of the message for the limits, in bytes.
         var size: Int { text.utf8.count + DaemonLimits.messageOverhead }
     }
 
@@ -21,7 +21,7 @@ package struct WaitingMessages {
     }
 
     private var chats: [String: Chat] = [:]
-    /// The bytes of all messages, as the limits count them.
+    /// The size of all messages for the limits, in bytes.
     package private(set) var size = 0
 
     package init() {}
@@ -64,8 +64,8 @@ package struct WaitingMessages {
         return sizes.max { ($0.size, $1.chat) < ($1.size, $0.chat) }.map { [$0.chat] } ?? []
     }
 
-    /// Evicts one of these messages, of the lowest rank: the newest if strangers sent it, else the oldest. So strangers
-    /// displace only messages of strangers, and in one chat no earlier ones.
+    /// Evicts one of the messages for which `isMeant` is true, of the lowest rank. If strangers sent it, the newest one
+    /// goes, else the oldest. So strangers displace only messages of strangers, and in one chat no earlier ones.
     private mutating func evict(in names: [String], _ isMeant: (Message) -> Bool) {
         let meant = names.flatMap { name in
             (chats[name]?.messages ?? []).enumerated().filter { isMeant($0.element) }.map {
@@ -74,7 +74,7 @@ package struct WaitingMessages {
         }
         guard let rank = meant.map(\.message.rank).min() else { return }
         let lowest = meant.filter { $0.message.rank == rank }
-        // Numbers count all messages that the node received.
+        // Message numbers count all messages that the node received, so they give the order.
         let victim =
             rank == .stranger
             ? lowest.max { $0.message.number < $1.message.number }

@@ -1,10 +1,10 @@
 import InklingModel
 
-// The codes of the JSON interface for programs. The raw values of reasons, presences and kinds of counters are codes
-// too.
+// The words by which the JSON interface names errors and notices for programs. The raw values of reasons, presences and
+// kinds of counters are such words too.
 
 extension NodeError {
-    /// The code of the error in a line.
+    /// The word for the error in a line.
     package var code: String {
         switch self {
         case .name: "bad-name"
@@ -35,7 +35,7 @@ extension NodeError {
 }
 
 extension Notice {
-    /// The code of the notice in a line.
+    /// The word for the notice in a line.
     package var code: String {
         switch self {
         case .discoveryDown: "discovery-down"

@@ -4,10 +4,10 @@ import InklingModel
 package let interfaceVersion = 1
 
 extension ServiceAnswer {
-    /// Returns the line that answers a request; nil for an answer by `ok` alone, and for an error.
+    /// Returns the line that answers a request. Returns nil for an error, and for a request that `ok` alone answers.
     ///
     /// - Parameters:
-    ///   - version: The program's.
+    ///   - version: The version of the program.
     ///   - tag: The tag of a `send`, by which its front end recognizes the message.
     func line(to request: ServiceRequest, of node: NodeIdentity, version: String, tag: String?) -> JSONLine? {
         switch (self, request) {
@@ -63,7 +63,7 @@ extension NodeIdentity {
 }
 
 extension UserState {
-    /// The line for the user's front ends.
+    /// The line that reports the user's state to the user's front ends.
     var line: JSONLine { JSONLine(on: "self", at: at, [("name", .string(name)), ("away", .boolean(isAway))]) }
 }
 

@@ -12,7 +12,7 @@ package enum JSONCommand: Sendable {
     case nick(String)
     case block(user: String)
     case unblock(user: String)
-    /// For good.
+    /// Blocks a person permanently, or ends the block.
     case setBlocked(Bool, key: String)
     case setVerified(Bool, key: String)
     case who(chat: String?)
@@ -35,7 +35,7 @@ package enum JSONCommand: Sendable {
         package init(text: String) { self.text = text }
     }
 
-    /// Reads a line. Members that a command does not know are ignored.
+    /// Parses a line. Members that a command does not know are ignored.
     package init(_ line: [UInt8]) throws(Refusal) {
         self = try JSONRequest(line).command.get()
     }
@@ -52,11 +52,11 @@ package struct JSONJoin: Hashable, Sendable {
     }
 
     package var chat: Chat
-    /// Whether the chat becomes the open chat if there is none.
+    /// Whether the chat becomes the open chat if none is open yet.
     package var opens = true
     /// Whether the node stays in the chat without this front end.
     package var isKept = false
-    /// Whether the user confirms that the chat of that name is meant.
+    /// Whether the user confirmed that this chat is meant by the name.
     package var isConfirmed = false
 
     package init(_ chat: Chat, opens: Bool = true, isKept: Bool = false, isConfirmed: Bool = false) {
@@ -69,7 +69,7 @@ package struct JSONJoin: Hashable, Sendable {
 
 /// A line of input: its command, and the ID and tag of its answer.
 package struct JSONRequest: Sendable {
-    /// Nil if the line has no ID, or one that is not valid.
+    /// The ID; nil if the line has none, or an invalid one.
     package let id: RequestID?
     /// The tag of a `send`, even of a refused one; nil for other lines.
     package let tag: String?
@@ -102,14 +102,14 @@ package struct JSONRequest: Sendable {
 
 /// The ID of a request, by which a front end recognizes the answer.
 package enum RequestID: Hashable, Sendable {
-    /// From 0 to ``greatest``.
+    /// A number from 0 to ``greatest``.
     case number(UInt64)
-    /// 1 to ``longest`` bytes.
+    /// A text of 1 to ``longest`` bytes.
     case text(String)
 
     /// The highest number.
     static let greatest: UInt64 = (1 << 53) - 1
-    /// Bytes of the longest text.
+    /// The longest text, in bytes.
     static let longest = 64
 
     init?(_ element: JSONElement) {
@@ -169,7 +169,7 @@ extension JSONCommand {
         }
     }
 
-    /// A command without members.
+    /// Returns a command that has no members.
     private static func plain(_ name: String) throws(Refusal) -> JSONCommand {
         switch name {
         case "chats": return .chats
@@ -179,7 +179,7 @@ extension JSONCommand {
         case "quit": return .quit
         case "stop": return .stop
         default:
-            // Scalars: a character may be as long as a line.
+            // The text is cut by scalars, because a single character may be as long as a line.
             throw Refusal(text: "there is no command \"\(String(name.unicodeScalars.prefix(40)))\"")
         }
     }

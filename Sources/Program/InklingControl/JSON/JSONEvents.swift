@@ -6,9 +6,11 @@ package struct JSONEvents: Sendable {
     private let indicator: @Sendable ([Person]) -> String
     private let notice: @Sendable (Notice) -> String
 
+    /// Makes a writer.
+    ///
     /// - Parameters:
-    ///   - indicator: the text that says who is typing.
-    ///   - notice: the text of a notice.
+    ///   - indicator: returns the text that names the people who type.
+    ///   - notice: returns the text of a notice.
     package init(
         indicator: @escaping @Sendable ([Person]) -> String, notice: @escaping @Sendable (Notice) -> String
     ) {
@@ -16,6 +18,8 @@ package struct JSONEvents: Sendable {
         self.notice = notice
     }
 
+    /// Returns the line of an event.
+    ///
     /// - Parameter hasWaited: Whether the event is about messages that arrived while no front end showed their chat.
     package func line(for timed: TimedEvent, hasWaited: Bool = false) -> JSONLine {
         let waited: [(String, JSONValue?)] = hasWaited ? [("waited", .boolean(true))] : []

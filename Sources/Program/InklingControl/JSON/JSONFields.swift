@@ -1,6 +1,6 @@
 import InklingModel
 
-/// The members of a command, each of its type. Members that all commands may have are always checked.
+/// The members of a command, checked for their types. A member that any command has is always checked.
 struct JSONFields {
     typealias Refusal = JSONCommand.Refusal
 
@@ -32,7 +32,7 @@ struct JSONFields {
         user = try Self.optional(members, "user")
     }
 
-    // A null member is not a missing one: a `join` whose secret got lost must not join an open chat.
+    // A null member counts as present: a `join` that lost its secret must not join an open chat.
     private static func optional(_ members: JSONMembers, _ name: String) throws(Refusal) -> String? {
         switch members[name] {
         case .string(let text): return text

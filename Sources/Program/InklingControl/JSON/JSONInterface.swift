@@ -1,7 +1,7 @@
 import Inkling
 import InklingModel
 
-/// The texts that people read in lines of output, which come from the program.
+/// The texts for people in lines of output. The program supplies them.
 package struct JSONTexts: Sendable {
     /// The version of the program.
     let version: String
@@ -23,7 +23,8 @@ package struct JSONTexts: Sendable {
 
 /// The JSON interface of a node (`Protocol/api.md`), from bytes of input to lines of output.
 ///
-/// The interface performs one request at a time. Until its answer, later lines wait here, and ``wantsInput`` is false.
+/// The interface performs one request at a time. Later lines wait for its answer, and ``wantsInput`` is false
+/// meanwhile.
 package final class JSONInterface {
     /// The destination of the lines.
     package enum Stream {
@@ -35,19 +36,19 @@ package final class JSONInterface {
 
     /// The reason for the end.
     package enum End: Equatable {
-        /// The input ended, or asked for the end.
+        /// The input ended, or a command asked for the end.
         case input
-        /// The first chat can't be joined.
+        /// The node can't join the first chat.
         case start(NodeError)
         /// The node ended.
         case node(ServiceEnd)
     }
 
     private enum Phase {
-        /// The first chat is being joined.
+        /// The node is joining the first chat.
         case beginning
         case running
-        /// The input has ended, or a `quit` or `stop` with this ID ended it.
+        /// The input has ended, or a `quit` or `stop` with this ID has ended the session.
         case leaving(RequestID?)
         case ended
     }
@@ -60,7 +61,7 @@ package final class JSONInterface {
     private let write: (String) -> Void
     private let ended: (End) -> Void
     private var splitter = LineSplitter()
-    /// The chat of commands that name none.
+    /// The chat of commands that name no chat.
     private var open: String?
     private var subscription = Subscription()
     private var phase = Phase.beginning
@@ -68,14 +69,14 @@ package final class JSONInterface {
     private var isSilent = false
     private var hasInputEnded = false
     private var isProceeding = false
-    /// Lines that arrived before `ready` was written.
+    /// Lines that the interface holds until it has written `ready`.
     private var early: [String] = []
     /// Requests without an answer, in their order.
     private var pending: ArraySlice<Pending> = []
     /// Lines of input that wait for the answers to earlier ones.
     private var waiting: ArraySlice<LineSplitter.Piece> = []
 
-    /// A request that was passed on.
+    /// A request that the interface has passed to the node.
     private struct Pending {
         let request: ServiceRequest
         let asked: Asked
@@ -90,6 +91,8 @@ package final class JSONInterface {
         var tag: String?
     }
 
+    /// Makes an interface.
+    ///
     /// - Parameters:
     ///   - write: Called with each line of output, without its line feed.
     ///   - ended: Called once, after the last line.
@@ -100,7 +103,9 @@ package final class JSONInterface {
         self.init(service, stream, texts: texts, cache: EventLineCache(), write: write, ended: ended)
     }
 
-    /// - Parameter cache: Shared by the front ends of one node, on one event loop.
+    /// Makes an interface.
+    ///
+    /// - Parameter cache: A cache shared by the front ends of one node, on one event loop.
     init(
         _ service: any ChatService, _ stream: Stream, texts: JSONTexts, cache: EventLineCache,
         write: @escaping (String) -> Void, ended: @escaping (End) -> Void
@@ -114,13 +119,13 @@ package final class JSONInterface {
         self.ended = ended
     }
 
-    /// Whether requests wait because answers wait to be written. Otherwise a few bytes of input could fill the memory
-    /// with answers.
+    /// Whether requests wait until earlier answers are written. Without this, a few bytes of input could fill the
+    /// memory with answers.
     package var isHeld = false {
         didSet { if !isHeld { proceed() } }
     }
 
-    /// Whether to read the next piece of input.
+    /// Whether the caller should read the next piece of input.
     package var wantsInput: Bool {
         if case .running = phase { waiting.isEmpty } else { false }
     }
@@ -180,7 +185,7 @@ package final class JSONInterface {
         isProceeding = true
         defer { isProceeding = false }
         while case .running = phase, pending.isEmpty, !isHeld, let piece = waiting.popFirst() { take(piece) }
-        // Lines that wait come before the end.
+        // Lines that still wait are performed before the end.
         if case .running = phase, hasInputEnded, waiting.isEmpty, pending.isEmpty { phase = .leaving(nil) }
         if case .leaving(let id) = phase {
             if let id { answer(JSONLine(on: "ok"), id) }
@@ -193,7 +198,7 @@ package final class JSONInterface {
         case .tooLong(let number):
             refuse("bad-command", "the line is longer than \(LineSplitter.longestLine) bytes", Asked(line: number))
         case .line(let bytes, let number):
-            // Empty lines are ignored: people write them into files.
+            // Empty lines are ignored, because people write them into files.
             guard bytes.contains(where: { $0 != 0x20 && $0 != 0x09 }) else { return }
             let request = JSONRequest(bytes)
             let asked = Asked(line: number, id: request.id, tag: request.tag)
@@ -245,7 +250,7 @@ package final class JSONInterface {
             let secret = try secret.map { text throws(NodeError) in try Secret(text) }
             chat = try Chat(name, secret: secret)
         case .invite(let invite):
-            // Only people copy blanks along with an invite (W-34).
+            // A program's invite may not have blanks around it. Only people copy blanks along with an invite (W-34).
             guard Blanks.trimmed(invite, lineEnds: true) == invite else { throw NodeError.invite(.scheme) }
             chat = try Chat(invite: invite)
         }
@@ -310,7 +315,7 @@ package final class JSONInterface {
                         ("invite", chat.invite.map(JSONValue.string)),
                     ]), id)
         } else if subscription.wants(.peer, in: chat.name, isMember: true) {
-            // The answer to a join with an ID lists them.
+            // The answer to a join with an ID lists these people.
             for peer in peers where peer.presence != .offline {
                 let why = peer.presence == .away ? PresenceReason.away : .hello
                 write(events.line(for: TimedEvent(at: Node.wallClock(), event: .peer(chat: chat.name, peer, why: why))))
@@ -346,7 +351,8 @@ package final class JSONInterface {
     }
 
     private func refuse(_ failure: NodeError, _ asked: Asked) {
-        // A failed request of the interface itself, as after the chat was left, is not reported.
+        // The failure of a request that the interface itself made is not reported. For example, the chat may have been
+        // left.
         guard asked.line > 0 else { return }
         switch failure {
         case .queueFull(let user):
@@ -373,7 +379,7 @@ package final class JSONInterface {
     private func end(_ end: End) {
         if case .ended = phase { return }
         switch (stream, end) {
-        // Standard output still gets the events of the node's end.
+        // Standard output still gets the events that the node's end causes.
         case (.standard, .input), (.standard, .node): break
         case (.standard, .start), (.connection, .input), (.connection, .start): isSilent = true
         case (.connection, .node(let why)):
@@ -393,7 +399,7 @@ package final class JSONInterface {
 }
 
 extension ServiceEnd {
-    /// The last line of a connection.
+    /// The last line of a connection, with the reason for its end.
     var line: JSONLine {
         let (code, text) =
             switch self {

@@ -1,6 +1,6 @@
 import Inkling
 
-/// One line of output: its kind, its time and its members in order.
+/// One line of output: its type, its time, and its members in order.
 package struct JSONLine: Sendable {
     private var members: [(String, JSONValue)]
 

@@ -1,12 +1,12 @@
 import InklingModel
 
-// People in lines of output.
+// The objects and members that describe people in lines of output.
 
 extension JSONValue {
     /// Returns the object of a person in a chat.
     package static func person(_ person: Person) -> JSONValue { .object(members(of: person)) }
 
-    /// Returns the members of a person, to be part of a larger object.
+    /// Returns the members of a person, as a part of a larger object.
     package static func members(of person: Person) -> [(String, JSONValue)] {
         [("user", .string(person.user.description)), ("name", .string(person.name))]
     }
@@ -27,7 +27,7 @@ extension JSONValue {
         if !peer.names.isEmpty { members.append(("names", .strings(peer.names))) }
         if let since = peer.namedSince { members.append(("namedSince", .seconds(since))) }
         if let roundTrip = peer.roundTrip {
-            // Milliseconds with three decimals.
+            // The round trip is in milliseconds with three decimals.
             members.append(("rtt", .raw(String((roundTrip / .microseconds(1)).rounded() / 1_000))))
         }
         if !peer.namesakes.isEmpty { members.append(("namesakes", .strings(peer.namesakes.map(\.description)))) }

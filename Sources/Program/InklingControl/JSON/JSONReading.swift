@@ -1,6 +1,6 @@
 import InklingModel
 
-// Members of lines that a daemon writes. A member that is missing or has another type is nil.
+// The members of lines from a daemon. A missing member, or one of another type, is nil.
 
 extension JSONElement {
     var string: String? { if case .string(let text) = self { text } else { nil } }
@@ -93,7 +93,7 @@ extension JSONMembers {
             user: user, key: key, name: name, port: port, isTemporary: self["temporary"]?.boolean ?? false)
     }
 
-    /// Counters that this version does not know are left out.
+    /// The counters in the line. Counters that this version does not know are left out.
     var statistics: Statistics {
         func count(_ name: String) -> Int { self[name]?.integer ?? 0 }
         func counts<Kind: RawRepresentable<String> & Hashable>(_ name: String, _ kinds: [Kind]) -> [Kind: Int] {

@@ -4,7 +4,7 @@ extension Statistics {
     /// The counters as a line.
     package var line: JSONLine { JSONLine(on: "stats", members) }
 
-    /// The counters as members of a line, by their names and in their order.
+    /// The counters as members of a line, with their names, in order.
     private var members: [(String, JSONValue?)] {
         [
             ("bytesReceived", .integer(bytesReceived)), ("bytesSent", .integer(bytesSent)),
@@ -32,6 +32,6 @@ extension Statistics {
         .object(counts.sorted { $0.key < $1.key }.map { ($0.key, .integer($0.value)) })
     }
 
-    /// A finite number.
+    /// Returns a finite number.
     private static func number(_ value: Double) -> JSONValue { .raw(String(value)) }
 }

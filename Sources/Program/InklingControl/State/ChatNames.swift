@@ -1,11 +1,11 @@
 import InklingModel
 
-/// The names that chats had in one state directory, as text: one JSON object.
+/// The names that the chats of one state directory have had, as text: one JSON object.
 package struct ChatNames: Equatable, Sendable {
     /// The version of the format.
     static let version = 1
 
-    /// The names of private chats, in the order in which they were first used. None is ever dropped.
+    /// The names of private chats, in the order of their first use. No name is ever dropped.
     package var privateNames: [String] = []
     /// The names of open chats, the latest last.
     package private(set) var openNames: [String] = []
@@ -44,7 +44,7 @@ package struct ChatNames: Equatable, Sendable {
         openNames = openNames.suffix(DaemonLimits.openNames - 1) + [name]
     }
 
-    /// Whether a reader could take one name for the other.
+    /// Returns whether a reader could confuse two names.
     package static func areAlike(_ one: String, _ other: String) -> Bool {
         guard one != other else { return true }
         let likeness = NameLikeness(of: one).whole

@@ -1,14 +1,15 @@
 import Glibc
 
-/// The lines that the user entered at prompts, in a file that only the user can read. Several prompts add to it.
+/// The lines that the user entered at prompts, in a file that only the user can read. Several prompts may add lines.
 package struct EnteredLines {
     package static let fileName = "history"
-    /// How many lines can be recalled. The file is cut to them when it may have twice as many.
+    /// The number of lines that users can recall. When the file may have twice as many, the program cuts it to this
+    /// number.
     package static let most = 200
-    /// In bytes. Longer lines, such as pasted texts, are not stored.
+    /// The longest line in bytes. Longer lines, such as pasted texts, are not stored.
     package static let longestLine = 1_024
 
-    /// The lines that the file had, the earliest first.
+    /// The lines in the file when it was read, the earliest first.
     package let read: [String]
     private let directory: String
     private let file: StateFile
@@ -23,7 +24,7 @@ package struct EnteredLines {
         (count, last) = (lines.count, lines.last)
     }
 
-    /// Adds a line. The lines are a convenience, so a failure is ignored.
+    /// Adds a line. The lines are only a convenience, so the method ignores a failure.
     package mutating func add(_ line: String) {
         guard line != last, line.utf8.count <= Self.longestLine else { return }
         last = line

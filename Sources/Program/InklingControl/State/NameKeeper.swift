@@ -2,27 +2,29 @@ import Glibc
 import Inkling
 import InklingModel
 
-/// Decides whether a chat of a node may be joined by its name, from the names that chats had in the state directory
-/// before.
+/// Decides whether a node may join a chat of a certain name. The names that chats of the state directory had before
+/// decide.
 ///
-/// A secret must not go to an open chat because that has the name of a private one. So the open chat of such a name, or
-/// of one that looks like it, is joined only if the user confirms it.
+/// A user could send a secret to an open chat because it has the name of a private one. So the node joins an open chat
+/// whose name equals or resembles a private chat's only if the user confirms it.
 package struct NameKeeper {
     package static let fileName = "chat-names.json"
-    /// The chat that commands without a name join.
+    /// The chat that commands without a chat's name join.
     package static let defaultName = "lobby"
 
-    /// The state directory; nil where there is none.
+    /// The state directory; nil if there is none.
     private let directory: String?
-    /// Names of chats that commands without a name join.
+    /// The names of chats that commands without a chat's name join.
     private let defaults: [String]
-    /// Whether names of this node's chats are remembered.
+    /// Whether to store the names of this node's chats.
     private let remembers: Bool
     private let file: StateFile?
 
+    /// Makes a keeper of the names.
+    ///
     /// - Parameters:
-    ///   - directory: The state directory; nil where there is none.
-    ///   - settledName: The open chat that the settings name; nil where they name none.
+    ///   - directory: The state directory; nil if there is none.
+    ///   - settledName: The open chat that the settings name; nil if they name none.
     ///   - remembers: False for a node that leaves no trace.
     package init(in directory: String?, settledName: String? = nil, remembers: Bool = true) {
         self.directory = directory
@@ -31,9 +33,9 @@ package struct NameKeeper {
         file = directory.map { StateFile(directory: $0, name: Self.fileName, newName: "chat-names.new") }
     }
 
-    /// Decides whether a chat may be joined, and remembers its name before it is.
+    /// Decides whether the node may join a chat. If it may, the name is stored first.
     ///
-    /// - Parameter isConfirmed: Whether the user said that this chat is to have this name.
+    /// - Parameter isConfirmed: Whether the user confirmed that this chat has this name.
     /// - Returns: The reason for a refusal, or nil.
     package func refusal(of chat: Chat, isConfirmed: Bool) -> NodeError? {
         let (names, fault) = list
@@ -73,13 +75,13 @@ package struct NameKeeper {
             return switch error {
             case .missing: (ChatNames(), nil)
             case .damaged: (ChatNames(), "\(path(Self.fileName)) is damaged")
-            // A folder that can't be opened has no node of this user.
+            // If this user can't open the folder, no node of this user runs in it.
             case .unreadable(let reason): (ChatNames(), "\(path(Self.fileName)) can't be read: \(reason)")
             }
         }
     }
 
-    /// The private chats that a release without the list of names kept.
+    /// The private chats kept by a release that had no list of names.
     private var keptNames: [String] {
         guard let directory, case .chats(let chats) = KeptChatsFile(in: directory).read() else { return [] }
         return chats.filter { !$0.isOpen }.map(\.name)
@@ -88,7 +90,8 @@ package struct NameKeeper {
     /// Adds the name of a chat to the list on disk.
     private func remember(_ chat: Chat) -> NodeError? {
         guard let directory, let file, !isKnown(chat) else { return nil }
-        // Commands share the directory with a chat, and each reads before it writes.
+        // Other processes share the directory, and each reads the list before it writes. The lock makes them take
+        // turns.
         let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard folder >= 0 else { return nil }
         defer { close(folder) }
@@ -97,7 +100,7 @@ package struct NameKeeper {
         guard fault == nil, !isKnown(chat, in: names) else { return nil }
         if chat.isOpen {
             names.addOpen(chat.name)
-            // No secret depends on the name of an open chat.
+            // No secret depends on an open chat's name, so a failed write does not matter.
             _ = file.write(names.bytes)
             return nil
         }
@@ -109,7 +112,7 @@ package struct NameKeeper {
         }
         names.privateNames.append(chat.name)
         guard let reason = file.write(names.bytes) else { return nil }
-        // In a directory that can't be written, the node has a temporary identity and reports that already.
+        // If the directory is not writable, the node has a temporary identity, and has already reported that.
         guard access(directory, W_OK) == 0 else { return nil }
         return .other(
             code: "name-not-kept",

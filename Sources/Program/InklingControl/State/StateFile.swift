@@ -1,8 +1,8 @@
 import Glibc
 
-/// A small file in a state directory, which only the user can read and which is replaced wholly or not at all.
+/// A small file in a state directory. Only the user can read it, and each write replaces it completely or not at all.
 struct StateFile: Sendable {
-    /// The longest file that is read.
+    /// The longest file that the program reads, in bytes.
     private static let maximumBytes = 1 << 20
 
     enum Failure: Error, Equatable {
@@ -14,11 +14,11 @@ struct StateFile: Sendable {
 
     let directory: String
     let name: String
-    /// The name of the file while it is written.
+    /// The file's name during a write.
     let newName: String
 
     func read() throws(Failure) -> [UInt8] {
-        // O_NONBLOCK: a pipe in its place must not make us wait.
+        // O_NONBLOCK: the open must not wait if the file is a pipe.
         let file = open("\(directory)/\(name)", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { throw errno == ENOENT ? .missing : .unreadable(reason: Self.text(errno)) }
         defer { close(file) }
@@ -61,7 +61,7 @@ struct StateFile: Sendable {
         return code == 0 ? syncDirectory() : Self.text(code)
     }
 
-    /// The new name of a file is on disk only with its directory.
+    /// Flushes the directory. Without this, the new name of a file may not be on disk.
     private func syncDirectory() -> String? {
         let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard folder >= 0 else { return Self.text(errno) }

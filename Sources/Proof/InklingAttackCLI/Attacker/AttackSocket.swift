@@ -38,13 +38,13 @@ extension SocketEndpoint {
     }
 }
 
-/// A failed system call, or a missing answer.
+/// A failed system call, or an answer that did not come.
 struct AttackError: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
 
-    /// Returns the failure of `call`.
+    /// Returns the error of the failed system call `call`.
     static func system(_ call: String) -> AttackError { AttackError("\(call): \(String(cString: strerror(errno)))") }
 }
 
@@ -75,9 +75,11 @@ final class AttackSocket {
     let port: UInt16
     private var buffer = [UInt8](repeating: 0, count: 2_048)
 
+    /// Makes a socket.
+    ///
     /// - Parameters:
-    ///   - port: 0 for any port.
-    ///   - isShared: whether other sockets may have the port too.
+    ///   - port: the port; 0 for any free one.
+    ///   - isShared: whether other sockets may use the port too.
     ///   - interface: the name of the only interface for all datagrams; nil for any.
     init(port: UInt16 = 0, isShared: Bool = false, interface: String? = nil) throws {
         let type = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -115,7 +117,7 @@ final class AttackSocket {
 
     deinit { close(descriptor) }
 
-    /// Sets a numeric option.
+    /// Sets a socket option whose value is a number.
     static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) throws {
         var value = value
         guard setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size)) == 0 else {
@@ -123,7 +125,7 @@ final class AttackSocket {
         }
     }
 
-    /// Sends a datagram; false if the system refused.
+    /// Sends a datagram. Returns false if the system refused to send it.
     ///
     /// - Parameter source: any address; nil for the system's choice.
     func send(_ bytes: [UInt8], to destination: SocketEndpoint, from source: IPv4Address? = nil) -> Bool {
@@ -153,7 +155,7 @@ final class AttackSocket {
         }
     }
 
-    /// Returns the next received datagram, or nil.
+    /// Returns the next received datagram, or nil if none waits.
     func receive() -> Received? {
         var name = sockaddr_in()
         var information = PacketInformation()

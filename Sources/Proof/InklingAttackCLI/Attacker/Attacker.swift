@@ -1,7 +1,7 @@
 import Glibc
 import InklingWire
 
-/// The actions of one attack. ``Attacker`` runs them.
+/// The actions of one attack, which ``Attacker`` calls.
 protocol AttackPlan: AnyObject {
     /// The highest useful rate, in datagrams a second.
     var maximumRate: Int { get }
@@ -15,10 +15,10 @@ protocol AttackPlan: AnyObject {
     /// Receives a datagram from the victim or another host.
     func receive(_ datagram: Datagram, _ received: AttackSocket.Received, _ attacker: Attacker)
 
-    /// Runs about every 10 ms, or more often.
+    /// Performs regular work. The attacker calls this at least every 10 ms or so.
     func tick(_ attacker: Attacker)
 
-    /// The result without blanks, where counts by kind don't say enough; else nil.
+    /// A summary of the result, without blanks, if the counts by kind are not enough; else nil.
     var summary: String? { get }
 }
 
@@ -36,13 +36,13 @@ extension AttackPlan {
 
 /// The attacking host: its socket, its knowledge of the victim, and its rate.
 final class Attacker {
-    /// The attacker's own addresses on the link besides the first one. The attacker receives their datagrams.
+    /// The attacker's own addresses on the link, without the first one. The attacker receives datagrams to them.
     static let ownedAddresses = (first: UInt32(10 << 24 | 77 << 16 | 128 << 8), count: UInt32(16_384))
     /// Addresses of the link that no host has.
     static let spoofedAddresses = (first: UInt32(10 << 24 | 77 << 16 | 64 << 8), count: UInt32(16_384))
     /// The attacker's first address on the link.
     static let address = IPv4Address(value: 10 << 24 | 77 << 16 | 3)
-    /// The late datagrams that the attacker still sends, in seconds of its rate. Later ones are dropped.
+    /// The age up to which the attacker still sends late datagrams, in seconds. The attacker drops later ones.
     private static let patience = 0.1
 
     let socket: AttackSocket
@@ -105,7 +105,7 @@ final class Attacker {
         throw AttackError("the victim tells no key")
     }
 
-    /// Hands at most `limit` received datagrams to the plan.
+    /// Passes at most `limit` received datagrams to the plan.
     func drain(_ plan: some AttackPlan, limit: Int = 512) {
         for _ in 0..<limit {
             guard let received = socket.receive() else { break }
@@ -116,7 +116,7 @@ final class Attacker {
         plan.tick(self)
     }
 
-    /// Hands received datagrams to the plan until `isDone`, or the end of the time.
+    /// Passes received datagrams to the plan until `isDone` is true, or the time is over.
     func pump(_ plan: some AttackPlan, seconds: Double, until isDone: () -> Bool) -> Bool {
         let deadline = monotonicSeconds() + seconds
         while !isDone() {
@@ -134,21 +134,21 @@ final class Attacker {
         var seconds = 0.0
         /// The processor time of the run, in seconds.
         var processor = 0.0
-        /// The niceness at the end, 0 to 19.
+        /// The attacker's scheduling priority at the end of the run, from 0 (normal) to 19 (lowest).
         var niceness = 0
         var received: [Datagram.Kind: Int] = [:]
     }
 
-    /// Sends at `rate` datagrams a second for `seconds`, or until standard input ends.
+    /// Sends `rate` datagrams a second for `seconds`, or until standard input ends.
     ///
-    /// The run begins with the lowest priority, and takes a higher one when the rate falls behind.
+    /// The run begins with the lowest scheduling priority, and raises it when the rate falls behind.
     func run(_ plan: some AttackPlan, rate: Int, seconds: Double, niceness: inout Int) -> Figures {
         let rate = Double(min(rate, plan.maximumRate))
         (sentCount, refusedCount, receivedCounts) = (0, 0, [:])
         let begin = monotonicSeconds()
         let processorAtBegin = Attacker.processorSeconds()
         var now = begin
-        // The datagrams due by now, without the dropped ones.
+        // The number of datagrams due by now, without the dropped ones.
         var allowance = 0.0
         var last = begin
         var givenUp = 0.0
@@ -159,7 +159,7 @@ final class Attacker {
                 givenUp += allowance - rate * Attacker.patience
                 allowance = rate * Attacker.patience
             }
-            // The run has dropped more than 2 % of the due datagrams.
+            // The attacker has dropped more than 2 % of the due datagrams.
             if givenUp > max(0.02 * rate * (now - begin), rate * 0.1), niceness > 0 {
                 niceness = max(0, niceness - 10)
                 setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, Int32(niceness))
@@ -180,7 +180,7 @@ final class Attacker {
             processor: Attacker.processorSeconds() - processorAtBegin, niceness: niceness, received: receivedCounts)
     }
 
-    /// Whether the parent process has closed this program's input. Then the attacker stops.
+    /// Returns whether the parent process has closed this program's input. The attacker then stops.
     static func inputHasEnded() -> Bool {
         var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
         return poll(&input, 1, 0) > 0 && input.revents & Int16(POLLHUP) != 0

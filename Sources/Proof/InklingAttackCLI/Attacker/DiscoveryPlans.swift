@@ -1,11 +1,11 @@
 import InklingWire
 
-/// Forged instances with endless announcements.
+/// Forged service instances that the attacker announces without end.
 final class InstanceFlood: AttackPlan {
     private static let count = 2_048
-    /// The number of instances with the attacker's own address, and the number with the friend's.
+    /// The number of forged instances with the attacker's own address, and of those with the friend's address.
     private static let namedCount = 25
-    /// Announcements a second.
+    /// The number of announcements in a second.
     private static let rate = 500
 
     private let services: ForgedServices
@@ -45,11 +45,11 @@ final class InstanceFlood: AttackPlan {
 /// Asks and valid initiations over paths that the victim does not use. The plan counts the answers by path.
 final class ProbePlan: AttackPlan {
     private enum Way: String, CaseIterable {
-        /// Over the unused interface, to the address there.
+        /// The unused interface, with its own address as the destination.
         case leftOut = "left-out"
-        /// Over the unused interface, to the address of the used one.
+        /// The unused interface, with the used interface's address as the destination.
         case leftOutToOther = "left-out-to-other"
-        /// Over the used interface, from a network beyond the link.
+        /// The used interface, with a source in a network beyond the link.
         case routed
     }
 
@@ -68,7 +68,7 @@ final class ProbePlan: AttackPlan {
         sockets[.routed] = try AttackSocket()
     }
 
-    /// A fraction of the asks that a node answers in a second (D-25), and far below its load (L-9).
+    /// The rate is a fraction of the asks that a node answers in a second (D-25), and far below a load (L-9).
     var maximumRate: Int { 12 }
 
     var summary: String? {
@@ -77,7 +77,7 @@ final class ProbePlan: AttackPlan {
     }
 
     func prepare(_ attacker: Attacker) throws {
-        // The plan uses each initiation once, because a node answers a copy again at no cost.
+        // Each initiation goes out only once, because repeating an old answer costs a node nothing.
         for _ in 0..<64 { initiations.append(try attacker.validInitiation()) }
     }
 

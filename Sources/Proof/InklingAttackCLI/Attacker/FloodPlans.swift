@@ -14,7 +14,7 @@ enum SourceChoice {
     }
 }
 
-/// Random datagrams that need no answer and no knowledge.
+/// Random datagrams. The attack needs no knowledge of the victim.
 final class RandomFlood: AttackPlan {
     private let source: SourceChoice
     private let make: (inout GarbageGenerator) -> [UInt8]
@@ -29,7 +29,7 @@ final class RandomFlood: AttackPlan {
     }
 }
 
-/// One valid initiation, many times.
+/// One valid initiation, sent many times.
 final class RepeatedInitiation: AttackPlan {
     private var bytes: [UInt8] = []
 
@@ -40,7 +40,7 @@ final class RepeatedInitiation: AttackPlan {
     func sendNext(_ attacker: Attacker) { attacker.send(bytes) }
 }
 
-/// Valid initiations, sent again with the cookies of the victim's retries.
+/// Valid initiations, repeated with the cookies of the victim's retries.
 final class CookieFlood: AttackPlan {
     private struct Entry {
         var bytes: [UInt8]
@@ -81,14 +81,14 @@ final class CookieFlood: AttackPlan {
     }
 }
 
-/// Datagrams to the indices of the victim's own initiations, which forged instances provoke.
+/// Datagrams to the indices of the victim's own initiations. Forged instances make the victim send these.
 final class IndexFlood: AttackPlan {
-    /// The keys of the forged instances. Some attempts run while others pause. With more keys at one address, the
-    /// victim opens to none (D-17).
+    /// The number of keys of the forged instances. Attempts to some keys run while attempts to others pause. With more
+    /// keys at one address, the victim would open to none (D-17).
     private static let keyCount = Limits.keysPerAddress
-    /// The most announcements, one a second, until the victim opens to an instance.
+    /// The most announcements that the plan sends, one a second, until the victim opens to an instance.
     private static let announcements = 15
-    /// The seconds for which the plan uses an index after its last initiation.
+    /// The seconds for which the plan uses an index after the victim last sent an initiation with it.
     private static let indexSeconds = 3.0
 
     private let source: SourceChoice
@@ -133,7 +133,7 @@ final class IndexFlood: AttackPlan {
 }
 
 extension Attacker {
-    /// Returns an initiation of a new identity for the open chat, which the victim answers.
+    /// Returns an initiation with a new identity for the open chat. The victim answers such initiations.
     func validInitiation() throws -> Initiation {
         try PendingHandshake(
             chat: chat, identity: KeyPair(using: &random), ephemeral: KeyPair(using: &random), remote: askForKey(),
@@ -143,7 +143,7 @@ extension Attacker {
 }
 
 extension GarbageGenerator {
-    /// Returns an initiation of random bytes, under a check of a chat or a random one.
+    /// Returns an initiation of random bytes. Its check is that of the chat, or random without a chat.
     mutating func initiation(of chat: ChatKeys?) -> [UInt8] {
         let (index, noise) = (index(), bytes(Limits.noiseMessage1Size))
         let initiation =
@@ -160,7 +160,7 @@ extension GarbageGenerator {
         Retry(receiverIndex: index, cookie: bytes(Limits.cookieSize)).encode()
     }
 
-    /// Returns a sealed datagram of the largest size, with a counter that no replay window refuses.
+    /// Returns a sealed datagram of the largest size. No replay window refuses its counter.
     mutating func sealed(index: UInt32) -> [UInt8] {
         let counter = UInt32.random(in: 1 << 24...1 << 30, using: &self)
         let size = Limits.maximumDatagramSize - SealedDatagram.headerSize

@@ -1,8 +1,8 @@
 import Glibc
 import InklingWire
 
-/// Forged DNS-SD instances of `_inkling._udp`, announced by multicast DNS (RFC 6762) from an own socket. No daemon on
-/// the attacker's host can object.
+/// Forged DNS-SD instances of `_inkling._udp`. A separate socket announces them by multicast DNS (RFC 6762), so no
+/// daemon on the attacker's host can object.
 final class ForgedServices {
     /// The lifetime of the records, in seconds.
     fileprivate static let lifetime: UInt32 = 120
@@ -36,7 +36,7 @@ final class ForgedServices {
         let txt = ServiceRecord.encode(key: key, nonce: nonce, for: chat)
 
         var packet = ByteWriter(capacity: 512)
-        // An authoritative answer without a question, with four records.
+        // The header of an authoritative answer without a question, with four records.
         for word in [0, 0x8400, 0, 4, 0, 0] as [UInt16] { packet.append(word) }
         packet.append(record: .pointer, of: type, isShared: true, name(instance))
         packet.append(record: .service, of: instance, isShared: false, service.bytes)
@@ -45,7 +45,7 @@ final class ForgedServices {
         packets.append(packet.bytes)
     }
 
-    /// Sends the announcement of the instance with that number.
+    /// Sends the announcement of one instance.
     func announce(_ number: Int, _ attacker: Attacker) {
         let isSent = socket.send(packets[number], to: ForgedServices.group, from: Attacker.address)
         attacker.count(sent: isSent ? 1 : 0, refused: isSent ? 0 : 1)
@@ -72,7 +72,7 @@ extension ByteWriter {
         append(0 as UInt8)
     }
 
-    /// Appends a record of class IN. A record that is not shared replaces others of its name.
+    /// Appends a record of class IN. Receivers replace their other records of that name unless the record is shared.
     fileprivate mutating func append(
         record type: ForgedServices.RecordType, of name: [String], isShared: Bool, _ content: [UInt8]
     ) {

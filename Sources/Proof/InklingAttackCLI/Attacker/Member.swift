@@ -2,15 +2,16 @@ import InklingWire
 
 /// One identity of the attacker in the open chat, with at most one link to the victim.
 final class Member {
-    /// The longest interval that a heartbeat announces, 25.5 s: the fewest datagrams hold the link.
+    /// The interval in the member's heartbeats: 25.5 s, the longest possible. With it, a link needs the fewest
+    /// datagrams.
     private static let interval: UInt8 = 255
     /// The seconds between heartbeats.
     private static let heartbeatSeconds = 15.0
     /// The seconds between pings on a link that is not up yet.
     private static let pingSeconds = 0.25
-    /// The seconds of silence after which a member begins again, before its link is up and later.
+    /// The seconds of silence after which a member restarts its link: before the link is up, and afterwards.
     private static let (joiningPatience, linkPatience) = (3.0, 60.0)
-    /// The seconds that a full window waits for an ack.
+    /// The seconds for which a member with a full window waits for an ack.
     private static let windowPatience = 0.05
 
     private enum Phase {
@@ -23,7 +24,8 @@ final class Member {
     let index: UInt32
     /// The source address of the member; nil for the attacker's first one.
     private let source: IPv4Address?
-    /// A node opens few initiations with a cookie from one source (L-97), and without one as many as its load admits (L-9).
+    /// Whether the member repeats its initiation with the cookie of a retry. A node opens few initiations with a cookie
+    /// from one source (L-97). Without load, a node opens more initiations without a cookie (L-9).
     private let obeysRetries: Bool
     private let identity: KeyPair
     private var phase = Phase.idle
@@ -31,7 +33,7 @@ final class Member {
     private var nextHeartbeat = 0.0
     private var nextPing = 0.0
     private var heardAt = 0.0
-    /// The next record, the time of the last one, and the record that the victim expects.
+    /// The number of the next record, the time of the last one, and the record that the victim expects.
     private var record: UInt32 = 1
     private var recordSentAt = 0.0
     private var expected: UInt32 = 0
@@ -46,22 +48,22 @@ final class Member {
         identity = KeyPair(using: &random)
     }
 
-    /// Whether the victim acknowledged the name, and so shows the member (L-85).
+    /// Whether the victim acknowledged the member's name, and therefore shows the member (L-85).
     var isUp: Bool { expected > 0 }
 
-    /// The records that the victim acknowledged, besides the name.
+    /// The number of records that the victim acknowledged, without the name.
     var acknowledgedCount: Int { max(0, Int(expected) - 1) }
 
-    /// The index that the victim gave the session.
+    /// The index that the victim chose for the session.
     var remoteIndex: UInt32? {
         if case .joined(_, let remoteIndex) = phase { remoteIndex } else { nil }
     }
 
-    /// Sends an initiation, the same one until the victim answers with a session.
+    /// Sends an initiation. The member repeats the same one until the victim's response gives it a session.
     func open(to key: PublicKey, _ attacker: Attacker) throws {
         switch phase {
         case .idle:
-            // Each run has a new state, so the victim's epoch of an earlier link does not matter.
+            // Each call uses a new run, so the victim's epoch of an earlier link does not matter.
             let handshake = try PendingHandshake(
                 chat: attacker.chat, identity: identity, ephemeral: KeyPair(using: &attacker.random), remote: key,
                 senderIndex: index, own: RunAndEpoch(run: attacker.random.next(), epoch: 0))
@@ -76,7 +78,7 @@ final class Member {
         (phase, counter, record, expected, nextPing, nextHeartbeat) = (.idle, 0, 1, 0, 0, 0)
     }
 
-    /// Receives a datagram with this member's index.
+    /// Receives a datagram with one of this member's indices.
     func receive(_ datagram: Datagram, _ attacker: Attacker) {
         switch (datagram, phase) {
         case (.retry(let retry), .opening(let handshake)):
@@ -110,7 +112,8 @@ final class Member {
         }
     }
 
-    /// Pings until the link is up, and then sends the heartbeats that are due. After a long silence the member begins again.
+    /// Sends pings until the link is up, and then the heartbeats that are due. After a long silence the member restarts
+    /// the link.
     func keepAlive(now: Double, _ attacker: Attacker) {
         guard case .joined = phase else { return }
         if now > heardAt + (isUp ? Member.linkPatience : Member.joiningPatience) { return beginAgain() }
@@ -118,7 +121,7 @@ final class Member {
             nextPing = now + Member.pingSeconds
             ping(attacker)
         } else if isUp, now >= nextHeartbeat {
-            // A random delay spreads the first heartbeats of a thousand members.
+            // A random delay spreads the first heartbeats of many members.
             let isFirst = nextHeartbeat == 0
             nextHeartbeat = now + Member.heartbeatSeconds * (isFirst ? Double(index % 100) / 100 : 1)
             if !isFirst { send([heartbeat], attacker) }
@@ -127,11 +130,11 @@ final class Member {
 
     func ping(_ attacker: Attacker) { send([heartbeat, .ping(attacker.random.next())], attacker) }
 
-    /// Sends a heartbeat from another address than the link's.
+    /// Sends a heartbeat from another address, so that the victim moves the link there.
     func move(to address: IPv4Address, _ attacker: Attacker) { send([heartbeat], from: address, attacker) }
 
-    /// Sends the next record, a whole message or a part of one that never ends. With a full window (M-10) the member waits
-    /// a little, and then goes back to what the victim did not acknowledge.
+    /// Sends the next record: a whole message, or a part of a message that never ends. With a full window (M-10) the
+    /// member waits a little, and then repeats unacknowledged records.
     func sendText(_ text: String, endsMessage: Bool, _ attacker: Attacker) {
         guard isUp else { return }
         record = max(record, expected)
@@ -161,7 +164,7 @@ final class Member {
 }
 
 extension Datagram {
-    /// The index of the receiver, where the datagram has one.
+    /// The receiver index of a datagram that has one.
     var receiverIndex: UInt32? {
         switch self {
         case .response(let response): response.receiverIndex

@@ -1,12 +1,12 @@
 import InklingWire
 
-/// Many identities that open links in the open chat and hold them.
+/// Many identities that open links in the open chat and keep them up.
 final class LinkFiller: AttackPlan {
-    /// More members than the 1,024 links of a node. The others wait for a free place.
+    /// The number of members, which exceeds a node's 1,024 links. The surplus members wait for a free place.
     private static let memberCount = 1_100
-    /// Openings a second, fewer than a node answers without asking for a cookie (L-9).
+    /// The openings in a second, fewer than a node answers without a cookie (L-9).
     private static let rate = 80
-    /// The seconds without a new link after which the table counts as full.
+    /// The seconds without a new link after which the plan takes the victim's links as full.
     private static let settlingTime = 5.0
 
     private let isSpread: Bool
@@ -19,6 +19,8 @@ final class LinkFiller: AttackPlan {
     private var mostUp = 0
     private var isFilled = false
 
+    /// Makes the plan.
+    ///
     /// - Parameter isSpread: whether each identity has its own address.
     init(isSpread: Bool) {
         self.isSpread = isSpread
@@ -63,7 +65,7 @@ final class LinkFiller: AttackPlan {
     }
 }
 
-/// Members with links, which send in turn.
+/// Members with links that send datagrams in turn.
 final class MemberFlood: AttackPlan {
     private let count: Int
     private let isSpread: Bool
@@ -73,9 +75,11 @@ final class MemberFlood: AttackPlan {
 
     let maximumRate: Int
 
+    /// Makes the plan.
+    ///
     /// - Parameters:
     ///   - isSpread: whether each member has its own address.
-    ///   - maximumRate: datagrams a second of one member.
+    ///   - maximumRate: the datagrams in a second of one member.
     ///   - send: sends a member's next datagram.
     init(
         count: Int = 1, isSpread: Bool = false, maximumRate: Int = Limits.datagramsPerLink,

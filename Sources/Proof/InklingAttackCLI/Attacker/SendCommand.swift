@@ -23,7 +23,7 @@ struct SendCommand: ParsableCommand {
     @Option(help: "Send so many datagrams a second.") var rate: Int
     @Option(help: "Send for so long.") var seconds: Double
 
-    /// The lowest priority. The attacker takes a higher one on demand.
+    /// The lowest scheduling priority. The attacker raises its priority when it falls behind.
     private static let lowestNiceness = 19
 
     func run() throws {
@@ -45,7 +45,7 @@ struct SendCommand: ParsableCommand {
                 + "received=\(plan.summary ?? received)")
     }
 
-    /// Keeps the plan's links and other state alive until a line arrives.
+    /// Keeps the plan's links and other state alive until a line arrives on standard input.
     private func waitForStart(_ plan: any AttackPlan, _ attacker: Attacker) throws {
         while true {
             var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
@@ -87,7 +87,7 @@ struct SendCommand: ParsableCommand {
         case .messagesCrowd:
             MemberFlood(count: 20, isSpread: true) { [text = longestText] in $0.sendText(text, endsMessage: true, $1) }
         case .messagesBegun:
-            // Each part keeps its message alive (M-43).
+            // Each further part keeps its unfinished message alive (M-43).
             MemberFlood(count: 200, isSpread: true, maximumRate: 2) { $0.sendText("x", endsMessage: false, $1) }
         case .probes: try ProbePlan()
         }
@@ -96,7 +96,7 @@ struct SendCommand: ParsableCommand {
     private var longestText: String { String(repeating: "x", count: Limits.maximumRecordTextSize) }
 }
 
-/// Writes a line to standard output at once.
+/// Writes a line to standard output without a delay.
 func say(_ line: String) {
     let bytes = Array((line + "\n").utf8)
     var written = 0

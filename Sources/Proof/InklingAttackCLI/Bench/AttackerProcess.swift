@@ -2,13 +2,13 @@ import Synchronization
 
 /// The process of the attack, `inkling-attack send`, on the attacker's host.
 final class AttackerProcess {
-    /// The last line of the process.
+    /// The contents of the last line of the process.
     struct Report {
         var sent = 0
         var seconds = 0.0
         var processor = 0.0
         var niceness = 0
-        /// The kinds of datagrams from the victim, with their counts.
+        /// The numbers of datagrams from the victim, by kind.
         var received = ""
     }
 
@@ -35,12 +35,12 @@ final class AttackerProcess {
         }
     }
 
-    /// Waits for a line that begins with that word, and returns the rest of the line.
+    /// Waits for a line that begins with `word`, and returns the rest of the line.
     func wait(for word: String, seconds: Double) -> String? {
         let deadline = monotonicSeconds() + seconds
         while true {
             let isOver = child.status != nil || monotonicSeconds() > deadline
-            // Output of an ended process may still be on its way.
+            // The last output of an ended process may not have arrived yet.
             if isOver { rest(0.05) }
             let line = lines.mutex.withLock { lines in
                 lines.first { $0 == word || $0.hasPrefix(word + " ") }
@@ -61,7 +61,7 @@ final class AttackerProcess {
         if child.waitForEnd(seconds: 2) == nil { child.end() }
     }
 
-    /// Waits for the end and the report.
+    /// Waits for the end of the process, and returns its report.
     func report(within seconds: Double) -> Report? {
         guard let line = wait(for: "done", seconds: seconds) else { return nil }
         var report = Report()

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import InklingWire
 
-/// Measures the friends in quiet, then under each attack, and prints one table.
+/// Measures the friends without an attack, then under each attack, and prints one table.
 struct BenchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench",
@@ -28,7 +28,7 @@ struct BenchCommand: ParsableCommand {
 
     /// The longest restart of a friend, in seconds.
     private static let longestStart = 30.0
-    /// The lines a second of a slow reader.
+    /// The number of lines that a slow reader reads in a second.
     private static let slowLinesPerSecond = 20
     /// The longest time to fill the victim's links, in seconds.
     private static let longestFilling = 60.0
@@ -106,7 +106,7 @@ struct BenchCommand: ParsableCommand {
         let meter = UsageMeter(of: friends.bob.processID)
         attacker.begin()
         if attack.hasSlowReader { friends.bob.readOutput(linesPerSecond: BenchCommand.slowLinesPerSecond) }
-        // A slow reader shows everything late, so the benchmark reads Alice then.
+        // A slow reader shows everything late. So the benchmark reads Alice's output in this case.
         let (typist, reader) = attack.hasSlowReader ? (friends.bob, friends.alice) : (friends.alice, friends.bob)
         let edges = TypingEdges(from: typist, to: reader, seconds: seconds)
         var row = BenchRow(name: attack.rawValue, quiet: quiet, edges: BenchCommand.text(edges))
@@ -126,7 +126,7 @@ struct BenchCommand: ParsableCommand {
         return row
     }
 
-    /// Returns whether both friends still run, and neither showed the other as offline.
+    /// Returns whether both friends still run, and neither has shown the other as offline.
     private func online(_ friends: Friends, since begin: Double) -> String {
         if let status = friends.bob.status { return "no: Bob ended with \(status)" }
         if let status = friends.alice.status { return "no: Alice ended with \(status)" }
@@ -149,7 +149,7 @@ struct BenchCommand: ParsableCommand {
     private func tell(_ text: String) { FileHandle.standardError.write(Data("attack: \(text)\n".utf8)) }
 }
 
-/// The resources that a process uses between two moments.
+/// Measures the resources that a process uses between two moments.
 struct UsageMeter {
     let begin = monotonicSeconds()
     private let process: pid_t

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The three hosts of Scripts/attack, each by the process that holds its namespaces.
+/// The three hosts of Scripts/attack. Each is identified by a process in its namespaces.
 struct BenchNetwork {
     /// The open chat of both friends, which any stranger can join.
     static let openChat = "lobby"
@@ -11,7 +11,7 @@ struct BenchNetwork {
         let processID: pid_t
         let address: IPv4Address
 
-        /// Returns a command line that runs on this host.
+        /// Returns the command line that runs `arguments` on this host.
         func command(_ arguments: [String]) -> [String] {
             ["nsenter", "--target", "\(processID)", "--net", "--mount", "--uts", "--"] + arguments
         }
@@ -21,6 +21,8 @@ struct BenchNetwork {
     let victim: Host
     let attacker: Host
 
+    /// Makes the network; nil for a wrong number of processes.
+    ///
     /// - Parameter holders: the processes of the friend's, the victim's and the attacker's host.
     init?(holders: [pid_t]) {
         guard holders.count == 3 else { return nil }
@@ -30,7 +32,7 @@ struct BenchNetwork {
         (friend, victim, attacker) = (host(1), host(2), host(3))
     }
 
-    /// Gives both friends' hosts a new discovery daemon without a cache.
+    /// Starts a new discovery daemon with an empty cache on the hosts of both friends.
     func restartDiscovery() throws {
         for host in [friend, victim] {
             let script = """

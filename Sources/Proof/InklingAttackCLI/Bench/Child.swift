@@ -7,12 +7,12 @@ final class Child: Sendable {
     let processID: pid_t
     private let input: Mutex<Int32>
     private let ending = Mutex<Int32?>(nil)
-    /// The lines of output to read in a second; nil for all.
+    /// The number of lines that the reader takes in a second; nil for no limit.
     private let pace = Mutex<Int?>(nil)
 
-    /// Starts a program from `PATH`.
+    /// Starts a program, which `PATH` must contain.
     ///
-    /// - Parameter line: gets each line of output on another thread, with the time of the read.
+    /// - Parameter line: receives each line of output on another thread, with the time of the read.
     init(_ command: [String], line: @escaping @Sendable (_ text: [UInt8], _ arrival: Double) -> Void = { _, _ in })
         throws
     {
@@ -63,7 +63,7 @@ final class Child: Sendable {
         }
     }
 
-    /// Limits the reads of the output to so many lines a second; nil for no limit.
+    /// Limits the lines that the reader takes in a second; nil for no limit.
     func readOutput(linesPerSecond: Int?) { pace.withLock { $0 = linesPerSecond } }
 
     /// Kills the process, if it still runs.
@@ -74,7 +74,7 @@ final class Child: Sendable {
         }
     }
 
-    /// Waits for the exit status; nil if the process still runs after that time.
+    /// Waits for the exit status. Returns nil if the process still runs after that time.
     func waitForEnd(seconds: Double) -> Int32? {
         let deadline = monotonicSeconds() + seconds
         while status == nil, monotonicSeconds() < deadline { rest(0.002) }
@@ -83,7 +83,7 @@ final class Child: Sendable {
 
     private func read(_ descriptor: Int32, _ line: (_ text: [UInt8], _ arrival: Double) -> Void) {
         var pending: [UInt8] = []
-        // The buffer is small, so that a slow reader leaves the rest in the pipe.
+        // The buffer is small. Output that a slow reader has not read stays in the pipe.
         var buffer = [UInt8](repeating: 0, count: 4_096)
         while true {
             let count = Glibc.read(descriptor, &buffer, buffer.count)

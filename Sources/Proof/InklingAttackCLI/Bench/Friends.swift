@@ -10,12 +10,13 @@ final class Friends {
     private let network: BenchNetwork
     private let program: String
     private let secret: ChatSecret
-    /// A new state for each pair, so that no friend knows people from an earlier attack.
+    /// The name of the state directories. Each pair has a new one, so that no friend knows people from an earlier
+    /// attack.
     private let stateName: String
     private(set) var alice: Node
     let bob: Node
 
-    /// Starts both on a network without a cache, and waits until each shows the other in both chats.
+    /// Starts both friends with empty caches of discovery. Waits until each shows the other in both chats.
     init(on network: BenchNetwork, program: String, secret: ChatSecret) throws {
         self.network = network
         self.program = program
@@ -47,11 +48,11 @@ final class Friends {
         alice.showsFriend(in: chats) && bob.showsFriend(in: chats)
     }
 
-    /// Returns how often one of them showed the other as offline since that time.
+    /// Returns how often one friend has shown the other as offline since `begin`.
     func losses(since begin: Double) -> Int { alice.losses(since: begin) + bob.losses(since: begin) }
 
-    /// Restarts Alice with the same identity. Returns the seconds until both show each other in the secret chat; nil if
-    /// they don't within `limit`.
+    /// Restarts Alice with the same identity. Returns the seconds until both friends show each other in the secret
+    /// chat; nil if this takes longer than `limit`.
     func startAliceAgain(within limit: Double) throws -> Double? {
         alice.quit()
         _ = Friends.wait(seconds: 1) { !self.bob.showsFriend(in: [BenchNetwork.secretChat]) }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// One of the friends: a real `inkling chat --json`, in the secret chat and in the open one.
 final class Node: Sendable {
-    /// The members of a node's line that the benchmark reads.
+    /// The members of a line of the node's output that the benchmark reads.
     private struct Event: Decodable {
         struct Person: Decodable { let name: String }
 
@@ -32,7 +32,7 @@ final class Node: Sendable {
     private let child: Child
     private let state: StateBox
 
-    /// A box for the `Mutex`, which a closure made before `self` can't capture.
+    /// A box for the `Mutex`. A closure made before `self` exists can capture the box.
     private final class StateBox: Sendable {
         let mutex = Mutex(State())
     }
@@ -53,7 +53,7 @@ final class Node: Sendable {
                 ] + options)
         ) { text, arrival in
             state.mutex.withLock { $0.lineCount += 1 }
-            // Messages come by the thousand, and the benchmark ignores them.
+            // Message lines come by the thousand. The benchmark ignores them without parsing.
             guard let event = Node.decode(text) else { return }
             state.mutex.withLock { Node.apply(event, friend: friend, arrival, to: &$0) }
         }
@@ -90,17 +90,17 @@ final class Node: Sendable {
 
     func readOutput(linesPerSecond: Int?) { child.readOutput(linesPerSecond: linesPerSecond) }
 
-    /// Whether the node shows its friend as online in those chats.
+    /// Returns whether the node shows its friend as online in all of these chats.
     func showsFriend(in chats: [String]) -> Bool {
         state.mutex.withLock { state in chats.allSatisfy { state.presence[$0]?[friendName] == "online" } }
     }
 
-    /// Returns how often the node showed its friend as offline since that time.
+    /// Returns how often the node has shown its friend as offline since `begin`.
     func losses(since begin: Double) -> Int {
         state.mutex.withLock { state in state.losses.count { $0.at >= begin && $0.name == friendName } }
     }
 
-    /// Returns when the node first showed a start or stop of its friend's typing since `begin`.
+    /// Returns the time when the node first showed a start or stop of its friend's typing since `begin`.
     func arrival(of isTyping: Bool, since begin: Double) -> Double? {
         state.mutex.withLock { state in
             for edge in state.typing.reversed().prefix(while: { $0.at >= begin }).reversed()
@@ -118,7 +118,7 @@ final class Node: Sendable {
         child.write(#"{"do":"compose","chat":"\#(BenchNetwork.secretChat)","text":"\#(text)"}"#)
     }
 
-    /// Lets the node say goodbye, and kills a node that does not end.
+    /// Ends the node with a goodbye, and kills it if it does not end.
     func quit() {
         child.closeInput()
         if child.waitForEnd(seconds: 2) == nil { child.end() }

@@ -3,15 +3,15 @@ import Glibc
 
 /// The resources that a process has used, from `/proc`.
 struct ProcessUsage {
-    /// Processor time of all its threads, in seconds.
+    /// The processor time of all threads of the process, in seconds.
     let processor: Double
-    /// The time in which its threads were ready without a processor, in seconds. Ended threads do not count.
+    /// The time in which threads of the process waited for a processor, in seconds. Ended threads are left out.
     let waiting: Double
     /// Resident memory and its peak, in KiB.
     let resident: Int
     let peak: Int
 
-    /// Returns nil for a process that has ended.
+    /// Reads the resources; nil for a process that has ended.
     init?(of process: pid_t) {
         guard
             let stat = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
@@ -22,7 +22,7 @@ struct ProcessUsage {
         guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { return nil }
         processor = (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []
-        // Each thread's line has the run time and the wait, both in nanoseconds, and the number of runs.
+        // Each thread's file has the run time and the waiting time, both in nanoseconds, and the number of runs.
         waiting = threads.reduce(0) { sum, thread in
             let text = try? String(contentsOfFile: "/proc/\(process)/task/\(thread)/schedstat", encoding: .utf8)
             let fields = (text ?? "").split(separator: " ")
@@ -37,10 +37,10 @@ struct ProcessUsage {
         self.peak = peak
     }
 
-    /// Returns how many datagrams a process's network dropped, because a socket was full.
+    /// Returns how many datagrams the network of a process has dropped because a socket was full.
     static func overflow(of process: pid_t) -> Int {
-        // "Udp: InDatagrams … RcvbufErrors …", with the numbers on the next line. For IPv6 each number has its own
-        // line.
+        // The IPv4 file has "Udp: InDatagrams … RcvbufErrors …", and the numbers on the next line. The IPv6 file has
+        // one line for each number.
         let ipv4 = ((try? String(contentsOfFile: "/proc/\(process)/net/snmp", encoding: .utf8)) ?? "")
             .split(separator: "\n").filter { $0.hasPrefix("Udp:") }.map { $0.split(separator: " ") }
         let ipv6 = ((try? String(contentsOfFile: "/proc/\(process)/net/snmp6", encoding: .utf8)) ?? "")
@@ -52,7 +52,7 @@ struct ProcessUsage {
         return count
     }
 
-    /// Restarts the measurement of the peak.
+    /// Resets the peak of a process's resident memory.
     static func resetPeak(of process: pid_t) {
         guard let file = fopen("/proc/\(process)/clear_refs", "w") else { return }
         fputs("5", file)

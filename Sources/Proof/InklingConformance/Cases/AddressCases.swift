@@ -9,7 +9,7 @@ extension Catalogue {
         return (program, session, try peer.addAddress())
     }
 
-    /// Fails unless the program's next datagram on the link goes to that address.
+    /// Fails unless the program's next datagram on the link goes to the given address.
     private static func expectLink(_ trial: Trial, _ program: Program, of peer: Peer, at address: UDPAddress) throws {
         let start = trial.now
         program.compose("here")
@@ -40,7 +40,7 @@ extension Catalogue {
             for address in [other, peer.address, other] {
                 session.source = address
                 try peer.ping()
-                // The pong of the peer is on its way.
+                // The peer's pong may still be on its way.
                 trial.run(for: Trial.late)
                 try expectLink(trial, program, of: peer, at: address)
             }
@@ -54,7 +54,8 @@ extension Catalogue {
             let base = session.state.nextCounter
             session.state.nextCounter = base + 4
             try peer.ping()
-            // An old one, one whose tag is wrong, and one whose content is in error.
+            // Three datagrams that must not count: one with an old counter, one with a wrong tag, and one with a wrong
+            // frame.
             let frames = Frames.encode([peer.heartbeatFrame])
             peer.sendBytes(session.seal(frames, counter: base + 1), to: program.address, from: other)
             var broken = session.seal(frames, counter: session.state.nextCounter + 1)

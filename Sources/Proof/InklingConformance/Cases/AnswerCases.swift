@@ -13,7 +13,7 @@ extension Catalogue {
         "\"" + String(repeating: "\u{E9}", count: 33) + "\"",
     ]
 
-    /// Requests that any program answers with a line of the kind beside them.
+    /// Requests that every program answers, each with the `type` of its answer.
     private static func requests(of program: Program) -> [(members: [String: JSONValue], kind: String)] {
         let chat: JSONValue = .string(program.arguments.chat)
         return [
@@ -78,7 +78,7 @@ extension Catalogue {
             try program.ask(["do": "who"], expecting: "who")
             let lines = program.lines.dropFirst(before)
             for kind in Set(requests.map(\.kind)).subtracting(["ok"]) {
-                // The last one was asked for with an `id`.
+                // The last `who` was a request with an `id`.
                 let expected = requests.count { $0.kind == kind } + (kind == "who" ? 1 : 0)
                 let count = lines.count { $0.kind == kind }
                 try expect(count == expected, "\(expected) lines `\(kind)`", actual: "\(count)")
@@ -198,7 +198,7 @@ extension Catalogue {
 }
 
 extension Program {
-    /// Whether results say what they have to, in the chat that it began with, where one person is.
+    /// Checks the members of all results, in the chat of the program's start, where one other person is present.
     fileprivate func judgeResults() throws {
         func judge(_ result: JSONValue, _ what: String, _ isRight: Bool) throws {
             try expect(isRight, what, actual: describe(result))

@@ -142,7 +142,7 @@ extension Catalogue {
             }
             trial.run(for: .milliseconds(300))
             let elapsed = trial.now - start
-            // A second of answers, and as many as come due in the time that it took.
+            // The limit is a second of answers, plus the answers that become due while the asks run.
             let limit = 35 + 32 * elapsed.milliseconds / 1_000
             try expect(
                 (16...limit).contains(peer.tells.count),
@@ -185,7 +185,8 @@ extension Catalogue {
         },
     ]
 
-    /// Answers the program's third ask badly, and fails if the program opens then, or doesn't after a good answer.
+    /// Answers the program's third ask with a bad tell. Fails if the program then opens, or does not open after a good
+    /// tell.
     private static func expectNoOpening(
         _ trial: Trial, _ answer: (Peer, (at: Duration, value: Ask, bytes: [UInt8], source: UDPAddress)) throws -> Void
     ) throws {
@@ -197,7 +198,7 @@ extension Catalogue {
         try peer.awaitLink(from: program)
     }
 
-    /// Asks until a tell comes.
+    /// Sends asks until a tell arrives.
     private static func ask(_ program: Program, _ peer: Peer, token: UInt64) throws -> Tell {
         let count = peer.tells.count
         for _ in 0..<5 {

@@ -13,7 +13,8 @@ extension Catalogue {
             }
         },
         Case("L-4.2", "the steps between transmissions are varied at random") { trial in
-            // With a quarter in either direction it happens once in 400 million times that eight steps are so close.
+            // Each wait varies by a quarter in either direction. All eight are this close only once in 400 million
+            // runs.
             let all = try attempts(3, of: trial).prefix(2).flatMap { attempt in
                 zip(steps(of: attempt), nominalSteps).map { (step: $0, nominal: $1) }
             }
@@ -151,7 +152,8 @@ extension Catalogue {
         .milliseconds(300), .milliseconds(300), .milliseconds(600), .milliseconds(1_200),
     ]
 
-    /// Returns `count` attempts to a peer that tells its key and answers no initiation; the last one has only begun.
+    /// Returns `count` attempts to a peer that tells its key and answers no initiation. The last attempt has only
+    /// begun.
     private static func attempts(_ count: Int, of trial: Trial) throws -> [[Peer.ReceivedInitiation]] {
         let (_, peer) = try trial.startByHand(habits: .none)
         try peer.tellKey()

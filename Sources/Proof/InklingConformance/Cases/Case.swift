@@ -10,22 +10,23 @@ package struct Case: Sendable {
 
     /// The load of a case on the machine while the case runs.
     package enum Load: Sendable {
-        /// Runs beside other cases.
+        /// The case may run at the same time as other cases.
         case light
-        /// Runs beside other cases for half a minute or more, and so begins first.
+        /// The case may run with others, but takes half a minute or more. So it begins first.
         case long
-        /// Sends or measures so much that the case runs alone.
+        /// The case sends or measures so much that it must run alone.
         case heavy
     }
 
-    /// The first clause of the case, and a number, such as `W-14.1`; never reused for another case.
+    /// The number of the case: its first clause and a number, such as `W-14.1`. A number is never used for another
+    /// case.
     package let id: String
-    /// The clauses that the case proves; the first gives the level.
+    /// The clauses that the case proves. The first one tells whether the case is a MUST or a SHOULD.
     package let clauses: [String]
-    /// The group of the list that contains the case.
+    /// The group of the list in which the case stands.
     package var group = Group.links
     package let load: Load
-    /// The behaviour that passes, as a sentence.
+    /// The correct behaviour, as a sentence.
     package let title: String
     package let body: @Sendable (Trial) throws -> Void
 
@@ -36,7 +37,7 @@ package struct Case: Sendable {
         self.init(id, title, alsoAll: clauses, load: load, body)
     }
 
-    /// The same, with a list of further clauses.
+    /// Makes a case with a list of further clauses.
     package init(
         _ id: String, _ title: String, alsoAll clauses: [String], load: Load = .light,
         _ body: @escaping @Sendable (Trial) throws -> Void
@@ -76,7 +77,7 @@ package struct Case: Sendable {
         } catch {
             return .skipped("\(error)")
         }
-        // A program that crashed fails, also if the case passed.
+        // If the program crashed, the case fails even if its checks passed.
         for program in trial.programs {
             if let exit = program.exit, case .signalled(let signal) = exit.status, signal != 9, signal != 15,
                 signal != 2
@@ -93,7 +94,7 @@ package struct CaseResult: Sendable {
     package enum Outcome: Sendable, Equatable {
         case passed
         case failed(Finding)
-        /// The case did not run, because the program did not get ready; the finding of `StartCheck`.
+        /// The case did not run, because the program did not become ready. `StartCheck` made the finding.
         case notRun(Finding)
         case unsupported(Feature)
         case skipped(String)

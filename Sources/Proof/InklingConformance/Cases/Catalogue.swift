@@ -1,4 +1,4 @@
-/// All cases, in the order of the texts and by number.
+/// All cases, in the order of the specification's texts and by number.
 package enum Catalogue {
     package static let all: [Case] = [
         (.handshake, [handshakeCases, wireCases, openingCases, attemptCases, retryCases, askCases]),
@@ -23,7 +23,8 @@ package enum Catalogue {
 
     private typealias Place = (letter: Int, clause: Int, vectors: Int, number: Int)
 
-    /// The place of a case's number: its clause, then the cases of that clause's own before those made from vectors.
+    /// Returns the sort key of a case's number: its clause, then the clause's own cases, then the cases made from
+    /// vectors.
     private static func place(of id: String) -> Place {
         let parts = id.split(separator: ".")
         let clause = Clause.place(of: String(parts[0]))
@@ -32,8 +33,8 @@ package enum Catalogue {
         return (clause.letter, clause.number, isOfVectors ? 1 : 0, number)
     }
 
-    /// The cases that a selection names: by a case's number, a clause, a letter alone, or a group; and the names that
-    /// name none.
+    /// Returns the cases that a selection names: by a case's number, a clause, the letter of clauses, or a group.
+    /// `unknown` has the names that match no case.
     package static func cases(named names: [String]) -> (cases: [Case], unknown: [String]) {
         guard !names.isEmpty else { return (all, []) }
         let unknown = names.filter { name in !all.contains { $0.isNamed(by: name) } }
@@ -42,7 +43,7 @@ package enum Catalogue {
 }
 
 extension Case {
-    /// Whether `name` is the case's number, one of its clauses, the letter of its first, or its group.
+    /// Returns whether `name` is the case's number, one of its clauses, the letter of its first clause, or its group.
     package func isNamed(by name: String) -> Bool {
         id == name || clauses.contains(name) || name.count == 1 && id.hasPrefix(name + "-") || group.rawValue == name
     }

@@ -38,7 +38,8 @@ extension Catalogue {
         },
         Case("W-13.2", "a sealed datagram of 1,200 bytes is taken, one of 1,201 is dropped") { trial in
             let (program, peer) = try trial.startLinked()
-            // A ping, and a record far beyond the expected one, which is not held (M-16).
+            // The datagram has a ping, and a record so far beyond the expected one that the program does not hold it
+            // (M-16).
             let message: [UInt8] = [0x04, 0, 0, 1, 0, 3]
             func plaintext(_ size: Int, token: UInt16) -> [UInt8] {
                 let text = [UInt8](repeating: 0x78, count: size - 3 - message.count)

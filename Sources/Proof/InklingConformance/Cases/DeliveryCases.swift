@@ -25,7 +25,7 @@ extension Catalogue {
         trial.run(for: .milliseconds(5))
     }
 
-    /// Waits until the program has shown as many messages of the peer, and fails unless their texts are these.
+    /// Waits until the program has shown as many messages of the peer as `texts` has. Fails unless the texts are these.
     private static func expectMessages(
         _ texts: [String], _ trial: Trial, _ program: Program, _ peer: Peer, _ why: String
     ) throws {
@@ -41,7 +41,7 @@ extension Catalogue {
         }
     }
 
-    /// A text as records of a size, as M-1 has it.
+    /// Cuts a text into records of a size, by the rules of M-1.
     private static func records(_ size: Int, of text: String) -> [(text: String, first: Bool, last: Bool)] {
         var rest = Substring(text)
         var pieces: [String] = []
@@ -194,7 +194,8 @@ extension Catalogue {
             peer.habits.acknowledges = false
             let text = String((0..<11_000).map { "\($0) " }.joined())
             program.send(text, tag: "long")
-            // The peer takes two records of three as they come, and every third one only when it comes again.
+            // The peer accepts two of three records at once. The peer accepts each third record only when the program
+            // repeats it.
             var taken = 0
             try trial.wait(
                 .seconds(15), for: "`delivered` of a message of \(text.utf8.count) bytes",

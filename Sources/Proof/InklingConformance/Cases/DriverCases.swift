@@ -100,7 +100,7 @@ extension Catalogue {
                 let word = status.isTyping ? "start" : "stop"
                 if words.last != word { words.append(word) }
             }
-            // The program announces a start within 500 ms of the first one when those are over (T-5).
+            // Once 500 ms have passed since the first start, the program may announce the next (T-5).
             try expect(
                 words == ["start", "stop", "start"], "typing frames that say start, stop, start", actual: "\(words)")
         },

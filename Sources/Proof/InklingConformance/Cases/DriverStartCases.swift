@@ -35,7 +35,7 @@ extension Catalogue {
             }
         },
         Case("J-11.2", "a failure to start exits with status 1 and one line on standard error") { trial in
-            // A peer uses the port already.
+            // A peer already uses the port.
             let peer = try trial.peer()
             let program = try trial.launch(ProgramArguments(chat: trial.chatName, port: peer.address.port))
             try trial.wait(
@@ -63,7 +63,7 @@ extension Catalogue {
             }
         },
         Case("J-12.2", "`--port` is the port that it binds, on all local addresses", also: "J-3") { trial in
-            // A port that was free a moment ago.
+            // The port was free a moment ago.
             let first = try trial.start(ProgramArguments(chat: trial.chatName, state: "first"))
             let port = first.address.port
             first.tell(["do": "quit"])
@@ -120,7 +120,7 @@ extension Catalogue {
             else {
                 throw Finding(expected: "an array of words of the table", actual: program.describe(program.readyLine))
             }
-            // A node that follows A-31 is tried for its words there.
+            // If the program leaves out these features, the case checks its words for them by A-31.
             let others: [Feature] = [.nick, .people, .sightings]
             for word in words.compactMap(Feature.init(rawValue:)) where !others.contains(word) {
                 for command in commands(of: word, chat: trial.chatName) {
@@ -134,7 +134,7 @@ extension Catalogue {
         },
     ]
 
-    /// The commands that a program without a feature leaves out.
+    /// Returns the commands that a program without a feature does not know.
     static func commands(of feature: Feature, chat: String) -> [JSONValue] {
         let user: JSONValue = "aaaaaaaaaaaaaaaa"
         let key: JSONValue = .string(String(repeating: "A", count: 42) + "E")
@@ -183,7 +183,7 @@ extension Catalogue {
 }
 
 extension Program {
-    /// A program that leaves out nothing knows all commands.
+    /// Checks that a program with all features knows all commands.
     fileprivate func answersAll() throws {
         for command in ["away", "back", "who", "stats"] { tell(["do": .string(command)]) }
         try self.await("who")

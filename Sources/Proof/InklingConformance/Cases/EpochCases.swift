@@ -1,8 +1,8 @@
 import InklingWire
 
-/// Runs, epochs and the states that they name: L-58 to L-69.
+/// Runs, epochs, and the states that they identify: L-58 to L-69.
 extension Catalogue {
-    /// Waits for an initiation that names an epoch.
+    /// Waits for an initiation with a certain epoch.
     private static func awaitInitiation(
         naming epoch: UInt32, at peer: Peer, within limit: Duration, since start: Duration
     ) throws -> Peer.ReceivedInitiation {
@@ -15,7 +15,7 @@ extension Catalogue {
             until: { peer.initiations.first { $0.at >= start && peer.read($0.value)?.peer.epoch == epoch } })
     }
 
-    /// A second device of a peer's identity, which has had a link and ended it: the key's epoch is 1 then.
+    /// Lets a second device of a peer's identity make a link and end it. The program's epoch for the key is then 1.
     private static func raiseEpoch(of peer: Peer, at program: Program) throws {
         let device = try peer.trial.peer(named: "Device", identity: peer.identity)
         device.habits.answersInitiations = false
@@ -62,7 +62,7 @@ extension Catalogue {
             try program.awaitPresence("offline", of: alice.user)
             try alice.open(to: program)
             epochs.append(alice.state.program.epoch)
-            // The epoch of another key's link stays, and a key that comes now gets the counter.
+            // The epoch of the other key's link stays. A new key gets the counter as its epoch.
             try bob.openAnother(to: program)
             epochs.append(bob.state.program.epoch)
             let carol = try trial.peer(named: "Carol")
@@ -98,7 +98,7 @@ extension Catalogue {
             let old = try peer.makeOpening(to: program, epoch: 4)
             peer.begin(old)
             try trial.never(for: .milliseconds(600), "no response") { peer.session(of: old) != nil }
-            // Another run has no link, and each epoch is good.
+            // The other run has no link, so each of its epochs is valid.
             _ = try peer.openSession(peer.makeOpening(to: program, run: peer.run ^ 1, epoch: 0))
             peer.sending = session
             try peer.ping(on: session)
@@ -135,7 +135,7 @@ extension Catalogue {
             try raiseEpoch(of: peer, at: program)
             trial.run(for: .seconds(10))
             let last = try peer.fallSilent()
-            // The opening to the down link names the epoch of that link.
+            // The opening to the down link has the epoch of that link.
             let first = try awaitInitiation(naming: 0, at: peer, within: .seconds(5), since: last)
             let start = trial.now
             guard
@@ -223,7 +223,7 @@ extension Catalogue {
                 try program.await("sent").value["to"]?.integer == 1, "a message to one person, whose link is down",
                 actual: "`to` is another")
             try trial.never(for: .milliseconds(500), "no record on a down link") { !peer.texts.isEmpty }
-            // Nothing goes out from the old address, where a pong would bring the link up too.
+            // The peer sends nothing from its old address, because a pong from there would also bring the link up.
             peer.sending = nil
             peer.habits = .all
             peer.habits.answersInitiations = false

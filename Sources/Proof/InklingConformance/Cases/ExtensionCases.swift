@@ -15,7 +15,7 @@ extension Catalogue {
                 })
             trial.run(for: .seconds(1))
             for datagram in peer.received where !datagram.frames.isEmpty {
-                // Unknown bits are lost in parsing: writing the frames again gives zeros in their place.
+                // Parsing loses unknown bits. Encoding the parsed frames again writes zeros in their place.
                 let frames = datagram.frames
                 try expect(
                     frames.contains(where: { if case .unknown = $0 { true } else { false } })
@@ -79,7 +79,8 @@ extension Catalogue {
             let (program, peer) = try trial.startLinked()
             peer.habits.heartbeat = nil
             peer.habits.answersPings = false
-            // Six seconds on nothing but unknown frames: the link would be down after about three.
+            // For six seconds the peer sends only unknown frames. Without them, the link would be down after about
+            // three.
             for _ in 0..<10 {
                 trial.run(for: .milliseconds(500))
                 peer.sendPlaintext([0x41, 0, 1, 0])

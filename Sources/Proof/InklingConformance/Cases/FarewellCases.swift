@@ -2,7 +2,7 @@ import InklingWire
 
 /// The ends of links by a bye: L-32 to L-36.
 extension Catalogue {
-    /// Fails unless the peer got a bye with that reason on that session at once, and again after 30 and 120 ms.
+    /// Fails unless the peer got a bye with this reason on this session at once, and again after 30 and 120 ms.
     private static func expectByes(
         _ reason: ByeReason, _ trial: Trial, _ peer: Peer, on session: PeerSession, since start: Duration,
         at address: UDPAddress? = nil
@@ -101,7 +101,7 @@ extension Catalogue {
             let newer = try peer.openAnother(to: program)
             newer.source = try peer.addAddress()
             try peer.ping()
-            // The pong of the peer is on its way.
+            // The peer's pong may still be on its way.
             trial.run(for: Trial.late)
             let start = trial.now
             program.tell(["do": "quit"])

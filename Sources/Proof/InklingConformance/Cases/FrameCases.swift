@@ -78,7 +78,7 @@ extension Catalogue {
         },
         Case("W-28.2", "what stands behind a message is its text") { trial in
             let (program, peer) = try trial.startLinked(needs: .messages)
-            // The bytes of a bye, as text: two control characters.
+            // The text has the bytes of a bye frame, which are two control characters.
             peer.sendMessage("hi\u{8}\u{0}")
             try trial.wait(
                 .seconds(3), for: "the text with all bytes behind it",

@@ -209,7 +209,8 @@ extension Catalogue {
         },
     ]
 
-    /// Fails if the program answers an initiation, or then does not answer a genuine one.
+    /// Sends an initiation that the program must not answer, and then a genuine one. Fails if the program answers the
+    /// first or not the second.
     private static func expectNothing(for opening: PeerOpening, of peer: Peer, from program: Program) throws {
         let before = peer.datagramCount
         peer.transmit(opening)
@@ -234,7 +235,8 @@ extension Catalogue {
     private static func checkRandom(_ indices: [UInt32]) throws {
         let sorted = indices.sorted()
         let gaps = zip(sorted, sorted.dropFirst()).map { $1 - $0 }
-        // Ten random numbers of 32 bits all lie within 2^24 of their neighbours, or two are equal, once in 10^8 runs.
+        // That ten random numbers of 32 bits are all within 2^24 of their neighbours, or that two are equal, happens
+        // once in 10^8 runs.
         try expect(
             Set(indices).count == indices.count && gaps.contains(where: { $0 > 1 << 24 }),
             "random indices, each of them different", actual: "\(indices)")

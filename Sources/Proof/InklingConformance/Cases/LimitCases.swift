@@ -11,7 +11,7 @@ extension Catalogue {
                 while time - times[first] >= .seconds(1) { first += 1 }
                 most = max(most, last - first + 1)
             }
-            // A quarter more for datagrams that the network brought together.
+            // The check allows a quarter more, because the network may bring datagrams closer together.
             try expect(most <= 250, "at most 200 initiations within a second", actual: "\(most) of them")
         },
         Case("L-6.2", "at most 64 initiations are pending", load: .heavy) { trial in
@@ -61,7 +61,7 @@ extension Catalogue {
             try meetMore(1, peer, program)
             trial.run(for: .milliseconds(500))
             try expect(met(by: program) == 1_024, "no further link", actual: "\(met(by: program)) people")
-            /// Opens a link for which the program must evict a peer's newest one.
+            /// Opens a link of `newcomer`. The program must evict the newest link of `evicted` for it.
             func replace(_ evicted: Peer, by newcomer: Peer, in chat: String? = nil) throws {
                 let session = evicted.sessions.last(where: \.isNamed)
                 let start = trial.now
@@ -103,7 +103,8 @@ extension Catalogue {
             }
             trial.run(for: .seconds(5))
             let pings = peer.received(since: start).filter { $0.ping != nil }
-            // The rounds take 1.25 s: 625 pings and a burst, and those that complete three on a link.
+            // The rounds take 1.25 s. In this time the limit allows 625 pings and a burst, plus pings that complete
+            // three on a link.
             let counts = Dictionary(grouping: pings, by: { ObjectIdentifier($0.session) }).mapValues(\.count)
             try expect(
                 counts.count == sessions.count && counts.values.allSatisfy({ $0 >= 3 }) && pings.count <= 1_150,
@@ -149,7 +150,7 @@ extension Catalogue {
             trial.run(for: .milliseconds(500))
             let answers = peer.received(since: start).filter { $0.pong != nil }
             let pongs = Set(answers.compactMap(\.pong)).count
-            // Up to the last pong: a slow program still reads after the last ping, and the rate allows pongs then too.
+            // The time ends with the last pong: a slow program still reads after the last ping, and may answer then.
             let time = (answers.last?.at ?? start) - start
             let limit = 2_000 + time.milliseconds + 50
             try expect(
@@ -167,7 +168,7 @@ extension Catalogue {
                 for number in 0..<6 { peer.send([.ping(UInt16(6 * round + number))]) }
                 trial.pump(until: start + .milliseconds(2 * (round + 1)))
             }
-            // The program first reads all pings. Then come the bye and, before it, more datagrams than the rate allows.
+            // The program first reads all pings. The datagrams before the bye exceed the rate; the bye comes last.
             trial.run(for: .milliseconds(100))
             for number in 0..<300 { peer.send([.ping(UInt16(5_000 + number))]) }
             let end = trial.now
@@ -183,7 +184,7 @@ extension Catalogue {
     private static func fill(_ trial: Trial) throws -> (program: Program, peer: Peer) {
         let (program, peer) = try trial.startWithQuietPeer()
         peer.announcedInterval = 255
-        // About 90 a second, so that the program is not under load.
+        // The rate is about 90 a second, below the load at which the program asks for cookies.
         let start = trial.now
         func named() -> Int { peer.sessions.count(where: \.isNamed) }
         while named() < 1_024 {
@@ -200,16 +201,16 @@ extension Catalogue {
         return (program, peer)
     }
 
-    /// The number of people whom the program has shown.
+    /// Returns the number of people whom the program has shown.
     private static func met(by program: Program) -> Int {
         Set(program.events("peer").compactMap { $0.value["user"]?.string }).count
     }
 
-    /// 120 links, each with a message of 65,352 bytes that begins at once: together more than 8 MiB.
+    /// Opens 120 links, each with the first record of a message of 65,352 bytes: together more than 8 MiB.
     private static func crowdOfLongMessages(_ trial: Trial) throws {
         let (program, peer) = try trial.startWithQuietPeer()
         peer.announcedInterval = 255
-        // More messages than have room at once, and less than twice as many.
+        // There are more messages than the program has room for, but less than twice as many.
         while peer.sessions.count(where: \.isNamed) < 120 {
             let before = peer.sessions.count
             try meetMore(min(10, 120 - peer.sessions.count(where: \.isNamed)), peer, program)
@@ -218,9 +219,9 @@ extension Catalogue {
         let sessions = peer.sessions.filter(\.isNamed)
         let text = String(repeating: "x", count: 1_167)
         var newest: [ObjectIdentifier: Ack] = [:]
-        // Acks of names, with `next` 0, don't count here.
+        // Acks of names have `next` 0 and do not count here.
         var seen = peer.received.count
-        /// The newest ack of each session that acknowledges records of this peer's stream.
+        /// Returns, for each session, the newest ack that acknowledges records of this peer.
         func acks() -> [ObjectIdentifier: Ack] {
             for frames in peer.received[seen...] {
                 guard let ack = frames.ack, ack.next > 0 else { continue }
@@ -239,7 +240,8 @@ extension Catalogue {
             }
             trial.run(for: .milliseconds(10))
         }
-        /// Sends records of a message on those sessions, and repeats lost ones. A first record may find no room.
+        /// Sends records of a message on the given sessions, and repeats lost ones. The program may have no room for a
+        /// first record.
         func sendAll(_ numbers: ClosedRange<UInt32>, on sessions: [PeerSession], mayBeRefused: Bool = false) {
             for number in numbers {
                 for _ in 0..<3 {
@@ -249,7 +251,7 @@ extension Catalogue {
                     }
                     guard !missing.isEmpty else { break }
                     send(number, on: missing)
-                    // A slow program takes a while, and loses datagrams meanwhile.
+                    // A slow program takes longer, and loses datagrams meanwhile.
                     for _ in 0..<50 {
                         let known = acks()
                         let isAnswered = missing.allSatisfy { session in
@@ -300,7 +302,7 @@ extension Catalogue {
             when: { program.events("message").count == sessions.count })
     }
 
-    /// Peers that the user adds by hand. They tell their keys, but answer no initiation.
+    /// Adds peers by hand. They tell their keys, but answer no initiation.
     private static func crowd(_ count: Int, _ trial: Trial) throws -> [Peer] {
         let peers = try (1...count).map { try trial.peer(named: "Peer \($0)") }
         for peer in peers { (peer.habits, peer.habits.answersAsks) = (.none, true) }

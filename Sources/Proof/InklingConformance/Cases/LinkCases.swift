@@ -1,6 +1,6 @@
 import InklingWire
 
-// The ways to a link, which all other cases need.
+// The ways to make a link, which all other cases need.
 extension Catalogue {
     static let linkCases: [Case] = [
         Case(

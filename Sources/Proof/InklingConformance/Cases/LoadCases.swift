@@ -66,7 +66,7 @@ extension Catalogue {
                 while time - times[first] >= .seconds(1) { first += 1 }
                 most = max(most, last - first + 1)
             }
-            // A quarter more for datagrams that the network brought together.
+            // The check allows a quarter more, because the network may bring datagrams closer together.
             try expect(
                 (100...625).contains(most), "at most 500 retries within a second to 2,000 initiations",
                 actual: "\(most) of them")
@@ -118,7 +118,7 @@ extension Catalogue {
             }
             let count = peer.responses.count
             let elapsed = trial.now - start
-            // A second of answers, and one more for each whole second that it took.
+            // The limit allows a second of answers, plus a second for each whole second that the handshakes took.
             let limit = 120 * (1 + elapsed.milliseconds / 1_000)
             try expect(
                 (60...limit).contains(count),
@@ -183,7 +183,8 @@ extension Catalogue {
         },
     ]
 
-    /// A node that more than 100 initiations reached within the last second, and a peer that they are not from.
+    /// Brings the program under load with more than 100 initiations a second. Returns the program, and a peer that sent
+    /// none of them.
     private static func loaded(_ trial: Trial) throws -> (program: Program, peer: Peer) {
         let (program, peer) = try trial.startWithQuietPeer()
         try program.need(.load)
@@ -191,13 +192,13 @@ extension Catalogue {
         return (program, peer)
     }
 
-    /// A well-formed initiation that opens nowhere.
+    /// Returns a well-formed initiation that no chat's node can decrypt.
     private static func noise(of peer: Peer, in chat: ChatKeys) -> [UInt8] {
         let index = UInt32(truncatingIfNeeded: peer.trial.generator.next())
         return chat.initiation(senderIndex: index, noise: peer.trial.noise(108)).encode()
     }
 
-    /// Sends 300 initiations a second that open nowhere.
+    /// Sends 300 initiations a second that no node can decrypt.
     private static func flood(_ program: Program, from trial: Trial, for duration: Duration) {
         guard let attacker = trial.peers.first(where: { $0.name == "Mallory" }) ?? (try? trial.peer(named: "Mallory"))
         else { return }
@@ -209,7 +210,7 @@ extension Catalogue {
         }
     }
 
-    /// Begins handshakes, about 90 a second, from the peer's address and others in turn.
+    /// Begins handshakes, about 90 a second, alternately from the peer's address and other addresses.
     private static func open(_ count: Int, of peer: Peer, to program: Program, hosts: [String]) throws {
         let sources = [peer.address] + (try hosts.map { try peer.addAddress(host: $0) })
         for number in 0..<count {
@@ -218,8 +219,9 @@ extension Catalogue {
         }
     }
 
-    /// Brings the program under load, gets cookies for `count` handshakes, and sends these all at once. Returns when
-    /// the peer began to get cookies.
+    /// Brings the program under load, gets cookies for `count` handshakes, and sends all of these at once.
+    ///
+    /// - Returns: The time when the peer began to get cookies.
     private static func beginWithCookies(
         _ count: Int, of peer: Peer, to program: Program, hosts: [String]
     ) throws -> Duration {
@@ -228,7 +230,7 @@ extension Catalogue {
         var openings = try (0..<count).map { try peer.makeOpening(to: program, from: sources[$0 % sources.count]) }[...]
         flood(program, from: peer.trial, for: .seconds(1))
         let start = peer.trial.now
-        // 400 a second, also where the machine is slow, so that the load lasts.
+        // 400 initiations a second keep the program under load, even on a slow machine.
         while !openings.isEmpty {
             peer.trial.run(for: .milliseconds(10))
             let due = (peer.trial.now - start).milliseconds * 400 / 1_000 - (count - openings.count)

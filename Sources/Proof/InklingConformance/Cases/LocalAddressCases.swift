@@ -1,7 +1,7 @@
 import InklingWire
 
-/// The source addresses of the program, whose machine has all addresses of 127.0.0.0/8: the program must reply from
-/// the address that a datagram came to.
+/// The source addresses of the program. Its machine has all addresses of 127.0.0.0/8, and the program must answer from
+/// the address to which a datagram was sent.
 extension Catalogue {
     static let localAddressCases: [Case] = [
         Case("L-50.1", "a tell leaves from the address that the ask was sent to") { trial in
@@ -18,7 +18,7 @@ extension Catalogue {
             peer.habits.takesResponses = false
             let opening = try peer.makeOpening(to: program)
             for count in 1...2 {
-                // The second time it is the copy of a response that is known already.
+                // The second response is a copy of the first.
                 try expectReply(from: other, "response \(count)") {
                     peer.sendBytes(opening.bytes, to: other)
                     return try trial.wait(
@@ -37,7 +37,7 @@ extension Catalogue {
         },
     ]
 
-    /// Another address of the program's machine, with its port.
+    /// Returns another address of the program's machine, with the program's port.
     private static func elsewhere(_ program: Program) -> UDPAddress {
         UDPAddress(host: "127.0.0.9", port: program.address.port)
     }

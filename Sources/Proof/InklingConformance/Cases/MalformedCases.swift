@@ -85,7 +85,7 @@ extension Catalogue {
             let (stranger, witness) = try trial.strangerAndWitness(of: program)
             let opening = try stranger.makeOpening(to: program)
             let flips = flipped(opening.bytes, "an initiation")
-            // Fewer than 100 a second, so that the program has no reason for a retry (L-9).
+            // Fewer than 100 a second give the program no reason for a retry (L-9).
             let (free, counted) = (flips.prefix(13 * 8), flips.dropFirst(13 * 8))
             try trial.expectSilence(
                 to: Array(free), from: stranger, at: program, witness: witness, batch: 8, pause: .milliseconds(60))
@@ -100,7 +100,7 @@ extension Catalogue {
             peer.habits.answersInitiations = false
             let program = try trial.start(peers: [peer], needs: .peer)
             let initiation = try trial.wait(.seconds(5), for: "an initiation", until: { peer.initiations.first })
-            /// The correct response, with an index of the peer's that is easy to recognise.
+            /// Returns the correct response, with a receiver index that is easy to recognise.
             func right(_ initiation: Initiation) throws -> [UInt8] {
                 let own = RunAndEpoch(run: peer.run, epoch: peer.epoch)
                 guard
@@ -121,7 +121,8 @@ extension Catalogue {
                 for: .milliseconds(200), "nothing but initiations and asks after responses with a bit flipped",
                 actual: { "the answer \(peer.unreadable.last?.bytes.hex ?? "")" },
                 when: { peer.unreadable.contains { $0.at >= start } })
-            // Of one transmission a few responses are read (L-49): the next one finds the handshake as it was.
+            // The program reads only a few responses after each transmission (L-49). The next transmission shows that
+            // the handshake is unchanged.
             let mark = trial.now
             let next = try trial.wait(.seconds(5), for: "the initiation once more") {
                 peer.initiations.first { $0.at >= mark }
@@ -180,7 +181,7 @@ extension Catalogue {
         },
     ]
 
-    /// All datagrams that differ from one in a single bit.
+    /// Returns all datagrams that differ from one datagram in a single bit.
     static func flipped(_ bytes: [UInt8], _ what: String) -> [Sample] {
         (0..<bytes.count * 8).map { bit in
             var copy = bytes

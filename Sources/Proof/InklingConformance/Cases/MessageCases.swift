@@ -2,7 +2,7 @@ import InklingWire
 
 /// The sending of messages: M-1, M-9 to M-12, and M-33 to M-35.
 extension Catalogue {
-    /// Waits until `count` different records have come.
+    /// Waits until `count` different records have arrived.
     @discardableResult
     private static func awaitRecords(
         _ count: Int, _ trial: Trial, _ peer: Peer, within limit: Duration = .seconds(5)
@@ -15,7 +15,7 @@ extension Catalogue {
             })
     }
 
-    /// Fails unless these records are one whole message of that text, as M-1 wants it cut.
+    /// Fails unless these records are exactly one message with this text, cut by the rules of M-1.
     private static func expectCut(_ records: [Record], of text: String, from first: UInt32? = nil) throws {
         let number = first ?? records.first?.number ?? 0
         for (index, record) in records.enumerated() {
@@ -32,7 +32,7 @@ extension Catalogue {
             actual: "they make up \(whole.utf8.count) bytes" + (whole.utf8.count == text.utf8.count ? ", others" : ""))
     }
 
-    /// Fails if a datagram came whose frames are in error, such as one with half a character.
+    /// Fails if a datagram with wrong frames arrived, such as one with half a character.
     private static func expectSound(_ peer: Peer) throws {
         if let broken = peer.received.first(where: { $0.frames.isEmpty }) {
             throw Finding(
@@ -110,7 +110,8 @@ extension Catalogue {
             let (program, peer) = try trial.startForMessages()
             program.send(String(repeating: "x", count: 50 * 1_167))
             let first = try awaitRecords(1, trial, peer)[0].number
-            // Acks widen the window, and bitmaps take records out of flight. The lowest one is never acknowledged.
+            // Acks widen the window, and bitmaps take records out of flight. The peer never acknowledges the lowest
+            // record.
             var (next, bits): (UInt32, UInt16) = (first, 0)
             let end = trial.now + .seconds(6)
             while trial.now < end {
@@ -130,7 +131,7 @@ extension Catalogue {
         ) { trial in
             let (program, peer) = try trial.startForMessages()
             program.send(String(repeating: "x", count: 40 * 1_167))
-            // Record 0 was acknowledged when the link came up, or is so still: the window is 4 or 5.
+            // Record 0 was acknowledged when the link came up, or will be soon. So the window is 4 or 5.
             let first = try awaitRecords(4, trial, peer)[0].number
             trial.run(for: .milliseconds(80))
             let start = peer.distinctTexts.count
@@ -160,7 +161,7 @@ extension Catalogue {
                 again.value.number == records[0].number && others.isEmpty,
                 "record \(records[0].number) again, and no other",
                 actual: "record \(again.value.number), and \(others.count) others")
-            // An ack of the lowest record lets the others follow, except those that its bitmap names.
+            // An ack of the lowest record lets the program repeat the others, except those in its bitmap.
             let start = trial.now
             peer.send([.ack(Ack(next: records[1].number, bitmap: 0b1))])
             trial.run(for: .milliseconds(150))
@@ -180,7 +181,7 @@ extension Catalogue {
             try expect(
                 gaps.count >= 3, "at least 4 transmissions in 4.5 s",
                 actual: "there were \(times.count), with \(words) between them")
-            // Slow processes may send one transmission late and the next one in time.
+            // On a slow machine one transmission may be late and the next one in time.
             let slack = Trial.late / 2
             for (gap, least) in zip(gaps, [200, 400, 800, 1_000]) {
                 try expect(gap >= .milliseconds(least) - slack, "200 ms or more, doubled up to 1 s", actual: words)
@@ -210,7 +211,7 @@ extension Catalogue {
         Case("M-12.1", "a record is sent again at once when three later ones are acknowledged") { trial in
             let (program, peer) = try trial.startForMessages()
             var delays: [Duration] = []
-            // The timer takes 200 ms or more, and the machine may be slow: one of four has to come before.
+            // The timer takes 200 ms or more. Because the machine may be slow, only one of four rounds must be faster.
             for round in 0..<4 {
                 program.send(String(repeating: "x", count: 4 * 1_167))
                 let base = try awaitRecords(4 * round + 4, trial, peer)[4 * round].number
@@ -233,7 +234,7 @@ extension Catalogue {
 }
 
 extension Trial {
-    /// Starts the program with a link, on which the peer acknowledges nothing by itself or all.
+    /// Starts the program with a link. The peer acknowledges all records by itself, or none.
     func startForMessages(acknowledges: Bool = false) throws -> (program: Program, peer: Peer) {
         let (program, peer) = try startLinked(needs: .messages)
         peer.habits.acknowledges = acknowledges

@@ -61,7 +61,7 @@ extension Catalogue {
         },
     ]
 
-    /// Lets the program make a link, and the peer fall silent; gives the time when the link is down.
+    /// Lets the program make a link, and then lets the peer fall silent. Returns the time when the link is down.
     private static func fallSilent(_ peer: Peer, _ program: Program) throws -> Duration {
         try peer.tellKey()
         try peer.awaitLink(from: program)

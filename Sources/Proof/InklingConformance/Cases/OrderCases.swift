@@ -43,7 +43,7 @@ extension Catalogue {
             peer.habits.heartbeat = nil
             let session = try peer.openSession(to: program)
             try trial.wait(.seconds(3), for: "the link comes up", when: { session.state.hasName })
-            // The text is held until record 0 comes, which shows the peer.
+            // The program holds the text until record 0 arrives, which shows the peer.
             peer.status.isTyping = true
             peer.sendRecord(1, "hi")
             peer.send([.typing(peer.status), .record(peer.nameRecord(0))])

@@ -2,14 +2,14 @@ import InklingWire
 
 /// The reports on sent messages: M-17 to M-19.
 extension Catalogue {
-    /// A program with a message that a peer received and does not acknowledge.
+    /// Starts a program with a message that a peer has received but does not acknowledge.
     private static func waiting(_ trial: Trial, needs features: Feature...) throws -> (program: Program, peer: Peer) {
         let program = try trial.start(needs: .messages)
         try program.need(features)
         return (program, try waiting(trial, program))
     }
 
-    /// Another peer that received a message of the program and does not acknowledge it.
+    /// Returns another peer that has received a message of the program but does not acknowledge it.
     private static func waiting(_ trial: Trial, _ program: Program) throws -> Peer {
         let peer = try trial.peer()
         try peer.open(to: program)
@@ -19,7 +19,7 @@ extension Catalogue {
         return peer
     }
 
-    /// Fails unless the outcomes for a person are these, and stay so for a while.
+    /// Fails unless the outcomes for a person are these, and stay the same for a while.
     private static func expectOutcomes(
         _ expected: [String], _ trial: Trial, _ program: Program, _ user: String, _ why: String
     ) throws {

@@ -1,8 +1,8 @@
 import InklingWire
 
-/// The rate of typing heartbeats of a node with many links, and its reports of people who change fast.
+/// The rate of typing heartbeats of a node with many links, and its reports about people whose state changes fast.
 extension Catalogue {
-    /// Opens more links of new identities from one peer, which then sends nothing by itself.
+    /// Opens further links with new identities of one peer, which then sends nothing by itself.
     static func crowd(_ count: Int, of peer: Peer, at program: Program) throws -> [PeerSession] {
         let trial = peer.trial
         peer.habits = .mute
@@ -25,7 +25,7 @@ extension Catalogue {
         return named()
     }
 
-    /// Composes, and fails unless the typing heartbeats follow each other at the right intervals.
+    /// Makes the program's user type. Fails unless the typing heartbeats follow each other at the right intervals.
     private static func judgeTyping(
         _ program: Program, chat: String, on session: PeerSession, of peer: Peer, every expected: Duration
     ) throws {
@@ -80,7 +80,7 @@ extension Catalogue {
             let start = trial.now
             _ = try crowd(119, of: peer, at: program)
             trial.run(for: .seconds(6))
-            // A slow program may answer an opening that another has replaced, and so have more links than 120.
+            // A slow program may answer an opening that the peer has already replaced. It then has more than 120 links.
             let links = 1 + peer.sessions.count(where: \.isNamed)
             let units = (10 * links + 49) / 50
             let beats = witness.received(since: start).compactMap { frames in
@@ -109,7 +109,7 @@ extension Catalogue {
             author.announce(typing: true)
             try program.awaitTyping(true, of: author.user)
             for round in 1...3 {
-                // More changes than T-22 allows reports of.
+                // The changes are more than T-22 lets the program report.
                 for _ in 0..<(round == 1 ? 7 : 2) {
                     for peer in peers.dropFirst() {
                         for isTyping in [true, false] {
@@ -159,7 +159,7 @@ extension Catalogue {
 }
 
 extension Program {
-    /// Whether the last list before a message showed that person as typing.
+    /// Returns whether the last list before a message showed a person as typing.
     fileprivate func shows(typing user: String, before text: String) -> Bool {
         let before = lines.prefix { $0.kind != "message" || $0.value?["text"]?.string != text }
         let last = before.last { $0.kind == "typing" && $0.value?["chat"]?.string == arguments.chat }

@@ -40,7 +40,7 @@ extension Catalogue {
                 full.next == 1 && full.bitmap & 0b100 == 0,
                 "an ack that does not name record 4, with 2,105,344 bytes taken",
                 actual: "next \(full.next), bitmap \(full.bitmap)")
-            // A message at its turn still has room.
+            // The next expected message still has room.
             let turn = try ack(of: 1, on: probe, of: peer)
             try expect(turn.next == 3, "an ack that expects record 3", actual: "it expects \(turn.next)")
             let start = trial.now
@@ -71,7 +71,7 @@ extension Catalogue {
             }
             try expect(taken.count == 31, "31 messages begun in 2 MiB", actual: "\(taken.count)")
             let start = trial.now
-            // 15 of them are less than half.
+            // 15 links use less than half of the room.
             for session in taken.prefix(16) { _ = try ack(of: 2, first: false, on: session, of: peer) }
             for session in refused {
                 try peer.await("an ack that nothing asked for, when half is free again", since: start) {

@@ -1,8 +1,8 @@
 import InklingWire
 
-/// The presence that the program shows, also with several links of one person: T-11, T-12 and T-19 to T-21.
+/// The presence that the program shows, even of a person with several links: T-11, T-12 and T-19 to T-21.
 extension Catalogue {
-    /// A program, and two peers of one person: two devices with one identity, each with its own run.
+    /// Starts a program, and two peers of one person: two devices with one identity, each with its own run.
     private static func twoDevices(
         _ trial: Trial, needs features: Feature...
     ) throws -> (program: Program, first: Peer, second: Peer) {
@@ -15,7 +15,7 @@ extension Catalogue {
         return (program, first, second)
     }
 
-    /// The users of the last `typing`, in their order.
+    /// Returns the users in the last `typing`, in order.
     private static func typists(_ program: Program) -> [String] {
         program.events("typing").last?.value["users"]?.array?.compactMap { $0["user"]?.string } ?? []
     }
@@ -79,7 +79,7 @@ extension Catalogue {
                     peer.habits.heartbeat = .milliseconds(1_500)
                     peers.append(peer)
                 }
-                // The heartbeats that were due before the last link came are over.
+                // Heartbeats that were due before the last link came up have arrived by now.
                 trial.run(for: .milliseconds(300))
                 let start = trial.now
                 trial.run(for: .milliseconds(1_600))

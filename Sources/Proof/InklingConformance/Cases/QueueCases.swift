@@ -8,7 +8,7 @@ extension Catalogue {
             let count = 1_500
             for number in 0..<count { program.send("message \(number)") }
             trial.run(for: .milliseconds(500))
-            // The limit holds back messages only.
+            // The limit applies only to messages.
             let start = trial.now
             peer.send([.ping(0x1313)])
             let pong = try peer.await("a pong while messages wait", since: start) { $0.pong == 0x1313 }
@@ -29,7 +29,7 @@ extension Catalogue {
         Case("M-14.1", "a message that would queue more than 4 MiB is refused for all", also: "J-6", load: .heavy) {
             trial in
             let (program, slow, quick) = try fullQueue(trial)
-            // A program may leave messages in flight out of its count.
+            // A program may leave messages in flight out of its count of the queue.
             program.send(block, tag: "64")
             program.send(block, tag: "65")
             let error = try program.await("error", within: .seconds(10)) { $0["tag"]?.string == "65" }
@@ -88,7 +88,7 @@ extension Catalogue {
             for number in 0..<count { program.send("message \(number)") }
             func most() -> Int { peers.map(\.texts.count).max() ?? 0 }
             let end = trial.now + .seconds(20)
-            // Counting takes time, so not after each datagram.
+            // Counting takes time, so the case does not count after each datagram.
             while most() < count, trial.now < end { trial.run(for: .milliseconds(10)) }
             try expect(
                 most() >= count, "all of \(count) messages at one of eight peers within 20 s",
@@ -103,7 +103,8 @@ extension Catalogue {
 
     private static let block = String(repeating: "x", count: 65_536)
 
-    /// A program with two peers, of which one acknowledges nothing and has as much queued as a peer may.
+    /// Starts a program with two peers. One of them acknowledges nothing, and has the highest permitted amount of text
+    /// queued.
     private static func fullQueue(_ trial: Trial) throws -> (program: Program, slow: Peer, quick: Peer) {
         let program = try trial.start(needs: .messages)
         let slow = try trial.peer(named: "Slow")
@@ -122,9 +123,9 @@ extension Catalogue {
         return (program, slow, quick)
     }
 
-    /// Fails if datagrams went out faster than `rate` a second beyond a burst.
+    /// Fails if datagrams went out faster than a burst and `rate` a second permit.
     private static func expectRate(_ rate: Int, burst: Int, _ times: [Duration], _ whose: String) throws {
-        // Any span may begin with late datagrams and end with punctual ones: `slack` allows for those.
+        // The first datagrams of a span may be late, and the last ones punctual. `slack` allows for both.
         let slack = rate * Trial.late.milliseconds / 2_000
         var first = 0
         for last in times.indices {
@@ -139,7 +140,7 @@ extension Catalogue {
     }
 }
 
-/// Eight peers with links to the program.
+/// Returns eight peers with links to the program.
 private func eightPeers(of program: Program, in trial: Trial) throws -> [Peer] {
     try (1...8).map { number in
         let peer = try trial.peer(named: "Peer \(number)")

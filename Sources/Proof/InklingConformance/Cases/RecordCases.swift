@@ -2,7 +2,7 @@ import Crypto
 import InklingWire
 
 extension Catalogue {
-    /// The reading of the TXT records that peers publish.
+    /// The reading of TXT records that peers publish.
     static let recordCases: [Case] = [
         ignored("D-5.1", "a TXT record without txtvers is ignored") { key, _ in ["k=" + key] },
         ignored("D-5.2", "a TXT record with another txtvers is ignored") { key, _ in ["txtvers=1", "k=" + key] },
@@ -13,7 +13,7 @@ extension Catalogue {
         ignored("D-5.5", "a TXT record whose key is padded is ignored") { key, _ in ["txtvers=2", "k=\(key)="] },
         Case("D-5.6", "a TXT record whose key is not canonical is ignored", also: "W-3") { trial in
             let (program, peer) = try start(trial)
-            // The prime 2^255 - 19 itself.
+            // The key is the prime 2^255 - 19 itself, which is not canonical.
             let prime: [UInt8] = [0xED] + [UInt8](repeating: 0xFF, count: 30) + [0x7F]
             let nonce = trial.generator.next()
             let sealed = seal(prime, nonce: nonce, chatName: trial.chatName)
@@ -56,17 +56,17 @@ extension Catalogue {
         },
     ]
 
-    /// Strings as a TXT record.
+    /// Returns strings as a TXT record.
     static func record(_ strings: [String]) -> [UInt8] {
         strings.flatMap { [UInt8(truncatingIfNeeded: $0.utf8.count)] + Array($0.utf8) }
     }
 
-    /// The text of a peer's sealed key.
+    /// Returns a peer's sealed key as text.
     static func sealedText(_ peer: Peer, nonce: UInt64, in chat: ChatKeys) -> String {
         base64url(chat.instanceKey(of: peer.identity.publicKey, nonce: nonce))
     }
 
-    /// The base64url of a sealed key, whose 48 bytes need no padding.
+    /// Returns the base64url of a sealed key, whose 48 bytes need no padding.
     static func base64url(_ bytes: [UInt8]) -> String {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
         return stride(from: 0, to: bytes.count - 2, by: 3).map { place in
@@ -75,7 +75,7 @@ extension Catalogue {
         }.joined()
     }
 
-    /// Seals a key that the text refuses, for an open chat.
+    /// Seals a key that the specification forbids, for an open chat.
     private static func seal(_ bytes: [UInt8], nonce: UInt64, chatName: String) -> [UInt8] {
         func derive(_ key: [UInt8], _ salt: [UInt8], _ label: String) -> [UInt8] {
             HKDF<SHA256>.deriveKey(
@@ -88,7 +88,7 @@ extension Catalogue {
             .seal(bytes, counter: 0, associatedData: [])
     }
 
-    /// A case with a record that the program has to ignore, made from the peer's sealed key and another one.
+    /// Returns a case with a record that the program must ignore, made from the peer's sealed key and another one.
     private static func ignored(
         _ id: String, _ title: String, _ strings: @escaping @Sendable (_ key: String, _ other: String) -> [String]
     ) -> Case {
@@ -99,7 +99,7 @@ extension Catalogue {
         }
     }
 
-    /// A case with a record that the program has to accept.
+    /// Returns a case with a record that the program must accept.
     private static func taken(
         _ id: String, _ title: String, _ strings: @escaping @Sendable (_ key: String, _ other: String) -> [String]
     ) -> Case {

@@ -140,7 +140,7 @@ extension Catalogue {
             let program = try trial.startAnswering(needs: .nick)
             let peer = try trial.peer()
             try peer.open(to: program)
-            // Record 0 counts for the one name a second, too.
+            // Record 0 also counts for the limit of one name a second.
             trial.run(for: .milliseconds(1_200))
             for (name, latest) in [("Zo\u{EB}", Duration.zero), ("Zoey", .seconds(1))] {
                 let start = trial.now
@@ -149,7 +149,7 @@ extension Catalogue {
                     .seconds(3), for: "a record of the name \(name)",
                     actual: { "the last one has the name \(peer.names.last?.value.displayName ?? "")" },
                     until: { peer.names.first { $0.at >= start && $0.value.displayName == name } })
-                // The second name has to wait until the first is a second old (M-24).
+                // The second name must wait until a second after the first (M-24).
                 try Trial.judge("a record of the name \(name)", record.at - start, from: .zero, to: latest)
             }
             try program.ask(["do": "nick"], refusedWith: "bad-command")
@@ -197,10 +197,10 @@ extension Catalogue {
         },
     ]
 
-    /// The fingerprint that two people compare (A-8), the smaller key first.
+    /// Returns the fingerprint that two people compare (A-8), with the smaller key first.
     private static func fingerprint(of keys: [PublicKey]) -> [String] {
         let label = Array("inkling fingerprint 1 pair".utf8)
-        // The digits of the hash, as one big-endian number, from the last on.
+        // The decimal digits of the hash as one big-endian number, the lowest first.
         var digits: [UInt8] = []
         var number = Array(SHA256.hash(data: label + keys.flatMap(\.bytes)))
         while digits.count < 60 {
@@ -218,7 +218,7 @@ extension Catalogue {
 }
 
 extension Program {
-    /// Returns the entry of a key in `people`, or nil.
+    /// Returns the entry of a key in `people`; nil if there is none.
     fileprivate func person(_ key: JSONValue) throws -> JSONValue? {
         try ask(["do": "people"], expecting: "people")["people"]?.array?.first { $0["key"] == key }
     }

@@ -17,7 +17,7 @@ extension Catalogue {
             try retry(peer, initiation, cookie: peer.trial.noise(16))
             let second = Retry(receiverIndex: initiation.value.senderIndex, cookie: peer.trial.noise(16))
             peer.sendBytes(second.encode(), to: initiation.source)
-            // The second transmission comes after at least 225 ms.
+            // The second transmission follows after at least 225 ms.
             try trial.never(for: .milliseconds(150), "no second initiation with a cookie") {
                 count(peer, since: start) > 1
             }
@@ -69,7 +69,7 @@ extension Catalogue {
         return (program, peer, try peer.awaitInitiation())
     }
 
-    /// Sends a retry, and waits for the initiation that obeys it.
+    /// Sends a retry, and waits for the initiation with its cookie.
     @discardableResult
     private static func retry(
         _ peer: Peer, _ initiation: Peer.ReceivedInitiation, cookie: [UInt8]
@@ -82,7 +82,7 @@ extension Catalogue {
             until: { peer.initiations.first { $0.value.cookie == cookie } })
     }
 
-    /// The number of initiations with a cookie.
+    /// Returns the number of initiations with a cookie.
     private static func count(_ peer: Peer, since start: Duration) -> Int {
         peer.initiations.count { $0.at >= start && $0.value.cookie != nil }
     }

@@ -82,7 +82,7 @@ extension Catalogue {
             peer.habits.heartbeat = nil
             let (dropped, taken) = (trial.token(), trial.token())
             peer.send([.ping(dropped)], counter: UInt32.max - 1)
-            // If the program had marked that counter, the next one would be too old.
+            // If the program had marked that counter, the next counter would be too old.
             try peer.ping(on: session)
             peer.send([.ping(taken)], counter: UInt32.max - 2)
             try trial.wait(.seconds(3), for: "a pong to a ping under 2^32 - 3", when: { peer.hasPong(taken) })
@@ -180,7 +180,7 @@ extension Catalogue {
             let token = trial.token()
             peer.sendPlaintext([0x06, 0x00, 0x09], counter: counter)
             peer.sendPlaintext([0x0A, 0x09], counter: counter + 2_000)
-            // The program has marked both: the first counter now lies below the window.
+            // The program has marked both counters. The first one now lies below the window.
             peer.send([.ping(token)], counter: counter)
             peer.send([.ping(token)], counter: counter + 2_000)
             peer.send([.ping(token)], counter: counter + 900)
@@ -191,7 +191,7 @@ extension Catalogue {
         },
     ]
 
-    /// Sends pings under these counters plus 100 on a new link, and judges which ones the program accepts.
+    /// Sends pings with these counters plus 100 on a new link. Judges which of the pings the program accepts.
     static func window(_ trial: Trial, _ counters: [(counter: UInt32, isTaken: Bool)]) throws {
         let program = try trial.start()
         let peer = try trial.peer()

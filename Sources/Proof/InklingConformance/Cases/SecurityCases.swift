@@ -88,7 +88,7 @@ extension Catalogue {
 }
 
 extension [UInt8] {
-    /// Whether these bytes occur in it.
+    /// Returns whether the bytes contain `part`.
     fileprivate func holds(_ part: [UInt8]) -> Bool {
         guard !part.isEmpty, count >= part.count else { return false }
         return (0...(count - part.count)).contains { self[$0..<($0 + part.count)].elementsEqual(part) }

@@ -1,6 +1,6 @@
 import InklingWire
 
-/// The sessions of a link, and how it comes up: L-70 to L-77, L-80 to L-86, L-91 to L-93, L-100.
+/// The sessions of a link, and how the link comes up: L-70 to L-77, L-80 to L-86, L-91 to L-93, L-100.
 extension Catalogue {
     static let sessionCases: [Case] = [
         Case("L-70.1", "a node sends on the session that was completed last, and receives on all") { trial in
@@ -59,7 +59,7 @@ extension Catalogue {
             }
             sessions.append(try peer.openAnother(to: program))
             try peer.ping(on: sessions[4])
-            // The sending session was the fourth, and the first was silent for longest.
+            // The fourth session was the sending one. The program was silent on the first one for longest.
             try peer.pingInVain(on: sessions[0], "nothing on the session that was silent for longest")
             for session in sessions.dropFirst() { try peer.ping(on: session) }
         },
@@ -237,7 +237,7 @@ extension Catalogue {
             try trial.wait(
                 .seconds(3), for: "the name", until: { peer.names.first { $0.value.displayName == "Renamed" } })
             let number = peer.names.last?.value.number ?? 0
-            // The name goes before the message that waits, and behind the one under way.
+            // The name goes before the message that waits, but after the message under way.
             try expect(
                 number == (first.record?.number ?? 0) + 20,
                 "the name as record \((first.record?.number ?? 0) + 20), behind the message under way",

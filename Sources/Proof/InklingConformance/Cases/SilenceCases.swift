@@ -2,7 +2,7 @@ import InklingWire
 
 /// Evidence of life, and the consequences of silence: L-23, L-25 to L-28, and T-12.
 extension Catalogue {
-    /// Waits until the peer is offline by silence, and judges the time.
+    /// Waits until silence takes the peer offline, and judges the time.
     static func expectDown(
         _ trial: Trial, _ program: Program, _ peer: Peer, after last: Duration, is expected: Duration = .seconds(3)
     ) throws {
@@ -19,7 +19,7 @@ extension Catalogue {
             try program.awaitPresence("offline", of: peer.user)
             trial.run(for: .milliseconds(100))
             var pings = peer.received(since: last).filter { $0.ping != nil }.sorted { $0.counter < $1.counter }
-            // There may be other pings beside them.
+            // Other pings may be among these.
             for number in 0..<10 {
                 let due = last + .milliseconds(1_750 + 125 * number)
                 let fits = { (ping: ReceivedFrames) in
@@ -62,7 +62,7 @@ extension Catalogue {
             let other = try peer.addAddress()
             session.source = other
             try peer.ping()
-            // The pong of the peer is on its way.
+            // The peer's pong may still be on its way.
             trial.run(for: Trial.late)
             let last = try peer.fallSilent()
             try program.awaitPresence("offline", of: peer.user)
@@ -118,7 +118,7 @@ extension Catalogue {
                     return pings >= 8 ? true : nil
                 })
             let last = trial.now
-            // A frame that nothing asks for is evidence like any other.
+            // Even a pong without a ping is evidence.
             peer.send([.pong(0)])
             try expectDown(trial, program, peer, after: last)
         },
@@ -142,7 +142,7 @@ extension Catalogue {
             let last = try peer.fallSilent()
             var old = base
             while program.presence(of: peer.user) == "online", trial.now < last + .milliseconds(3_300) {
-                // Under an older counter; with a wrong tag; and a frame that is in error, under a new counter.
+                // None of these is evidence: an older counter, a wrong tag, and a wrong frame under a new counter.
                 peer.sendBytes(session.seal(Frames.encode([.pong(2)]), counter: old), to: program.address)
                 var forged = session.seal(Frames.encode([.pong(2)]), counter: session.state.nextCounter + 500)
                 forged[12] ^= 0x10

@@ -74,7 +74,7 @@ extension Catalogue {
             _ = try peer.fallSilent()
             let resumed = sleep(trial, program, for: .milliseconds(3_600))
             let down = try program.awaitPresence("offline", of: peer.user)
-            // After SIGCONT the program may sleep for what its timer had left, up to 1 s (L-46).
+            // After SIGCONT the program may sleep for the rest of its timer, up to 1 s (L-46).
             try trial.judge(
                 "offline by silence", at: down.at, after: resumed, is: .milliseconds(1_250),
                 late: .seconds(1) + Trial.late)
@@ -147,7 +147,7 @@ extension Catalogue {
         Case("L-44.1", "a link that goes down says so in an unheard heartbeat, three times", also: "T-2", load: .long) {
             trial in
             let (program, peer) = try trial.startLinked()
-            // A link that was up for less is forgotten at once (L-84).
+            // The program forgets a link that was up for a shorter time at once (L-84).
             trial.run(for: .milliseconds(10_200))
             program.compose("hello")
             try peer.awaitTyping(true)

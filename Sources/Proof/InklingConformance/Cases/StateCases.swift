@@ -2,7 +2,7 @@ import InklingWire
 
 /// The timelines of links.json: the states of a link, and the behaviour of a receiver of records.
 extension Catalogue {
-    /// Timelines that depend on one instant, which two processes can't hit.
+    /// Timelines that depend on a single instant, which two processes can't meet.
     private static let instants: Set<String> = [
         "a suspect link goes down at the instant of late evidence", "a pong of a ping 3 s ago is not awaited",
         "other datagrams on a down link draw a ping each 125 ms, and an old token counts for nothing",
@@ -10,7 +10,7 @@ extension Catalogue {
         "a pong of the suspicion brings a down link up",
     ]
 
-    /// One case for each other timeline of a link's states that takes less than 20 s.
+    /// Cases for the other timelines of a link's states, without those that take 20 s or more.
     static let stateCases = each(
         of: Vector.stateTimelines.filter { (Int($0.values[0]) ?? 0) < 20_000 && !instants.contains($0.name) }, from: 201
     ) { trial, vector in
@@ -27,7 +27,7 @@ extension Catalogue {
         let peer = try trial.peer()
         peer.habits = .quiet
         _ = try peer.openSession(to: program)
-        // The first datagram makes the link and has the counter 0, so those of the timeline are one higher.
+        // The first datagram makes the link with the counter 0. So the timeline's counters are one higher here.
         peer.sendPlaintext([0x5A, 0, 0])
         let start = trial.now
         for input in vector.parts(1) {
@@ -49,14 +49,14 @@ extension Catalogue {
         try judge(vector, start, end, program, peer)
     }
 
-    /// The pings of the program, without repeats, in the order of their counters.
+    /// Returns the pings of the program, without repeats, in the order of their counters.
     private static func programPings(_ peer: Peer) -> [ReceivedFrames] {
         var counters: Set<UInt32> = []
         return peer.received.filter { $0.ping != nil && counters.insert($0.counter).inserted }
             .sorted { $0.counter < $1.counter }
     }
 
-    /// A frame in the notation of the list. The token `t1` is that of the program's first ping.
+    /// Returns a frame from the notation of the list. The token `t1` stands for the token of the program's first ping.
     private static func frame(_ text: String, pings: [UInt16]) throws -> Frame {
         let words = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         let number = UInt32(words[1]) ?? 0

@@ -7,7 +7,8 @@ private struct Timeline {
         var at: Duration
         var isTyping: Bool
         var isAway = false
-        /// Empty for an edge or a change; `c` for a copy, `h` for a heartbeat, `m` with a message.
+        /// The kind of frame: `c` for a copy, `h` for a heartbeat, `m` for a frame with a message. Empty for an edge or
+        /// a change.
         var kind = ""
     }
 
@@ -28,7 +29,7 @@ private struct Timeline {
         }
     }
 
-    /// Whether an input lies so close to a deadline of another one that two processes can't play it.
+    /// Returns whether an input lies so close to a deadline of another input that two processes can't play it.
     func hingesOn(_ deadline: Duration) -> Bool {
         inputs.contains { later in
             inputs.contains { earlier in
@@ -38,10 +39,10 @@ private struct Timeline {
         }
     }
 
-    /// Whether inputs follow each other so fast that two processes can't play them one by one.
+    /// Whether inputs follow each other too fast for two processes.
     var isDense: Bool { zip(inputs, inputs.dropFirst()).contains { $1.at - $0.at < .milliseconds(5) } }
 
-    /// Whether an edge follows its opposite so fast that a process that is late by a little leaves one out.
+    /// Whether an edge follows its opposite so fast that a slightly late process leaves one out.
     var hasShortTyping: Bool {
         let edges = expected.filter { $0.kind != "h" }
         return zip(edges, edges.dropFirst()).contains {
@@ -51,7 +52,7 @@ private struct Timeline {
 }
 
 extension Catalogue {
-    /// One case for each timeline of the sender, without those that depend on less than 25 ms.
+    /// Cases for the timelines of the sender, without those that depend on less than 25 ms.
     static let senderCases = eachTimeline(
         of: Vector.senderTimelines.filter {
             !Timeline($0).hingesOn(.milliseconds(2_900)) && !Timeline($0).hingesOn(.milliseconds(500))
@@ -59,7 +60,7 @@ extension Catalogue {
         }, from: 1
     ) { trial, timeline in try play(timeline, asSender: trial) }
 
-    /// One case for each timeline of the receiver, without those that depend on 1 ms.
+    /// Cases for the timelines of the receiver, without those that depend on 1 ms.
     static let receiverCases = eachTimeline(
         of: Vector.receiverTimelines.filter { !Timeline($0).hingesOn(.milliseconds(3_000)) && !Timeline($0).isDense },
         from: 101
@@ -142,7 +143,7 @@ extension Catalogue {
         trial.run(for: .milliseconds(300))
         peer.habits = .none
         let base = session.state.nextCounter + 10
-        // Room for pings between the counters of the timeline, where the replay window leaves it.
+        // Leaves free counters for pings between the timeline's counters, if the replay window permits.
         let counters = timeline.inputs.compactMap { $0.words.count > 1 ? UInt32($0.words[1]) : nil }
         let scale: UInt32 = (counters.max() ?? 0) > 500 ? 1 : 32
         var highest = base

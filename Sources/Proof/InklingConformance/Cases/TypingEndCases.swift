@@ -1,8 +1,8 @@
 import InklingWire
 
-/// The end of announced typing: T-10, and so R4 to R6.
+/// The end of announced typing (T-10). The cases also prove R4 to R6.
 extension Catalogue {
-    /// A program with one link, whose user types; the start and its copies have gone out.
+    /// Starts a program with one link, whose user types. The start and its copies have been sent.
     static func typist(_ trial: Trial, needs features: Feature...) throws -> (program: Program, peer: Peer) {
         let program = try trial.start()
         try program.need(features)
@@ -14,7 +14,7 @@ extension Catalogue {
         return (program, peer)
     }
 
-    /// Fails unless the program announces at once that its user types no more, and says nothing else for a second.
+    /// Fails unless the program announces the end of typing at once, and no other status for a second.
     private static func expectStop(
         _ trial: Trial, _ peer: Peer, after what: String, endsByBye: Bool = false, _ act: () -> Void
     ) throws {

@@ -1,11 +1,11 @@
 import InklingWire
 
-/// The times at which the program shows a peer as typing: T-13 to T-18, and so R10 and R15.
+/// The times at which the program shows a peer as typing (T-13 to T-18). The cases also prove R10 and R15.
 extension Catalogue {
     private static let typing = Status(isTyping: true, isAway: false)
     private static let idle = Status(isTyping: false, isAway: false)
 
-    /// A program and a peer with a link. The peer sends no heartbeats by itself.
+    /// Starts a program and a peer with a link. The peer sends no heartbeats by itself.
     private static func linked(_ trial: Trial, needs features: Feature...) throws -> (program: Program, peer: Peer) {
         let program = try trial.start()
         try program.need(features)
@@ -15,7 +15,9 @@ extension Catalogue {
         return (program, peer)
     }
 
-    /// Makes the program show the peer as typing, by one status, and returns the time of sending.
+    /// Makes the program show the peer as typing by a single status.
+    ///
+    /// - Returns: The time of sending.
     private static func showTyping(_ trial: Trial, _ program: Program, _ peer: Peer) throws -> Duration {
         let start = trial.now
         peer.announce(typing: true)
@@ -23,7 +25,7 @@ extension Catalogue {
         return start
     }
 
-    /// Fails if the program does not show the peer as typing, or no longer does, within a while.
+    /// Fails unless the program shows the peer as typing, and keeps doing so for a while.
     private static func expectShown(
         _ isShown: Bool, _ trial: Trial, _ program: Program, _ peer: Peer,
         for duration: Duration = .milliseconds(300), _ why: String
@@ -193,7 +195,8 @@ extension Catalogue {
                     program.shows(typing: peer.user), "typing shows while a status says so every 500 ms",
                     actual: "it ended \((trial.now - start).text) after the start")
             }
-            // Old copies of an edge change nothing. The peer's pongs would still say typing: the peer answers no pings.
+            // Old copies of an edge must change nothing. The peer answers no pings, because its pongs would still
+            // report typing.
             peer.habits.answersPings = false
             let at = try program.awaitTyping(false, of: peer.user)
             try trial.judge("the end of typing", at: at, after: last, is: .seconds(3))
@@ -204,8 +207,8 @@ extension Catalogue {
         Case("T-16.1", "starts beyond ten a second are not shown, and ends always are") { trial in
             let (program, peer) = try linked(trial)
             peer.stopHeartbeats()
-            // The rate of lists (T-22) hides starts that are dropped, but for one that nothing follows. One in 25 comes
-            // just when one is allowed again.
+            // The rate of lists (T-22) hides dropped starts, except a last one. One start in 25 arrives just when
+            // another is permitted.
             for round in 1...3 {
                 for _ in 0..<15 {
                     peer.announce(typing: true)
@@ -241,7 +244,7 @@ extension Catalogue {
             peers[0].announce(typing: true)
             try program.awaitTyping(true, of: peers[0].user)
             try trial.judge("the first `typing`", at: trial.now, after: start, is: .zero)
-            // As many starts of each as T-16 lets show.
+            // Each peer sends as many starts as T-16 permits.
             for _ in 0..<20 {
                 for peer in peers {
                     for isTyping in [false, true] {

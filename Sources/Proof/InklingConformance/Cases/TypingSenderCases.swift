@@ -1,6 +1,6 @@
 import InklingWire
 
-/// The announcements of the user's typing: T-1 to T-9, and so R1 to R3 and R8.
+/// The announcements of the user's typing (T-1 to T-9). The cases also prove R1 to R3 and R8.
 extension Catalogue {
     /// Texts that count as typing: each has a visible character and does not begin with a slash (T-3).
     private static let counting = [
@@ -51,7 +51,7 @@ extension Catalogue {
             for step in steps {
                 step.act()
                 try peer.await("the status \(step.status) after \(step.words)") { $0.status?.byte == step.status }
-                // The next heartbeat says the same: a status is whole.
+                // The next heartbeat repeats the status, because each status is complete.
                 let start = trial.now + .milliseconds(50)
                 let next = try peer.await("a heartbeat after \(step.words)", since: start) { $0.heartbeat != nil }
                 try expect(
@@ -284,7 +284,7 @@ extension Catalogue {
 }
 
 extension ReceivedFrames {
-    /// The byte of the status, with its undefined bits.
+    /// The byte of the status, including its undefined bits.
     var statusByte: UInt8? {
         guard let first = frames.first else { return nil }
         switch first {
@@ -295,7 +295,7 @@ extension ReceivedFrames {
 }
 
 extension String {
-    /// The text for a report: its scalars if one of them is invisible.
+    /// The text for a report. If a scalar is invisible, the result lists the scalars.
     var named: String {
         if !isEmpty, unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value < 0x7F }) { return "`\(self)`" }
         return isEmpty
@@ -305,7 +305,7 @@ extension String {
 }
 
 extension [UInt8] {
-    /// Whether these bytes occur in a row.
+    /// Returns whether these bytes occur one after another.
     func contains(run bytes: [UInt8]) -> Bool {
         guard !bytes.isEmpty, count >= bytes.count else { return bytes.isEmpty }
         return (0...(count - bytes.count)).contains { self[$0..<($0 + bytes.count)].elementsEqual(bytes) }

@@ -11,7 +11,7 @@ extension Catalogue {
                         throw Untried(reason: "the suite derives other keys of \(vector.name)")
                     }
                     let answer = try program.ask(join)
-                    // A chat that it is in already is joined once.
+                    // The program refuses to join a chat again that it is in already.
                     if answer["on"]?.string == "error" { continue }
                     try trial.expectSession(in: keys, with: program, vector.name)
                 }
@@ -65,7 +65,7 @@ extension Catalogue {
                     try program.await(
                         "error", "an `error` for \(vector.name)", where: { $0["line"]?.integer == program.written })
                 }
-                // None of them made an open chat of that name.
+                // None of these requests made the program join an open chat of that name.
                 let peer = try trial.peer(in: ChatKeys(open: "kitchen"))
                 _ = try peer.begin(to: program)
                 try trial.never(for: .milliseconds(400), "no chat `kitchen`", when: { peer.datagramCount > 0 })
@@ -103,7 +103,7 @@ extension Catalogue {
             family("M-25.v1", "the names of the vectors are shown so", Vector.names) { trial in
                 let (program, peer) = try trial.startLinked()
                 for (number, vector) in Vector.names.enumerated() {
-                    // Another name before, so that each is a change.
+                    // The name before is a different one, so that each name is a change.
                     peer.sendName("other \(number)")
                     try program.await("peer", where: { $0["name"]?.string == "other \(number)" })
                     let start = trial.now
@@ -141,7 +141,8 @@ extension Catalogue {
             },
             family("W-24.v1", "the valid frames of the vectors are taken", Vector.frames, also: "W-30") { trial in
                 let (program, peer) = try trial.startLinked()
-                // A ping comes before those that have none; the others have to be answered as they are.
+                // Vectors without a ping go out behind a ping of the case. Vectors with a ping of their own go out
+                // unchanged.
                 let (own, without) = (Vector.frames.filter { $0.ping != nil }, Vector.frames.filter { $0.ping == nil })
                 try trial.expectParsing(
                     of: without.map { Sample($0.name, $0.bytes()) }, areValid: true, by: program, from: peer)
@@ -180,7 +181,7 @@ extension Catalogue {
                         let plaintext = try? key.open(
                             Array(bytes[9...]), counter: UInt64(counter), associatedData: Array(bytes[..<9]))
                     {
-                        // The vector authenticates, so the same plaintext goes out under the session's key.
+                        // The vector authenticates. So the case seals its plaintext under the session's key.
                         let used = counter >= 0xFFFF_FFFE ? counter : session.state.nextCounter
                         peer.sendPlaintext(plaintext, on: session, counter: used)
                     } else {
@@ -205,7 +206,7 @@ extension Catalogue {
         return Case(id, title, alsoAll: vectors.clauses(but: first) + clauses, body)
     }
 
-    /// One case for each vector, numbered by the first of its clauses.
+    /// Returns one case for each vector, numbered by the first of the vector's clauses.
     static func each(
         of vectors: [Vector], from number: Int, _ body: @escaping @Sendable (Trial, Vector) throws -> Void
     ) -> [Case] {
@@ -247,7 +248,7 @@ extension Catalogue {
         }
     }
 
-    /// The keys of a chat that a vector lists, and the request that joins it.
+    /// Returns the keys of a chat that a vector lists, and the request that joins it.
     private static func chat(_ vector: Vector, number: Int) throws -> (ChatKeys, [String: JSONValue]) {
         let parts = vector.values[0].split(separator: ":", omittingEmptySubsequences: false).map(String.init)
         guard parts[0] == "secret" else {
@@ -273,7 +274,7 @@ extension Catalogue {
 }
 
 extension Vector {
-    /// The token of the ping among its frames.
+    /// The token of the ping among the vector's frames, if any.
     fileprivate var ping: UInt16? {
         ((try? Frames.parse(bytes())) ?? []).lazy.compactMap { if case .ping(let token) = $0 { token } else { nil } }
             .first

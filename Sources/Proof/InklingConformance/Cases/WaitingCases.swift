@@ -1,6 +1,6 @@
 import InklingWire
 
-/// Messages in the queue: for a link that is down, behind a forward, or until they fail.
+/// Queued messages: on a down link, behind a forward, or until they fail.
 extension Catalogue {
     static let waitingCases: [Case] = [
         Case(

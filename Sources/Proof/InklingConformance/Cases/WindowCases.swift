@@ -1,8 +1,8 @@
 import InklingWire
 
-/// The sending of records: names among them, the timer, the window, and links that are down.
+/// How the program sends records, including names: the timer, the window, and down links.
 extension Catalogue {
-    /// Waits until `count` different text records have come.
+    /// Waits until `count` different text records have arrived.
     @discardableResult
     private static func awaitTexts(
         _ count: Int, of peer: Peer, within limit: Duration = .seconds(5)
@@ -15,7 +15,7 @@ extension Catalogue {
             })
     }
 
-    /// The times at which a record was sent.
+    /// Returns the times at which the program sent a record.
     private static func transmissions(of number: UInt32, to peer: Peer) -> [Duration] {
         peer.texts.filter { $0.value.number == number }.map(\.at)
     }
@@ -31,7 +31,7 @@ extension Catalogue {
         return times[1] - times[0]
     }
 
-    /// Acknowledges four records one by one, each before the timer fires, and then nothing new.
+    /// Acknowledges four records one by one, each before the timer expires, and then nothing new.
     private static func playAcks(to program: Program, from peer: Peer) throws {
         let trial = peer.trial
         let known = peer.distinctTexts.count
@@ -105,7 +105,7 @@ extension Catalogue {
             let (program, peer) = try trial.startForMessages()
             program.send("one")
             let first = try awaitTexts(1, of: peer)[0].number
-            // At about 0, 0.2, 0.6 and 1.4 s: the timer is at 1 s.
+            // Transmissions at about 0, 0.2, 0.6 and 1.4 s double the timer to its limit of 1 s.
             try trial.wait(
                 .seconds(5), for: "a record four times",
                 when: { transmissions(of: first, to: peer).count >= 4 })
@@ -130,7 +130,7 @@ extension Catalogue {
         },
         Case("M-32.2", "the timer begins again with each ack of something new, and with no other") { trial in
             let (program, peer) = try trial.startForMessages()
-            // Up to three tries, because a busy machine can be late by as much as the timer leaves.
+            // Up to three tries, because on a busy machine the lateness can exceed the timer.
             for _ in 0..<2 {
                 do { return try playAcks(to: program, from: peer) } catch is Finding {}
                 peer.send([.ack(Ack(next: (peer.distinctTexts.last?.number ?? 0) + 1))])
@@ -146,7 +146,7 @@ extension Catalogue {
             program.send(String(repeating: "x", count: 50 * 1_167))
             var next = try awaitTexts(4, of: peer)[0].number
             trial.run(for: .milliseconds(50))
-            // Each ack of one record lets two out.
+            // Each ack of one record lets the program send two more.
             var window = peer.distinctTexts.count
             while window < 12 {
                 next += 1

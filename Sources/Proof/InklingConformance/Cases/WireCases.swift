@@ -218,7 +218,7 @@ extension String {
 }
 
 extension Trial {
-    /// A peer without a link, which does nothing by itself, and a peer with a link.
+    /// Returns a peer without a link, which does nothing by itself, and a peer with a link.
     func strangerAndWitness(of program: Program) throws -> (stranger: Peer, witness: Peer) {
         let witness = try peer(named: "Witness")
         try witness.open(to: program)
@@ -227,13 +227,14 @@ extension Trial {
         return (stranger, witness)
     }
 
-    /// Opens a link from a peer that got no answer: only its earlier datagrams can be the reason.
+    /// Opens a link from a peer whose earlier datagrams the program ignored. So the program ignored the datagrams, and
+    /// not the peer.
     func expectAnswers(to stranger: Peer, from program: Program) throws {
         stranger.habits = .all
         try stranger.open(to: program)
     }
 
-    /// Sends asks until a tell comes with the token of one.
+    /// Sends asks until a tell arrives with the token of one.
     func ask(by peer: Peer, at program: Program) throws -> Tell {
         var tokens: Set<UInt64> = []
         for _ in 0..<4 {
@@ -249,7 +250,7 @@ extension Trial {
         throw Finding(expected: "a tell with the token of an ask", actual: "\(peer.tells.count) tells came")
     }
 
-    /// Starts the program with arguments that it has to refuse.
+    /// Starts the program with arguments that it must refuse.
     func expectRefusal(of arguments: ProgramArguments, _ what: String) throws {
         let program = try launch(arguments)
         try wait(

@@ -5,17 +5,16 @@ package struct Clause: Sendable, Equatable {
         case should = "SHOULD"
     }
 
-    /// Such as `W-14`.
+    /// The number of the clause, such as `W-14`.
     package let number: String
     package let level: Level
-    /// The whole entry, without its number. The items of a list in it, and the rows of the table that it names, are on
-    /// lines of their own.
+    /// The whole text, without the number. List items and rows of a table in it have separate lines.
     package let text: String
 
-    /// The letters, in the order of the texts.
+    /// The letters of clauses, in the order of the texts.
     private static let letters: [Substring] = ["W", "L", "T", "M", "D", "S", "X", "J", "A"]
 
-    /// The place of a clause's number: by its letter in the order of the texts, then by number.
+    /// Returns the sort key of a clause's number: first the letter in the order of the texts, then the number.
     static func place(of number: String) -> (letter: Int, number: Int) {
         let parts = number.split(separator: "-")
         return (letters.firstIndex(of: parts[0]) ?? letters.count, parts.count > 1 ? Int(parts[1]) ?? 0 : 0)

@@ -2,7 +2,7 @@ extension Clause {
     private static let socket =
         "the suite drives a program by its standard streams, and attaches to no socket"
 
-    /// The clauses that no case can see from outside, and why.
+    /// The clauses that no case can check from outside, and the reasons.
     static let unseen: [String: String] = [
         "L-29": "a vanished service and a goodbye need a discovery daemon; an ICMP error need not reach a UDP socket",
         "L-37": "a session is replaced after 60 minutes",

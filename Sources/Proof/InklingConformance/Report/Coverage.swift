@@ -1,18 +1,18 @@
-/// Which cases and vectors prove each numbered rule of the specification.
+/// The cases and vectors that prove each clause of the specification.
 package struct Coverage: Sendable {
-    /// The files of vectors that name a clause, such as `frames.json`, each in the order of their names.
+    /// The files of vectors that prove each clause, such as `frames.json`, sorted by name.
     private let vectors: [String: [String]]
 
     package init(vectors: [String: [String]]) { self.vectors = vectors }
 
     private let clauses = Clause.listed.sorted { Clause.isOrdered($0.number, $1.number) }
 
-    /// The numbers of the cases that name a clause.
+    /// Returns the numbers of the cases that prove a clause.
     private func cases(of clause: Clause) -> [String] {
         Catalogue.all.filter { $0.clauses.contains(clause.number) }.map(\.id)
     }
 
-    /// The rules with neither a case nor a reason why none can see them, and those with both.
+    /// The clauses without a case and without a reason, and the clauses with both.
     package var gaps: [String] {
         clauses.compactMap { clause in
             switch (cases(of: clause).isEmpty, Clause.unseen[clause.number]) {

@@ -3,12 +3,12 @@ package struct Report: Sendable {
     package let results: [CaseResult]
     /// Whether a failed recommendation counts as a failure.
     package let isStrict: Bool
-    /// The seed of the run: the same seed gives the same keys and indices.
+    /// The seed of the run. The same seed gives the same keys and indices.
     package let seed: UInt64
     package let duration: Duration
-    /// The words with which the suite was started.
+    /// The command line that started the suite.
     package let suite: String
-    /// The words that start the program under test.
+    /// The command line that starts the program under test.
     package let command: [String]
 
     package init(
@@ -39,7 +39,7 @@ package struct Report: Sendable {
 
     package func count(_ verdict: Verdict) -> Int { results.count { self.verdict(of: $0) == verdict } }
 
-    /// The closing line.
+    /// The last line of the report.
     package var summary: String {
         var text = "\(count(.passed)) passed, \(count(.failed)) failed"
         for verdict in [Verdict.warning, .unsupported, .skipped] where count(verdict) > 0 {
@@ -65,8 +65,8 @@ package struct Report: Sendable {
         return line
     }
 
-    /// The findings, each on several lines. If the program did not get ready, one finding stands for all cases that did
-    /// not run.
+    /// The failures, each on several lines. If the program did not become ready, one failure stands for all cases that
+    /// did not run.
     package var findings: [String] {
         var findings: [String] = []
         let notRun = results.compactMap { result in
@@ -100,7 +100,7 @@ package struct Report: Sendable {
         ]
     }
 
-    /// The shell command that repeats a case.
+    /// Returns the shell command that repeats a case.
     private func again(_ test: Case) -> String {
         var words = [suite, "run", "--only", test.id, "--seed", String(seed)]
         if isStrict { words.append("--strict") }
@@ -108,7 +108,7 @@ package struct Report: Sendable {
         return "  Try it again: " + (words + ["--"] + command).map(Report.quoted).joined(separator: " ")
     }
 
-    /// A word as a POSIX shell reads it back.
+    /// Quotes a word for a POSIX shell.
     static func quoted(_ word: String) -> String {
         let isPlain = word.utf8.allSatisfy { byte in
             switch byte {
@@ -159,7 +159,7 @@ package struct Report: Sendable {
 
     // MARK: JUnit
 
-    /// The report in the form that build servers read.
+    /// The report in JUnit's XML format, which build servers read.
     package var junit: String {
         let left = count(.unsupported) + count(.skipped)
         var lines = [
@@ -191,7 +191,7 @@ package struct Report: Sendable {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Text as XML 1.0 can hold it.
+    /// Returns text without characters that XML 1.0 forbids.
     static func xml(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {
@@ -210,6 +210,6 @@ package struct Report: Sendable {
 }
 
 extension Duration {
-    /// Seconds, to a millisecond.
+    /// The time in seconds, precise to a millisecond.
     package var seconds: Double { Double(milliseconds) / 1_000 }
 }

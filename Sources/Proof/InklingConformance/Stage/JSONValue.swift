@@ -1,4 +1,4 @@
-/// A value of JSON, as the program under test reads and writes it.
+/// A JSON value that the program under test reads or writes.
 package enum JSONValue: Equatable, Sendable {
     case null
     case boolean(Bool)
@@ -7,7 +7,7 @@ package enum JSONValue: Equatable, Sendable {
     case array([JSONValue])
     case object([String: JSONValue])
 
-    /// The member of that name; nil if the value is not an object, or lacks the member.
+    /// Returns the member of an object; nil if the value is no object, or lacks the member.
     package subscript(name: String) -> JSONValue? {
         if case .object(let members) = self { members[name] } else { nil }
     }
@@ -16,7 +16,7 @@ package enum JSONValue: Equatable, Sendable {
     package var number: Double? { if case .number(let value) = self { value } else { nil } }
     package var boolean: Bool? { if case .boolean(let value) = self { value } else { nil } }
     package var array: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
-    /// The number, or nil unless it is an integer in the range of `Int`.
+    /// The number as an `Int`; nil if the value is not an integer in that range.
     package var integer: Int? { number.flatMap { Int(exactly: $0) } }
 }
 

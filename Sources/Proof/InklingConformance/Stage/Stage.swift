@@ -1,7 +1,7 @@
 /// The surroundings of a trial: the programs that it starts, the sockets of its peers, and the clock.
 ///
-/// A trial observes the world by `next(until:)` only, so the same cases run on real programs and in virtual time.
-/// All times count from the beginning of the stage, on a monotonic clock.
+/// A trial observes the world only by `next(until:)`, so the same cases run with real programs and in virtual time. All
+/// times count from the beginning of the stage, on a monotonic clock.
 package protocol Stage: AnyObject {
     /// The time since the stage began.
     var now: Duration { get }
@@ -22,7 +22,7 @@ package protocol Stage: AnyObject {
     func closeInput(of program: ProgramID)
     /// Sends a signal to the program.
     func signal(_ signal: ProgramSignal, to program: ProgramID)
-    /// The JSON text of a value on one line.
+    /// Encodes a value as JSON on one line.
     func encode(_ value: JSONValue) -> [UInt8]
 
     /// Registers a service instance of the type `_inkling._udp` with the DNS-SD daemon, until the stage ends.
@@ -85,15 +85,15 @@ package struct ProgramArguments: Sendable {
     package var chat: String
     package var secret: String?
     package var name: String
-    /// Nil for any free port.
+    /// The UDP port; nil for any free port.
     package var port: Int?
     package var peers: [UDPAddress]
-    /// Programs with the same label keep their state in the same directory.
+    /// The label of the state directory. Programs with the same label share a directory.
     package var state: String
     package var usesDiscovery: Bool
-    /// Further arguments, passed unchanged.
+    /// Further arguments, which the program gets unchanged.
     package var others: [String]
-    /// Whether the arguments come in the opposite order (J-12).
+    /// Whether the arguments are passed in the opposite order (J-12).
     package var isReversed = false
 
     package init(
@@ -110,7 +110,7 @@ package struct ProgramArguments: Sendable {
         self.others = others
     }
 
-    /// The arguments after those of the command, with `directory` for its state.
+    /// Returns the arguments that follow the command's own, with `directory` as the state directory.
     package func list(directory: String) -> [String] {
         var groups = [[chat], ["--name", name], ["--state-dir", directory]]
         if let secret { groups.append(["--secret", secret]) }
@@ -165,14 +165,15 @@ package struct FoundService: Sendable, Equatable {
     }
 }
 
-/// Why a stage can't do what a trial wants: nothing that the program under test is to blame for, but for `start`.
+/// The reason why a stage can't do what a trial needs. Only a failure of `start` may be the fault of the program under
+/// test.
 package struct StageError: Error, Sendable, CustomStringConvertible {
     package let description: String
 
     package init(_ description: String) { self.description = description }
 }
 
-/// A generator that gives the same numbers for the same seed, so that a run can be repeated.
+/// A generator of random numbers that gives the same numbers for the same seed, so that a run can be repeated.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

@@ -1,4 +1,4 @@
-/// A difference between the program's behaviour and the clause of a case.
+/// A difference between the program's behaviour and a clause.
 package struct Finding: Error, Sendable, Equatable {
     /// The behaviour that the clause demands.
     package let expected: String
@@ -23,15 +23,15 @@ package struct Unsupported: Error, Sendable, Equatable {
     package let feature: Feature
 }
 
-/// The reason why the case could not run, which says nothing about the program.
+/// The reason why the case could not run. The program is not at fault.
 package struct Untried: Error, Sendable, Equatable {
     package let reason: String
 }
 
-/// A feature that a driven node may leave out, by its word in `ready` (J-13, A-31).
+/// A feature that a program may leave out, with its word in `ready` (J-13, A-31).
 package enum Feature: String, CaseIterable, Sendable {
     case away, block, chats, discovery, load, messages, nick, people, peer, secret, sightings, stats, suspend, who
     case lastWill = "last-will"
-    /// The answers to requests. A node leaves them out by not naming its `interface`, not by this word.
+    /// The answers to requests. A program without them leaves `interface` out of `ready`, instead of this word.
     case interface
 }

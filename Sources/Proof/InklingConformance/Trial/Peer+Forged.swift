@@ -1,16 +1,17 @@
 import Crypto
 import InklingWire
 
-/// A static or ephemeral key that no honest peer sends, with the result that X25519 gives for it.
+/// A static or ephemeral key that no honest peer sends, with the X25519 result that belongs to it.
 package struct ForgedKey {
     package let bytes: [UInt8]
-    /// Whether each result is zero, as for a point of low order. Otherwise it is that of the peer's pair.
+    /// Whether each X25519 result with the key is zero, as for a point of low order. Otherwise the results are those of
+    /// the peer's own pair.
     package let hasLowOrder: Bool
 
     /// A point of low order: every result with it is zero (W-4).
     package static func lowOrder(_ bytes: [UInt8]) -> ForgedKey { ForgedKey(bytes: bytes, hasLowOrder: true) }
 
-    /// A key with its top bit set. X25519 reads the same key, but the number is not below 2^255 - 19 (W-3).
+    /// A key with its top bit set. X25519 ignores the bit, but the number is not below 2^255 - 19 (W-3).
     package static func topBitSet(_ key: PublicKey) -> ForgedKey {
         var bytes = key.bytes
         bytes[31] |= 0x80
@@ -25,7 +26,7 @@ extension Peer {
         forged?.hasLowOrder == true ? Peer.zeros : pair.sharedSecret(with: key) ?? Peer.zeros
     }
 
-    /// An initiation whose only fault is a key that the text refuses.
+    /// Returns an initiation that is correct except for a key that the specification forbids.
     package func forgeInitiation(
         to program: Program, ephemeral: ForgedKey? = nil, staticKey: ForgedKey? = nil
     ) -> [UInt8] {
@@ -41,7 +42,7 @@ extension Peer {
         return chat.initiation(senderIndex: index, noise: first + sealed + payload).encode()
     }
 
-    /// A response to an initiation of the program, whose only fault is its ephemeral key, a point of low order.
+    /// Returns a response that is correct except for its ephemeral key, a point of low order.
     package func forgeResponse(to initiation: Initiation, ephemeral: [UInt8]) -> [UInt8]? {
         let noise = initiation.noise
         var state = SymmetricState(
@@ -62,7 +63,7 @@ extension Peer {
             .encode()
     }
 
-    /// A tell in the open chat of the trial, whose only fault is a key that the text refuses.
+    /// Returns a tell in the open chat of the trial that is correct except for a key that the specification forbids.
     package func forgeTell(for ask: Ask, key bytes: [UInt8]) -> [UInt8] {
         func derive(_ key: [UInt8], _ salt: [UInt8], _ label: String) -> [UInt8] {
             HKDF<SHA256>.deriveKey(

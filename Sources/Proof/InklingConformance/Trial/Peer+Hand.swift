@@ -1,7 +1,7 @@
 import InklingWire
 
 extension PeerHabits {
-    /// Brings each link up once, and sends no heartbeats: for many links from one socket.
+    /// Habits that bring each link up once and send no heartbeats, for many links from one socket.
     static let mute: PeerHabits = {
         var habits = PeerHabits.all
         (habits.answersInitiations, habits.heartbeat) = (false, nil)
@@ -10,7 +10,7 @@ extension PeerHabits {
 }
 
 extension PeerSession {
-    /// Whether both names were exchanged.
+    /// Whether both nodes have the other's name.
     var isNamed: Bool { state.hasName && state.acknowledged > 0 }
 }
 
@@ -25,7 +25,7 @@ extension Trial {
         return (program, peer)
     }
 
-    /// Starts the program with the address of a peer that has sent nothing so far.
+    /// Starts the program with the address of a peer that has sent no datagram so far.
     func startByHand(
         programIsSmaller: Bool? = nil, habits: PeerHabits = .all
     ) throws -> (program: Program, peer: Peer) {
@@ -48,7 +48,7 @@ extension Trial {
         return (program, peer)
     }
 
-    /// Fails unless a time, measured from what caused it, lies where the clause has it.
+    /// Fails unless a time is in the range that the clause permits. The time is measured from its cause.
     static func judge(_ what: String, _ time: Duration, from earliest: Duration, to latest: Duration? = nil) throws {
         let latest = latest ?? earliest
         guard time < earliest - early || time > latest + late else { return }
@@ -90,7 +90,7 @@ extension Peer {
         return try trial.wait(limit, for: "an initiation", until: { initiations.first { $0.at >= start } })
     }
 
-    /// The initiations by attempt: an attempt's initiations have the same index.
+    /// The received initiations, grouped by attempt. All initiations of an attempt have the same index.
     var attempts: [[ReceivedInitiation]] {
         var order: [UInt32] = []
         var attempts: [UInt32: [ReceivedInitiation]] = [:]
@@ -101,7 +101,7 @@ extension Peer {
         return order.compactMap { attempts[$0] }
     }
 
-    /// Waits until so many attempts have begun.
+    /// Waits until `count` attempts have begun.
     func awaitAttempts(_ count: Int, within limit: Duration) throws -> [[ReceivedInitiation]] {
         try trial.wait(
             limit, for: "the program begins \(count) attempts", actual: { "it began \(attempts.count)" },
@@ -127,8 +127,8 @@ extension Peer {
             when: { session.isComplete })
     }
 
-    /// Pings on a session and returns the datagram with the pong, from any session. The pong proves that the link works
-    /// and that the program has read the datagrams before the ping.
+    /// Sends a ping on a session, and returns the datagram with the pong, which may come on any session. The pong
+    /// proves that the link works and that the program has read the datagrams before the ping.
     @discardableResult
     func ping(on session: PeerSession? = nil) throws -> ReceivedFrames {
         let start = trial.now
@@ -137,7 +137,7 @@ extension Peer {
             send([.ping(token)], on: session)
             let end = trial.now + limit
             while true {
-                // Only the last ones: a case can receive thousands.
+                // Looks only at the newest datagrams, because a case can receive thousands.
                 let recent = received.reversed().prefix { $0.at >= start }
                 if let pong = recent.last(where: { $0.pong == token }) { return pong }
                 guard trial.now < end else { break }
@@ -147,7 +147,7 @@ extension Peer {
         throw Finding(expected: "a pong to a ping, sent three times in 4 s", actual: summary(since: start))
     }
 
-    /// Pings on a session, and fails if a pong comes.
+    /// Sends a ping on a session, and fails if a pong comes.
     func pingInVain(on session: PeerSession, _ expected: String, for duration: Duration = .milliseconds(500)) throws {
         let token = UInt16(truncatingIfNeeded: trial.generator.next())
         let start = trial.now
@@ -157,7 +157,7 @@ extension Peer {
         }
     }
 
-    /// Pings on a session, and fails unless the pong comes on another one.
+    /// Sends a ping on a session, and fails unless the pong comes on the expected one.
     func expectPong(of session: PeerSession, on expected: PeerSession, _ why: String) throws {
         let pong = try ping(on: session)
         guard pong.session === expected else {

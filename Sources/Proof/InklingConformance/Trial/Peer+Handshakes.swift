@@ -3,7 +3,7 @@ import InklingWire
 extension Peer {
     // MARK: Opening
 
-    /// Makes a handshake for a run and epoch, by default the peer's, and sends nothing.
+    /// Makes a handshake with the peer's run and epoch, or others, and sends nothing.
     package func makeOpening(
         to program: Program, from source: UDPAddress? = nil, as identity: KeyPair? = nil, key: PublicKey? = nil,
         index: UInt32? = nil, run: UInt64? = nil, epoch: UInt32? = nil
@@ -26,7 +26,7 @@ extension Peer {
         return opening
     }
 
-    /// Begins a handshake from `makeOpening`.
+    /// Sends the initiation of a handshake from `makeOpening`.
     package func begin(_ opening: PeerOpening) {
         openings.append(opening)
         transmit(opening)
@@ -50,7 +50,8 @@ extension Peer {
         return session
     }
 
-    /// Completes a handshake as the initiator, with the transmissions of L-4, and sends nothing more but by habit.
+    /// Completes a handshake as the initiator, with the retransmissions of L-4. Afterwards the peer sends only by its
+    /// habits.
     package func openSession(to program: Program, from source: UDPAddress? = nil) throws -> PeerSession {
         try openSession(makeOpening(to: program, from: source))
     }
@@ -77,7 +78,7 @@ extension Peer {
         sessions.first { $0.role == .initiator && $0.localIndex == opening.index }
     }
 
-    /// Waits until both ends are up and have the other's record 0. The habits have to do the peer's part.
+    /// Waits until both ends are up and have the other's record 0. The peer's habits must do its part.
     package func awaitNamed(on session: PeerSession) throws {
         try trial.wait(
             .seconds(5), for: "an awaited pong, record 0, and an ack of the peer's record 0",
@@ -85,7 +86,8 @@ extension Peer {
             when: { session.state.isUp && session.state.hasName && session.state.acknowledged > 0 })
     }
 
-    /// Does by hand what habits do: brings both ends of a session up, exchanges names, and waits until it is shown.
+    /// Does the work of the habits by hand: brings both ends of a session up, exchanges names, and waits until the
+    /// program shows the peer.
     package func bringUp(_ session: PeerSession, at program: Program) throws {
         habits.answersPings = true
         habits.acknowledges = true
@@ -96,7 +98,8 @@ extension Peer {
         try program.awaitPresence("online", of: user)
     }
 
-    /// Opens one more session of its link, which sends from then on, and waits until the program's pong comes on it.
+    /// Opens one more session of the peer's link. The peer sends on it from then on. Waits until the program's pong
+    /// arrives on it.
     @discardableResult
     package func openAnother(to program: Program, from source: UDPAddress? = nil) throws -> PeerSession {
         let session = try openSession(to: program, from: source)
@@ -118,7 +121,7 @@ extension Peer {
 
     // MARK: Incoming datagrams
 
-    /// Whether a sealed datagram carries the index of one of this peer's sessions.
+    /// Returns whether a sealed datagram has the index of one of this peer's sessions.
     func holdsSession(of bytes: [UInt8]) -> Bool {
         guard bytes.first == 0x23, bytes.count >= 9, let index = UInt32(bigEndianBytes: Array(bytes[1..<5]))
         else { return false }
@@ -151,7 +154,7 @@ extension Peer {
         }
     }
 
-    /// The datagram; the zeros of an ask are for the case that is about them.
+    /// Parses a datagram. An ask may have other bytes than zeros at its end, because one case tests the zeros.
     private func parse(_ bytes: [UInt8]) -> Datagram? {
         if bytes.first == 0x25, bytes.count == 65 {
             return try? Datagram.parse(bytes.prefix(17) + [UInt8](repeating: 0, count: Limits.askZeros))
@@ -159,7 +162,7 @@ extension Peer {
         return try? Datagram.parse(bytes)
     }
 
-    /// Answers an ask with this peer's key, or another one.
+    /// Answers an ask with the peer's key, or with another one.
     package func tell(
         _ ask: Ask, to destination: UDPAddress, from source: UDPAddress? = nil, key: PublicKey? = nil,
         token: UInt64? = nil
@@ -176,7 +179,7 @@ extension Peer {
         respond(to: initiation, from: source, to: destination)
     }
 
-    /// Returns the contents of an initiation, or nil unless the initiation is for this peer in its chat.
+    /// Opens an initiation; nil unless it is for this peer in its chat.
     package func read(_ initiation: Initiation) -> ReceivedHandshake? {
         guard chat.fits(initiation) else { return nil }
         return try? ReceivedHandshake(initiation, chat: chat, identity: identity)
@@ -203,7 +206,7 @@ extension Peer {
             destination: source)
         sessions.append(session)
         trial.send(response, from: destination, to: source)
-        // The initiator sends first (L-67): a datagram of it completes the session.
+        // The initiator sends first (L-67), and its datagram will complete the session.
         return session
     }
 
@@ -221,7 +224,8 @@ extension Peer {
         join(session)
     }
 
-    /// The state of a pair of epochs, which is then the newest; a new one if no session had it yet (L-68).
+    /// Returns the state with a pair of epochs, which becomes the newest one. Makes the state if no session has it yet
+    /// (L-68).
     private func state(
         of key: PublicKey, own: RunAndEpoch, program: RunAndEpoch, in chat: ChatKeys
     ) -> PeerState {

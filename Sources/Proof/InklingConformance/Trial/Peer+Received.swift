@@ -2,17 +2,17 @@ import InklingWire
 
 // Received frames and records.
 extension Peer {
-    /// The frames received since an instant.
+    /// Returns the datagrams received since an instant.
     package func received(since start: Duration) -> [ReceivedFrames] { received.filter { $0.at >= start } }
 
     package var records: [(at: Duration, value: Record)] {
         received.compactMap { datagram in datagram.record.map { (datagram.at, $0) } }
     }
 
-    /// The records of type text.
+    /// The received text records.
     package var texts: [(at: Duration, value: Record)] { records.filter { $0.value.type == .text } }
 
-    /// The records of type name.
+    /// The received name records.
     package var names: [(at: Duration, value: Record)] { records.filter { $0.value.type == .name } }
 
     package var acks: [(at: Duration, value: Ack)] {
@@ -23,7 +23,7 @@ extension Peer {
         received.compactMap { datagram in datagram.bye.map { (datagram.at, $0) } }
     }
 
-    /// Waits for a sealed datagram that came after `start` and fulfils the condition.
+    /// Waits for a sealed datagram that arrived after `start` and fulfils the condition.
     @discardableResult
     package func await(
         _ expected: String, within limit: Duration = .seconds(3), since start: Duration? = nil,
@@ -43,7 +43,7 @@ extension Peer {
         return "\(recent.count) sealed datagrams came, the last: " + words.joined(separator: ", ")
     }
 
-    /// The different text records of the program that came in the newest state, by number.
+    /// The different text records received in the newest state, by number.
     package var distinctTexts: [Record] {
         var records: [UInt32: Record] = [:]
         for datagram in received where datagram.session.state === state {
@@ -54,7 +54,7 @@ extension Peer {
 }
 
 extension Frame {
-    /// The frame in a word or two, for reports.
+    /// A short word for the frame, for reports.
     package var word: String {
         switch self {
         case .heartbeat(let heartbeat): "heartbeat" + heartbeat.status.word
@@ -85,6 +85,6 @@ extension Record {
 }
 
 extension Frame {
-    /// An unheard heartbeat (L-44).
+    /// An "unheard" heartbeat (L-44).
     package static let unheard = Frame.heartbeat(Heartbeat(status: Status(isUnheard: true), interval: 10))
 }

@@ -16,18 +16,18 @@ package final class Peer {
     package var name: String
     package var habits = PeerHabits.all
     package var status = Status()
-    /// The interval that the peer's heartbeats announce, in units of 100 ms.
+    /// The interval in the peer's heartbeats, in units of 100 ms.
     package var announcedInterval: UInt8 = 10
 
     package private(set) var addresses: [UDPAddress]
-    /// The run and the epoch that the peer's handshakes name.
+    /// The run and the epoch in the peer's handshakes.
     package var run: UInt64
     package var epoch: UInt32 = 0
 
     package internal(set) var states: [PeerState] = []
     package internal(set) var sessions: [PeerSession] = []
     package internal(set) var openings: [PeerOpening] = []
-    /// The session on which the peer sends by itself; by default the newest.
+    /// The session on which the peer's habits send; by default the newest.
     package var sending: PeerSession?
 
     /// All received data, by kind.
@@ -38,16 +38,16 @@ package final class Peer {
     package internal(set) var retries: [(at: Duration, value: Retry, bytes: [UInt8], source: UDPAddress)] = []
     package internal(set) var asks: [(at: Duration, value: Ask, bytes: [UInt8], source: UDPAddress)] = []
     package internal(set) var tells: [(at: Duration, value: Tell, bytes: [UInt8], source: UDPAddress)] = []
-    /// Malformed datagrams, and sealed ones that open on no session.
+    /// Malformed datagrams, and sealed ones that no session could open.
     package internal(set) var unreadable: [(at: Duration, bytes: [UInt8], source: UDPAddress)] = []
     /// The number of all received datagrams.
     package internal(set) var datagramCount = 0
 
     private var nextHeartbeat: Duration?
     private var nextPing: Duration?
-    /// The sessions whose peer's end has not acknowledged its name, and when each repeats it.
+    /// The sessions on which the program has not acknowledged the peer's name, and the times of the next repeats.
     private var unnamed: [(session: PeerSession, due: Duration)] = []
-    /// Responses already sent, by the bytes of the initiation without its cookie.
+    /// The responses sent so far, by the bytes of the initiation without its cookie.
     var answered: [[UInt8]: [UInt8]] = [:]
 
     init(trial: Trial, address: UDPAddress, chat: ChatKeys, identity: KeyPair, name: String) {
@@ -62,7 +62,7 @@ package final class Peer {
     package var address: UDPAddress { addresses[0] }
     package var user: String { identity.publicKey.userID.description }
 
-    /// The newest state.
+    /// The newest state of the peer.
     package var state: PeerState {
         guard let state = states.last else { preconditionFailure("the case opens a session before it has a state") }
         return state
@@ -82,7 +82,8 @@ package final class Peer {
         (openings, answered) = ([], [:])
     }
 
-    /// Forgets the link as a node does (L-60): the epoch changes. The peer still reads the sessions, and sends on none.
+    /// Forgets the link as a node does (L-60), which changes the epoch. The peer still reads on the sessions, but does
+    /// not send on them.
     package func forget() {
         epoch += 1
         for state in states { state.ended = true }
@@ -109,7 +110,7 @@ package final class Peer {
         return bytes
     }
 
-    /// Seals a datagram and does not send it.
+    /// Seals a datagram without sending it.
     package func seal(
         _ plaintext: [UInt8], on session: PeerSession? = nil, counter: UInt32? = nil
     ) -> [UInt8] {
@@ -129,7 +130,7 @@ package final class Peer {
         trial.send(bytes, from: source ?? address, to: destination)
     }
 
-    /// The heartbeat for the present state. A peer whose end is down by habit says unheard (L-44).
+    /// The current heartbeat. While the peer's end is down, the heartbeat reports "unheard" (L-44).
     package var heartbeatFrame: Frame { heartbeat(on: sending) }
 
     func heartbeat(on session: PeerSession?) -> Frame {
@@ -152,14 +153,16 @@ package final class Peer {
         return number
     }
 
-    /// Changes the status, and announces it once in a typing frame.
+    /// Changes the status, and sends it once in a typing frame.
     package func announce(typing: Bool? = nil, away: Bool? = nil, on session: PeerSession? = nil) {
         if let typing { status.isTyping = typing }
         if let away { status.isAway = away }
         send([.typing(status)], on: session)
     }
 
-    /// Sends a message of one record once (M-9), and returns the record's number.
+    /// Sends a message of one record, without repeats (M-9).
+    ///
+    /// - Returns: The record's number.
     @discardableResult
     package func sendMessage(_ text: String, on session: PeerSession? = nil) -> UInt32 {
         let session = session ?? needSession()
@@ -182,7 +185,7 @@ package final class Peer {
         forget()
     }
 
-    /// Sends a heartbeat with an awaited ping.
+    /// Sends a heartbeat with a ping, and awaits the pong.
     @discardableResult
     package func sendPing(on session: PeerSession? = nil) -> UInt16 {
         let session = session ?? needSession()
@@ -194,7 +197,7 @@ package final class Peer {
 
     // MARK: Actions by habit
 
-    /// The time of the next action by habit.
+    /// The time of the next action of the habits.
     package var nextDeadline: Duration? {
         let name = unnamed.lazy.map(\.due).min()
         guard let sending, !sending.ended else { return name }
@@ -219,7 +222,7 @@ package final class Peer {
         }
     }
 
-    /// Begins to bring a session up (L-74), as far as the habits have it.
+    /// Begins to bring a session up (L-74), as far as the habits include that.
     func join(_ session: PeerSession) {
         session.joinedAt = trial.now
         sending = session
@@ -232,7 +235,7 @@ package final class Peer {
         nextPing = trial.now + .milliseconds(250)
     }
 
-    /// Its end comes up: a heartbeat, and record 0 if it was not acknowledged (L-82, M-24).
+    /// Brings the peer's end up: sends a heartbeat, and record 0 if it was not acknowledged (L-82, M-24).
     func comeUp(on session: PeerSession) {
         session.state.isUp = true
         guard habits.comesUp else { return }

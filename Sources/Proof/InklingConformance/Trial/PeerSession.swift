@@ -11,16 +11,16 @@ package final class PeerState {
     package let program: RunAndEpoch
     /// The counter of the peer's next datagram.
     package var nextCounter: UInt32 = 0
-    /// The record of the program that the peer expects next, and those held beyond it.
+    /// The program's record that the peer expects next, and the records held beyond it.
     package var nextRecord: UInt32 = 0
     package var beyond: Set<UInt32> = []
     /// The number of the peer's next record.
     package var nextOwnRecord: UInt32 = 0
     /// The highest `next` of the program's acks: the peer's records below it are acknowledged.
     package internal(set) var acknowledged: UInt32 = 0
-    /// Whether an awaited pong came, so that the peer's end is up (L-80).
+    /// Whether an awaited pong arrived, so that the peer's end is up (L-80).
     package var isUp = false
-    /// Whether record 0 of the program came.
+    /// Whether the program's record 0, its name, arrived.
     package internal(set) var hasName = false
     package var ended = false
     var awaitedPings: Set<UInt16> = []
@@ -33,7 +33,7 @@ package final class PeerState {
     }
 }
 
-/// The keys of one handshake, as a peer of a case has them.
+/// A session of a peer of a case: the keys of one handshake.
 package final class PeerSession {
     package enum Role: Sendable { case initiator, responder }
 
@@ -49,7 +49,7 @@ package final class PeerSession {
     package var source: UDPAddress
     /// Whether the peer has opened a datagram of the program on this session.
     package var isComplete = false
-    /// The time at which the peer began to send on this session by itself (L-74).
+    /// The time at which the peer's habits began to send on this session (L-74).
     var joinedAt: Duration?
 
     package var ended: Bool { state.ended }
@@ -68,7 +68,7 @@ package final class PeerSession {
         self.destination = destination
     }
 
-    /// The bytes of a sealed datagram with any plaintext.
+    /// Returns a sealed datagram with any plaintext.
     package func seal(_ plaintext: [UInt8], counter: UInt32) -> [UInt8] {
         let header = [0x23] + remoteIndex.bigEndianBytes + counter.bigEndianBytes
         return header + keys.send.seal(plaintext, counter: UInt64(counter), associatedData: header)
@@ -94,7 +94,7 @@ package struct ReceivedFrames {
     package let session: PeerSession
     package let counter: UInt32
     package let plaintext: [UInt8]
-    /// Empty if the plaintext is in error.
+    /// The frames; empty if the plaintext is wrong.
     package let frames: [Frame]
     package let bytes: [UInt8]
     package let source: UDPAddress
@@ -103,9 +103,9 @@ package struct ReceivedFrames {
     package var heartbeat: Heartbeat? { first { if case .heartbeat(let value) = $0 { value } else { nil } } }
     package var typing: Status? { first { if case .typing(let value) = $0 { value } else { nil } } }
     package var record: Record? { first { if case .record(let value) = $0 { value } else { nil } } }
-    /// The record of type text, or nil.
+    /// The text record, if any.
     package var text: Record? { record?.type == .text ? record : nil }
-    /// The record of type name, or nil.
+    /// The name record, if any.
     package var name: Record? { record?.type == .name ? record : nil }
     package var ack: Ack? { first { if case .ack(let value) = $0 { value } else { nil } } }
     package var ping: UInt16? { first { if case .ping(let value) = $0 { value } else { nil } } }
@@ -123,9 +123,9 @@ package struct PeerHabits: Sendable {
     package var answersInitiations = true
     package var takesResponses = true
     package var obeysRetries = true
-    /// Pings on each session that joins, until a pong comes (L-74).
+    /// Whether the peer pings on each session that joins, until a pong comes (L-74).
     package var comesUp = true
-    /// Sends the name as record 0 once the link is up, until the program acknowledges the name (M-24).
+    /// Whether the peer sends its name as record 0 once the link is up, until the program acknowledges it (M-24).
     package var sendsName = true
     package var answersPings = true
     package var acknowledges = true
@@ -133,17 +133,17 @@ package struct PeerHabits: Sendable {
     package var heartbeat: Duration? = .seconds(1)
 
     package static let all = PeerHabits()
-    /// Does nothing.
+    /// The peer does nothing by itself.
     package static let none = PeerHabits(
         answersAsks: false, answersInitiations: false, takesResponses: false, obeysRetries: false, comesUp: false,
         sendsName: false, answersPings: false, acknowledges: false, heartbeat: nil)
-    /// Completes handshakes, and sends nothing on their sessions.
+    /// The peer completes its own handshakes, but sends nothing on their sessions.
     package static let quiet: PeerHabits = {
         var habits = PeerHabits.none
         (habits.takesResponses, habits.obeysRetries) = (true, true)
         return habits
     }()
-    /// Also answers initiations, and sends nothing on the sessions.
+    /// Like ``quiet``, but the peer also answers initiations.
     package static let answering: PeerHabits = {
         var habits = PeerHabits.quiet
         habits.answersInitiations = true

@@ -1,4 +1,4 @@
-/// Requests with an `id`, and what is written for them.
+/// Requests with an `id`, and the program's answers.
 extension Program {
     /// The lines that have an `id`, in their order.
     package var answers: [(id: JSONValue, value: JSONValue)] {
@@ -8,7 +8,7 @@ extension Program {
         }
     }
 
-    /// The first line with that `id`, once it has come.
+    /// Waits for the first line with an `id`, and returns it.
     package func awaitAnswer(_ id: JSONValue, to request: JSONValue) throws -> JSONValue {
         try trial.wait(
             .seconds(5), for: "a line with the `id` of \(describe(request))", actual: { "no such line came" },
@@ -18,7 +18,7 @@ extension Program {
             })
     }
 
-    /// Sends a request with an `id` that no other has, and waits for its answer.
+    /// Sends a request with a new `id`, and waits for its answer.
     package func ask(_ members: [String: JSONValue]) throws -> JSONValue {
         var members = members
         members["id"] = .string("ask \(written)")
@@ -27,7 +27,7 @@ extension Program {
         return try awaitAnswer(.string("ask \(written - 1)"), to: request)
     }
 
-    /// Sends a request with an `id`, and fails unless it is answered by a line of that kind.
+    /// Sends a request with an `id`, and fails unless the answer is a line of that type.
     @discardableResult
     package func ask(_ members: [String: JSONValue], expecting kind: String) throws -> JSONValue {
         let answer = try ask(members)
@@ -37,7 +37,7 @@ extension Program {
         return answer
     }
 
-    /// Sends a request with an `id`, and fails unless it is refused with that code.
+    /// Sends a request with an `id`, and fails unless the answer is an error with that code.
     package func ask(_ members: [String: JSONValue], refusedWith code: String) throws {
         let answer = try ask(members, expecting: "error")
         guard answer["code"]?.string == code, answer["line"]?.integer == written, answer["text"]?.string != nil else {
@@ -57,7 +57,7 @@ extension Trial {
         return program
     }
 
-    /// The same, in a chat that no other case uses.
+    /// Starts a program like ``startAnswering(_:needs:)``, in a chat that no other case uses.
     package func startAnswering(needs features: Feature...) throws -> Program {
         try startAnswering(ProgramArguments(chat: chatName), needs: features)
     }

@@ -6,15 +6,15 @@ package final class Program {
     package struct Line {
         package let at: Duration
         package let bytes: [UInt8]
-        /// Nil if the line is not JSON.
+        /// The parsed line; nil if the line is not JSON.
         package let value: JSONValue?
 
         package var kind: String? { value?["on"]?.string }
     }
 
-    /// How long a program may take until it is ready.
+    /// The longest time until a program must be ready.
     package static let startLimit = Duration.seconds(20)
-    /// How long a program may take to end.
+    /// The longest time until a program must have ended.
     package static let endLimit = Duration.seconds(5)
 
     package let id: ProgramID
@@ -24,7 +24,7 @@ package final class Program {
     package private(set) var exit: (at: Duration, status: ExitStatus)?
     unowned let trial: Trial
     private var ready: JSONValue?
-    /// How many lines were written to it.
+    /// The number of lines written to the program.
     package private(set) var written = 0
 
     init(id: ProgramID, arguments: ProgramArguments, trial: Trial) {
@@ -35,7 +35,7 @@ package final class Program {
 
     // MARK: Starting and ending
 
-    /// Waits for `ready`, and checks what the other cases need of it.
+    /// Waits for `ready`, and checks the members that all cases need.
     package func awaitReady() throws {
         try trial.wait(
             Program.startLimit, for: "the line `ready` on standard output", actual: { self.silence },
@@ -62,7 +62,7 @@ package final class Program {
         return "nothing came" + (diagnostics.last.map { "; it said on standard error: \($0)" } ?? "")
     }
 
-    /// Ends the case as unsupported if the program leaves out one of these.
+    /// Ends the case as unsupported if the program lacks one of these features.
     package func need(_ features: [Feature]) throws {
         let left = Set((readyLine["unsupported"]?.array ?? []).compactMap(\.string))
         for feature in features where left.contains(feature.rawValue) { throw Unsupported(feature: feature) }
@@ -72,7 +72,7 @@ package final class Program {
 
     /// The members of `ready`.
     package var readyLine: JSONValue { ready ?? .null }
-    /// Where it receives datagrams.
+    /// The address at which the program receives datagrams.
     package var address: UDPAddress { address(at: "127.0.0.1") }
     package func address(at host: String) -> UDPAddress {
         UDPAddress(host: host, port: readyLine["port"]?.integer ?? 0)
@@ -99,7 +99,7 @@ package final class Program {
     /// Writes a line of JSON.
     package func tell(_ command: JSONValue) { feed(trial.stage.encode(command)) }
 
-    /// Writes a line as it is.
+    /// Writes a line unchanged.
     package func feed(_ line: [UInt8]) {
         written += 1
         trial.stage.feed(line, to: id)
@@ -140,7 +140,7 @@ package final class Program {
         }
     }
 
-    /// Waits for an object of that kind that came after `start` and fits.
+    /// Waits for an object of a type that arrived after `start` and for which `fits` is true.
     @discardableResult
     package func await(
         _ kind: String, within limit: Duration = .seconds(5), since start: Duration = .zero,
@@ -158,13 +158,13 @@ package final class Program {
         return "no such object came" + (diagnostics.last.map { "; on standard error: \($0)" } ?? "")
     }
 
-    /// Whether it shows that person as typing now.
+    /// Returns whether the program shows a person as typing now.
     package func shows(typing user: String, in chat: String? = nil) -> Bool {
         let last = events("typing").last { $0.value["chat"]?.string == (chat ?? arguments.chat) }
         return last?.value["users"]?.array?.contains { $0["user"]?.string == user } ?? false
     }
 
-    /// Each change of whether it shows that person as typing.
+    /// Returns each change between showing a person as typing and not.
     package func typingChanges(
         of user: String, since start: Duration = .zero, in chat: String? = nil
     ) -> [(at: Duration, shown: Bool)] {
@@ -178,7 +178,7 @@ package final class Program {
         return changes
     }
 
-    /// The presence of that person as last reported; nil before the first report.
+    /// Returns the last reported presence of a person; nil before the first report.
     package func presence(of user: String, in chat: String? = nil) -> String? {
         peerEvents(user, in: chat).last?.value["presence"]?.string
     }
@@ -191,7 +191,7 @@ package final class Program {
         }
     }
 
-    /// Waits until that person has that presence, and gives the event that said so.
+    /// Waits until a person has a presence, and returns the event that reported it.
     @discardableResult
     package func awaitPresence(
         _ presence: String, of user: String, within limit: Duration = .seconds(5), in chat: String? = nil
@@ -205,14 +205,14 @@ package final class Program {
             })
     }
 
-    /// The texts of the messages shown from that person.
+    /// Returns the texts of the messages that the program showed from a person.
     package func messages(from user: String, since start: Duration = .zero, in chat: String? = nil) -> [String] {
         events("message", since: start).filter {
             $0.value["from"]?["user"]?.string == user && $0.value["chat"]?.string == (chat ?? arguments.chat)
         }.compactMap { $0.value["text"]?.string }
     }
 
-    /// A line as it is shown in reports, shortened.
+    /// Returns a line in a short form for reports.
     package func describe(_ value: JSONValue) -> String {
         let text = String(decoding: trial.stage.encode(value), as: UTF8.self)
         return text.count <= 300 ? text : text.prefix(300) + "…"

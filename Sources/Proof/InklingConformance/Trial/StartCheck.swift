@@ -1,10 +1,11 @@
-/// The check whether the program under test gets ready (J-3). Otherwise each case would wait for the program in vain.
+/// The check whether the program under test becomes ready (J-3). Without it, each case would wait for the program in
+/// vain.
 package enum StartCheck {
-    /// The number of failed starts after which the suite gives a program up; one failure may be chance.
+    /// The number of failed starts after which the suite stops. A single failure may be chance.
     package static let tries = 2
 
-    /// Returns the finding of the last try if the program never got ready, or nil. `onStage` runs a try on its own
-    /// stage, and ends that stage.
+    /// Returns the finding of the last try, or nil if the program became ready. `onStage` runs a try on a new stage,
+    /// and ends that stage.
     package static func finding(seed: UInt64, onStage: ((any Stage) -> Finding?) -> Finding?) -> Finding? {
         var finding: Finding?
         for number in 0..<tries {

@@ -1,7 +1,7 @@
 import InklingWire
 
 extension Trial {
-    /// Fails unless something came `expected` after its cause, give or take the tolerance.
+    /// Fails unless an event came `expected` after its cause, within the tolerance.
     package func judge(
         _ what: String, at: Duration, after cause: Duration, is expected: Duration,
         early: Duration = Trial.early, late: Duration = Trial.late
@@ -16,12 +16,14 @@ extension Trial {
 }
 
 extension Duration {
-    /// So long after its link came up an unheard datagram counts (L-45).
+    /// The time after a link came up from which an "unheard" datagram has its effect (L-45).
     static let settled = Duration.milliseconds(3_100)
 }
 
 extension Peer {
-    /// Says nothing more from now on, to nobody: the instant of its last evidence.
+    /// Makes the peer send nothing more.
+    ///
+    /// - Returns: The time of the peer's last evidence.
     package func fallSilent() throws -> Duration {
         habits = .none
         let last = trial.now
@@ -31,22 +33,23 @@ extension Peer {
         return last
     }
 
-    /// Sends no heartbeats by itself any more, and answers pings.
+    /// Makes the peer send no more heartbeats by itself. It still answers pings.
     package func stopHeartbeats() { habits.heartbeat = nil }
 
-    /// The status-bearing datagrams of a session that came since an instant, in the order of their counters.
+    /// Returns the datagrams with a status that arrived on a session since an instant, in the order of their counters.
     package func statuses(since start: Duration, on session: PeerSession? = nil) -> [ReceivedFrames] {
         let session = session ?? sending
         return received(since: start).filter { $0.session === session && $0.status != nil }
             .sorted { $0.counter < $1.counter }
     }
 
-    /// The datagrams with a typing frame and no message that came since an instant, in the order of their counters.
+    /// Returns the datagrams with a typing frame and no message that arrived since an instant, in the order of their
+    /// counters.
     package func edges(since start: Duration) -> [ReceivedFrames] {
         statuses(since: start).filter { $0.typing != nil && $0.record == nil }
     }
 
-    /// Waits for a status that says whether the program's user types.
+    /// Waits for a status that reports whether the program's user types.
     @discardableResult
     package func awaitTyping(
         _ isTyping: Bool, within limit: Duration = .seconds(3), since start: Duration? = nil
@@ -55,7 +58,7 @@ extension Peer {
         return try self.await(words, within: limit, since: start) { $0.status?.isTyping == isTyping }
     }
 
-    /// Sends text records, within the window, and again until all are acknowledged.
+    /// Sends text records within the window, and repeats them until all are acknowledged.
     package func deliver(_ records: [(text: String, first: Bool, last: Bool)]) throws {
         let state = state
         let base = state.nextOwnRecord
@@ -84,7 +87,9 @@ extension Peer {
 }
 
 extension Program {
-    /// Waits until it shows that person as typing, or no longer: the instant at which it said so.
+    /// Waits until the program shows a person as typing, or stops showing it.
+    ///
+    /// - Returns: The time of the program's report.
     @discardableResult
     package func awaitTyping(
         _ isShown: Bool, of user: String, within limit: Duration = .seconds(5), in chat: String? = nil
@@ -96,7 +101,8 @@ extension Program {
             until: { shows(typing: user, in: chat) == isShown ? events("typing").last?.at ?? trial.now : nil })
     }
 
-    /// The outcomes of messages in order: the kind, `delivered` or `failed`, the message's number and the reason.
+    /// Returns the outcomes of messages in order: the kind, `delivered` or `failed`, the message's number and the
+    /// reason.
     package func outcomes(for user: String) -> [(kind: String, message: Int?, why: String?)] {
         lines.compactMap { line in
             guard let kind = line.kind, kind == "delivered" || kind == "failed", let value = line.value,
@@ -106,7 +112,7 @@ extension Program {
         }
     }
 
-    /// Waits until a message to that person has failed, and fails unless the reason is the expected one.
+    /// Waits until a message to a person has failed. Fails unless the reason is the expected one.
     @discardableResult
     package func awaitFailure(
         _ why: String, for user: String, within limit: Duration = .seconds(5), since start: Duration = .zero
@@ -120,12 +126,12 @@ extension Program {
         return event
     }
 
-    /// Fails unless `count` messages to that person have been delivered.
+    /// Fails unless `count` messages to a person have been delivered.
     package func awaitDelivered(
         _ count: Int = 1, to user: String, within limit: Duration = .seconds(5)
     ) throws {
         let end = trial.now + limit
-        // Counting is work, where there are thousands: not after each line.
+        // Counting thousands of lines takes time, so the loop does not count after each line.
         while true {
             let delivered = outcomes(for: user).count { $0.kind == "delivered" }
             if delivered >= count { return }

@@ -1,11 +1,11 @@
 import InklingWire
 
 extension Peer {
-    /// Whether a pong with that token has come.
+    /// Returns whether a pong with a token has arrived.
     package func hasPong(_ token: UInt16) -> Bool { received.contains { $0.pong == token } }
 }
 
-/// A datagram or plaintext, and what is to be said of it.
+/// A datagram or plaintext to send, with a description for reports.
 package struct Sample {
     package let what: String
     package let bytes: [UInt8]
@@ -20,9 +20,9 @@ extension Trial {
     /// The most bytes of frames that a datagram can hold.
     package static let plaintextSize = Limits.maximumDatagramSize - SealedDatagram.headerSize - CipherKey.tagSize
 
-    /// Sends datagrams from a peer that has no link, some at a time, and fails if one is answered.
+    /// Sends datagrams in small groups from a peer that has no link, and fails if one is answered.
     ///
-    /// `witness` has a link: its pongs show that the program has read what was sent before, and lives.
+    /// `witness` has a link. Its pongs show that the program still runs, and has read the datagrams before them.
     package func expectSilence(
         to samples: [Sample], from stranger: Peer, at program: Program, witness: Peer, batch: Int = 24,
         pause: Duration = .zero
@@ -59,9 +59,9 @@ extension Trial {
         return answer.map { "the answer \($0.bytes.hex)" } ?? "an answer came"
     }
 
-    /// Sends plaintexts on a peer's link, each with a ping before its frames, and judges which ones the program takes.
-    /// The program must accept all of them as a whole if `areValid`, and none otherwise. The peer opens another link
-    /// after each plaintext that ends the link.
+    /// Sends plaintexts on a peer's link, each with a ping before its frames, and judges which ones the program
+    /// accepts. The program must accept all of them as a whole if `areValid`, and none otherwise. The peer opens
+    /// another link after each plaintext that ends the link.
     package func expectParsing(of samples: [Sample], areValid: Bool, by program: Program, from peer: Peer) throws {
         var pending: [(what: String, token: UInt16)] = []
         for sample in samples {
@@ -69,7 +69,7 @@ extension Trial {
             let token = token()
             let start = now
             if sample.bytes.count > Trial.plaintextSize - 3 {
-                // No room for the ping.
+                // The datagram has no room for the ping.
                 peer.sendPlaintext(sample.bytes)
                 try peer.ping()
                 continue
@@ -113,7 +113,7 @@ extension Trial {
 }
 
 extension Peer {
-    /// An identity of which the vectors name the private key, too.
+    /// Returns an identity from the vectors, which list its private key too.
     package static func identity(privateKey: [UInt8]) throws -> KeyPair {
         guard let pair = KeyPair(privateKey: privateKey) else { throw Untried(reason: "the vector's key is no key") }
         return pair
@@ -121,7 +121,7 @@ extension Peer {
 }
 
 extension Frame {
-    /// Whether the frame ends the link: a bye, or an ack that fits no record of the program (L-94).
+    /// Whether the frame ends the link: a bye, or an ack for records that the program never sent (L-94).
     var endsLink: Bool {
         switch self {
         case .bye, .ack: true
@@ -131,14 +131,14 @@ extension Frame {
 }
 
 extension ChatKeys {
-    /// The keys of the open chat of a valid name.
+    /// Makes the keys of an open chat, whose name must be valid.
     package init(open name: String) {
         guard let name = try? ChatName(name) else { preconditionFailure("the case names a chat") }
         self.init(openName: name)
     }
 }
 
-/// The bytes of hex digits; digits that are none count as 0.
+/// Returns the bytes of hex digits. Other characters count as 0.
 package func bytes(hex: String) -> [UInt8] {
     let digits = hex.utf8.map { UInt8(Character(Unicode.Scalar($0)).hexDigitValue ?? 0) }
     return stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }

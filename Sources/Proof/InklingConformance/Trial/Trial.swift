@@ -3,9 +3,10 @@ import InklingWire
 /// One run of a case: its programs and peers, and all data from them.
 ///
 /// A trial is single-threaded. `pump(until:)` takes one event of the stage at a time and hands it to its program or
-/// peer. Then the peers do their actions by habit, such as answering pings.
+/// peer. Then the peers perform the actions of their habits, such as answering pings.
 package final class Trial {
-    /// The tolerance of judged times: the program's timers, the scheduling of two processes and the network's delay.
+    /// The tolerances of judged times. They allow for the program's timers, the scheduling of two processes and the
+    /// network's delay.
     package static let early = Duration.milliseconds(30)
     package static let late = Duration.milliseconds(250)
 
@@ -40,7 +41,7 @@ package final class Trial {
         return program
     }
 
-    /// Starts the program under test, and does not wait for it.
+    /// Starts the program under test without waiting for it.
     package func launch(_ arguments: ProgramArguments) throws -> Program {
         let program = Program(id: try stage.start(arguments), arguments: arguments, trial: self)
         programs.append(program)
@@ -52,13 +53,13 @@ package final class Trial {
 
     private var lastToken: UInt16 = 0x5000
 
-    /// A token of a ping that this trial has not used yet.
+    /// Returns a token for a ping that this trial has not used yet.
     package func token() -> UInt16 {
         lastToken &+= 1
         return lastToken
     }
 
-    /// A peer with a new identity and a socket of its own, in the open chat of the trial or another one.
+    /// Makes a peer with a new identity and a new socket, in the open chat of the trial or another one.
     package func peer(
         named name: String = "Alice", in chat: ChatKeys? = nil, identity: KeyPair? = nil, host: String = "127.0.0.1"
     ) throws -> Peer {
@@ -69,14 +70,14 @@ package final class Trial {
         return peer
     }
 
-    /// A peer whose key is smaller, or larger, than that of the program.
+    /// Makes a peer whose key is smaller, or larger, than the program's.
     package func peer(
         named name: String = "Alice", thatIsSmaller isSmaller: Bool, than program: Program
     ) throws -> Peer {
         try peer(named: name, identity: identity(thatIsSmaller: isSmaller, than: program.key))
     }
 
-    /// A key pair whose public key comes before, or after, another key.
+    /// Returns a key pair whose public key is smaller, or larger, than another key.
     package func identity(thatIsSmaller isSmaller: Bool, than key: PublicKey) -> KeyPair {
         while true {
             let identity = KeyPair(using: &generator)
@@ -86,15 +87,15 @@ package final class Trial {
 
     // MARK: Time
 
-    /// Lets so much time pass.
+    /// Lets an amount of time pass.
     package func run(for duration: Duration) { pump(until: now + duration) }
 
-    /// Takes what happens until an instant.
+    /// Processes all events until an instant.
     package func pump(until end: Duration) {
         while step(until: end) {}
     }
 
-    /// Waits until `value` has one, and fails after `limit`.
+    /// Waits until `value` returns a result, and fails after `limit`.
     @discardableResult
     package func wait<Value>(
         _ limit: Duration, for expected: @autoclosure () -> String, actual: () -> String = { "it did not happen" },
@@ -129,7 +130,9 @@ package final class Trial {
         if try condition() { throw Finding(expected: expected(), actual: actual()) }
     }
 
-    /// Takes one event, or lets the peers do what is due; false once it is `end`.
+    /// Processes one event, or lets the peers act when due.
+    ///
+    /// - Returns: False once `end` has passed.
     private func step(until end: Duration) -> Bool {
         let due = peers.compactMap(\.nextDeadline).min()
         if let due, due <= now {
@@ -145,7 +148,7 @@ package final class Trial {
         switch event {
         case .datagram(let bytes, let source, let destination, let at):
             note(TracedDatagram(at: at, source: source, destination: destination, bytes: bytes))
-            // The last will of a program of an earlier case may come to a port that has been given away since.
+            // A last will of an earlier case's program may arrive at a port that belongs to a peer of this case now.
             for peer in peers
             where peer.addresses.contains(destination) && (isOfProgram(source) || peer.holdsSession(of: bytes)) {
                 peer.receive(bytes, from: source, to: destination, at: at)
@@ -161,7 +164,7 @@ package final class Trial {
         }
     }
 
-    /// Whether it is the address of one of the programs, or may be, as long as one has not said its port.
+    /// Returns whether an address is that of a program. Before a program has reported its port, any address may be.
     private func isOfProgram(_ source: UDPAddress) -> Bool {
         programs.contains { program in program.readyLine["port"]?.integer.map { $0 == source.port } ?? true }
     }
@@ -180,19 +183,19 @@ package final class Trial {
     }
 }
 
-/// A datagram as it went by.
+/// A datagram in either direction.
 package struct TracedDatagram: Sendable {
     package let at: Duration
     package let source: UDPAddress
     package let destination: UDPAddress
     package let bytes: [UInt8]
 
-    /// The time, the way and the bytes as hex, on one line.
+    /// The time, the two addresses and the bytes as hex, on one line.
     package var text: String { "\(at.text) \(source) > \(destination) \(bytes.hex)" }
 }
 
 extension [UInt8] {
-    /// Two lower-case hex digits for each byte.
+    /// The bytes as lower-case hex digits, two for each byte.
     package var hex: String {
         var text = ""
         for byte in self {
@@ -204,13 +207,13 @@ extension [UInt8] {
 }
 
 extension Duration {
-    /// Whole milliseconds.
+    /// The time in whole milliseconds.
     package var milliseconds: Int {
         let (seconds, attoseconds) = components
         return Int(seconds * 1_000 + attoseconds / 1_000_000_000_000_000)
     }
 
-    /// Such as 250 ms, or 3.25 s.
+    /// The time as text, such as "250 ms" or "3.25 s".
     package var text: String {
         let milliseconds = milliseconds
         if abs(milliseconds) < 1_000 { return "\(milliseconds) ms" }

@@ -1,12 +1,12 @@
 /// A published test vector (Protocol/vectors), as Scripts/make-vectors lists it.
 package struct Vector: Sendable {
     package let name: String
-    /// The clauses that it shows; never empty.
+    /// The clauses that the vector proves; never empty.
     package let clauses: [String]
-    /// Its values, which the list's comment names.
+    /// The values of the vector. The comment at the list names them.
     package let values: [String]
 
-    /// The vectors of a list, one a line: clauses, name and values, with bars between.
+    /// Parses a list of vectors, one on each line: clauses, name and values, with bars between them.
     static func list(_ text: String) -> [Vector] {
         text.split(separator: "\n").map { line in
             let fields = line.split(separator: "|", omittingEmptySubsequences: false).map(String.init)
@@ -15,13 +15,13 @@ package struct Vector: Sendable {
         }
     }
 
-    /// A value that is hex.
+    /// Returns a value that is hex.
     func bytes(_ index: Int = 0) -> [UInt8] { InklingConformance.bytes(hex: values[index]) }
 
-    /// A value that is text, as the hex of its UTF-8.
+    /// Returns a value that is text, written as the hex of its UTF-8.
     func text(_ index: Int = 0) -> String { String(decoding: bytes(index), as: UTF8.self) }
 
-    /// A value of several parts.
+    /// Returns the parts of a value that has several.
     func parts(_ index: Int, separator: Character = ";") -> [[String]] {
         values[index].split(separator: separator).map { part in
             part.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
@@ -30,7 +30,7 @@ package struct Vector: Sendable {
 }
 
 extension [Vector] {
-    /// All clauses of these vectors but one, each once, in their order.
+    /// Returns all clauses of these vectors except one, each once, in order.
     func clauses(but first: String) -> [String] {
         var clauses: [String] = []
         for clause in flatMap(\.clauses) where clause != first && !clauses.contains(clause) { clauses.append(clause) }
@@ -39,6 +39,6 @@ extension [Vector] {
 }
 
 extension Catalogue {
-    /// The points of low order of the vectors.
+    /// The keys of low order that the vectors list.
     static let lowOrderPoints: [[UInt8]] = Vector.lowOrderKeys.map { $0.bytes() }
 }

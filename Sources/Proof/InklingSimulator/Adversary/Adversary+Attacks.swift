@@ -6,14 +6,14 @@ extension Adversary {
     /// The records of a long message, and of a short one.
     private static let recordsPerMessage: UInt32 = 56
     private static let longText = String(repeating: "y", count: Limits.maximumRecordTextSize)
-    /// The initiations that it makes itself for one attack, which cost a run much.
+    /// The most initiations that the adversary makes itself for one attack. Each of them makes a run slower.
     private static let initiations = 500
     /// The records of a hoarding link: more than enough to fill a node's store.
     private static let hoardedRecords: UInt32 = 2_600
 
     // MARK: Before
 
-    /// The links that an attack wants.
+    /// Adds the links that an attack needs to the adversary's table.
     func prepare(_ attack: Scenario.Attack, targets: Int) {
         for target in 0..<targets {
             switch attack {
@@ -53,11 +53,13 @@ extension Adversary {
                 guard target == 0 else { continue }
                 for number in 0..<Limits.linksPerSource + 6 {
                     let address = Adversary.address(21, port: 50_000 + UInt16(number))
-                    // Another run than that of other attacks, whose links would move here, which is allowed (L-53).
+                    // These links use another run than other attacks do. With the same run the links of those
+                    // attacks would move here, which L-53 allows.
                     add(attack, to: target, key: 21 + number, run: 2, from: address, interval: 30)
                 }
             case .neighbours:
-                // The host of the friend: the first one has the second, all others have the first.
+                // The friend's host: the first target sees strangers on the second host. All others see strangers on
+                // the first host.
                 guard target < 2 else { continue }
                 let host = Address(ipv4: 0x0A00_0001 + UInt32(1 - target), port: 1)
                 for number in 0..<Limits.linksPerSource {
@@ -67,7 +69,7 @@ extension Adversary {
             case .ownHost:
                 guard target == 0 else { continue }
                 for number in 0..<Limits.linksOfOtherUsers + 40 {
-                    // Its own address on the network, and all of 127.0.0.0/8.
+                    // The sources are the node's own address on the network and addresses of 127.0.0.0/8.
                     let host: UInt32 = number % 8 == 0 ? 0x0A00_0001 : 0x7F00_0001 + UInt32(number)
                     let address = Address(ipv4: host, port: 57_000 + UInt16(number))
                     add(attack, to: target, key: number % 128, run: 20 + number / 128, from: address, interval: 40)
@@ -103,7 +105,8 @@ extension Adversary {
         }
     }
 
-    /// The service instances that it announces to a node that has just started, or when it begins.
+    /// Returns the service instances that the adversary announces to a node that has just started, or at the attack's
+    /// begin.
     ///
     /// - Parameter friends: The keys of the others, by their hosts.
     func instances(of friends: [(host: Int, key: PublicKey)]) -> [Instance] {
@@ -142,7 +145,7 @@ extension Adversary {
         }
     }
 
-    /// Those that it announces again and again.
+    /// Returns the service instances with new keys that the adversary announces again and again.
     func changedInstances() -> [Instance] {
         plan.attacks.flatMap { attack -> [Instance] in
             switch attack {
@@ -164,12 +167,13 @@ extension Adversary {
         }
     }
 
-    /// Most numbers are keys.
+    /// Returns a random key. Random bytes are nearly always a valid key.
     private func anyKey() -> PublicKey { PublicKey(bytes(32)) ?? Adversary.key(0).publicKey }
 
     // MARK: Its turn
 
-    /// Returns the datagrams with which members keep their links, at their own pace.
+    /// Returns the datagrams with which members keep their links up. Members send them at their own pace, outside the
+    /// attack's rate.
     func keepLinks(of attack: Scenario.Attack, _ targets: [Target], _ now: Instant) -> [Forgery] {
         var forgeries: [Forgery] = []
         let tick = Int((now - .zero).nanoseconds / Adversary.period.nanoseconds)
@@ -232,7 +236,7 @@ extension Adversary {
         }
     }
 
-    /// Mostly its own, and now and then a friend's.
+    /// Returns a random source: mostly an address of the adversary's, sometimes a friend's.
     private func anySource(_ target: Target) -> Address {
         if generator.oneIn(8) { return Address(ipv4: 0x0A00_0001 + UInt32(generator.number(in: 0...2)), port: 4_000) }
         return Adversary.address(generator.number(in: 0...54), port: UInt16(generator.number(in: 50_000...50_099)))
@@ -243,8 +247,8 @@ extension Adversary {
         return Forgery(bytes: initiation.encode(), source: source, destination: target.address)
     }
 
-    /// Returns an initiation with a new index, from a key of the adversary's, while a friend starts again. The
-    /// adversary confirms no session of such an initiation.
+    /// Returns an initiation with a new index, from one of the adversary's keys, while a friend restarts. The adversary
+    /// confirms no session of such an initiation.
     private func validInitiation(
         _ attack: Scenario.Attack, _ target: Target, perSecond rate: Int, _ now: Instant
     ) -> Forgery? {
@@ -259,7 +263,7 @@ extension Adversary {
         return begin(links.count - 1, target, now)
     }
 
-    /// The next record on one of the links of an attack.
+    /// Returns the next record on one of the links of an attack.
     private func record(_ attack: Scenario.Attack, _ target: Target, of count: UInt32, text: String) -> Forgery? {
         let places = links.indices.filter {
             links[$0].attack == attack && links[$0].target == target.host && links[$0].isOpen
@@ -284,8 +288,8 @@ extension Adversary {
         return seal([HostileLink.record(number, of: count, text: text)], on: place, [target])
     }
 
-    /// One of chance, for an index that it knows: from where the initiation went if that was to it, else from
-    /// elsewhere.
+    /// Returns a random response for an initiation whose index the adversary knows. The source is the initiation's
+    /// destination if that was the adversary's, else another address.
     private func response(_ target: Target) -> Forgery? {
         let noise = bytes(Limits.noiseMessage2Size)
         if let known = arrived.last(where: { $0.from == target.address }) {

@@ -1,19 +1,20 @@
 import InklingCore
 import InklingWire
 
-/// Somebody on the LAN who knows the wire, holds any number of keys, hears what goes by, and follows no rule.
+/// An attacker on the LAN, who knows the wire format, holds any number of keys, overhears datagrams, and follows no
+/// rule.
 ///
 /// The adversary has 55 addresses, and forges others as sources. Datagrams to unused addresses do not reach the
 /// adversary.
 final class Adversary {
-    /// A datagram of its making. The source may be anybody's.
+    /// A datagram that the adversary made. Its source may be anybody's address.
     struct Forgery {
         let bytes: [UInt8]
         let source: Address
         let destination: Address
     }
 
-    /// A node that it attacks.
+    /// A node that the adversary attacks.
     struct Target {
         let host: Int
         let key: PublicKey
@@ -21,40 +22,40 @@ final class Adversary {
         let incarnation: Int
     }
 
-    /// A service instance that it announces, by its name.
+    /// A service instance that the adversary announces, by its name.
     struct Instance {
         let name: String
         let key: PublicKey
         let addresses: [Address]
     }
 
-    /// How many hosts it attacks at most: the first ones.
+    /// The highest number of attacked hosts; the adversary attacks the first ones.
     static let targets = 3
-    /// The port from which on all ports are of its programs.
+    /// The first port of the adversary's programs on the hosts of others. Their ports are this one and all above.
     static let firstPort: UInt16 = 50_000
-    /// The time between two of its turns.
+    /// The time between two turns of the adversary.
     static let period = Duration.milliseconds(10)
-    /// How many links it begins in a second, all in all.
+    /// The most links that the adversary begins in a second, over all attacks.
     private static let linksPerSecond = 70
 
     let plan: Scenario.AdversaryPlan
     let keys: ChatKeys
     var generator: SeededGenerator
     var links: [HostileLink] = []
-    /// The most links that it makes with one node.
+    /// The most links that the adversary makes with one node.
     private(set) var mostLinks = 0
-    /// Initiations that came to it, the newest last: their index, who sent them, and to where.
+    /// Initiations that reached the adversary, the newest last: index, sender, and the adversary's address.
     var arrived: [(index: UInt32, from: Address, at: Address)] = []
-    /// Initiations that it overheard.
+    /// Initiations between hosts that the adversary overheard.
     var overheard: [(bytes: [UInt8], index: UInt32, from: Address, to: Address)] = []
-    /// Counts the datagrams of each attack.
+    /// The number of datagrams sent by each attack.
     private(set) var sent: [Scenario.Attack: Int] = [:]
-    /// How many valid initiations it has begun with each attack.
+    /// The number of valid initiations that the adversary began in each attack.
     var begun: [Scenario.Attack: Int] = [:]
     private var linkOfIndex: [UInt32: Int] = [:]
-    /// The host to which each relay leads.
+    /// The host to which each relay passes handshakes, by the relay's address.
     private var relays: [Address: Int] = [:]
-    /// The senders of relayed handshakes, by the index that the answers carry.
+    /// The senders of relayed handshakes, by the index in the answers.
     private var relayed: [UInt32: Address] = [:]
     private var nextIndex: UInt32 = 0x4000_0000
     private var turns = 0
@@ -83,36 +84,37 @@ final class Adversary {
     private static let allCommon = Set(commonKeys.map(\.publicKey))
     private static let all = Set((commonKeys + moreKeys).map(\.publicKey))
 
-    /// One of its keys, from 0 on.
+    /// Returns one of the adversary's keys, numbered from 0.
     static func key(_ number: Int) -> KeyPair {
         let common = commonKeys.count
         return number < common ? commonKeys[number] : moreKeys[(number - common) % moreKeys.count]
     }
 
-    /// Whether somebody whom a node shows is the adversary.
+    /// Returns whether a person that a node shows is the adversary.
     func holds(_ key: PublicKey) -> Bool {
         (plan.attacks.contains(.fullTable) ? Adversary.all : Adversary.allCommon).contains(key)
     }
 
-    /// One of its addresses, from 0 on. Ports do not count where sources are counted.
+    /// Returns one of the adversary's addresses, numbered from 0. Limits for each source ignore the port.
     static func address(_ number: Int, port: UInt16 = 50_000) -> Address {
         Address(ipv4: 0x0A00_00C8 + UInt32(number % 55), port: port)
     }
 
-    /// An address on the link where nobody is.
+    /// Returns an address on the link that no host has.
     func silentAddress() -> Address {
         Address(
             ipv4: 0x0A00_0080 + UInt32(generator.number(in: 0...63)),
             port: UInt16(generator.number(in: 1_024...49_999)))
     }
 
-    /// Whether what goes there comes to it: to its own hosts, and to its programs on the hosts of others.
+    /// Returns whether the adversary receives datagrams to an address: on its own hosts, or by its programs on other
+    /// hosts.
     func owns(_ address: Address) -> Bool {
         guard address.port >= Adversary.firstPort else { return false }
         return address.isLoopback || address.ipv4.map { $0 >> 8 == 0x0A_0000 } ?? false
     }
 
-    /// The address of a relay to a host.
+    /// Returns the address of a relay to a host.
     func relay(to host: Int, _ number: Int) -> Address {
         let address = Adversary.address(host * 12 + number, port: 58_000 + UInt16(host))
         relays[address] = host
@@ -156,7 +158,8 @@ final class Adversary {
         return forgeries
     }
 
-    /// Begins those links that were not begun with that start of their node, or came to nothing, some at a time.
+    /// Begins the links that are due, some in each call. A link is due after each start of its node, and after a failed
+    /// attempt.
     private func beginLinks(_ targets: [Target], _ now: Instant) -> [Forgery] {
         linkCredit = min(linkCredit + Adversary.linksPerSecond, 500)
         var forgeries: [Forgery] = []
@@ -172,7 +175,7 @@ final class Adversary {
         return forgeries
     }
 
-    /// The initiation of a link.
+    /// Returns the initiation of a link.
     func begin(_ place: Int, _ target: Target, _ now: Instant) -> Forgery? {
         nextIndex += 1
         linkOfIndex[nextIndex] = place
@@ -221,9 +224,10 @@ final class Adversary {
         return answer.map { Forgery(bytes: $0, source: address, destination: source) }
     }
 
-    /// A datagram came to a relay: handshakes go through it, in both directions, and nothing else.
+    /// Passes on a handshake's datagram that came to a relay. A relay works in both directions, and drops all other
+    /// datagrams.
     ///
-    /// - Parameter hosts: Where each host is.
+    /// - Parameter hosts: The address of each host.
     func relay(_ bytes: [UInt8], from source: Address, at address: Address, hosts: [Address?]) -> Forgery? {
         guard let host = relays[address], let destination = hosts[host], let datagram = try? Datagram.parse(bytes)
         else { return nil }
@@ -239,20 +243,20 @@ final class Adversary {
         }
     }
 
-    /// Whether a relay is there.
+    /// Returns whether an address is a relay's.
     func isRelay(_ address: Address) -> Bool { relays[address] != nil }
 
-    /// A datagram goes by that one host sends to another.
+    /// Records a datagram that the adversary overhears between two hosts.
     func overhear(_ bytes: [UInt8], from source: Address, to destination: Address) {
         guard case .initiation(let initiation)? = try? Datagram.parse(bytes) else { return }
         overheard.append((bytes, initiation.senderIndex, source, destination))
         if overheard.count > 32 { overheard.removeFirst() }
     }
 
-    /// Whether the initiation with that index came back with a cookie.
+    /// Returns whether the adversary repeated the initiation with that index with a cookie.
     func hadCookie(_ index: UInt32) -> Bool { linkOfIndex[index].map { links[$0].hasCookie } ?? false }
 
-    /// Its farewells, so that a table that was full empties.
+    /// Returns the farewells of the adversary's links, which empty a table that was full.
     func leave(_ targets: [Target]) -> [Forgery] {
         links.indices.flatMap { place -> [Forgery] in
             guard let target = targets.first(where: { $0.host == links[place].target }) else { return [] }
@@ -261,6 +265,6 @@ final class Adversary {
         }
     }
 
-    /// Whether links of the attack that fills whole tables end with a farewell.
+    /// Whether the links of the attack that fills whole tables end with a farewell.
     var takesLeave: Bool { plan.attacks.contains(.fullTable) }
 }

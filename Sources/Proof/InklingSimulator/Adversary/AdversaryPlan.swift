@@ -2,80 +2,81 @@ import InklingCore
 import InklingWire
 
 extension Scenario {
-    /// Somebody on the LAN who follows no rule, and what the people of the scenario do meanwhile.
+    /// The plan of an attacker on the LAN, and what the people of the scenario do during the attack.
     ///
     /// The attack lasts some seconds longer than the faults. Its effect on a good network shows then.
     package struct AdversaryPlan: Sendable {
-        /// The attacks, all at once.
+        /// The attacks, which all run at the same time.
         package let attacks: [Attack]
-        /// When it begins and ends, in milliseconds from the start.
+        /// The begin and the end of the attack, in milliseconds from the start of the run.
         let begin: Int
         package let end: Int
-        /// When a friend starts again, if any friend does.
+        /// The time when a friend restarts; nil if none does.
         let restart: Int
-        /// How many datagrams it sends in a second, in all its attacks together.
+        /// The datagrams in a second, of all attacks together.
         let rate: Int
-        /// The host that all of them go to; nil if they are spread.
+        /// The only host that the adversary attacks; nil if the attacks go to several hosts.
         let focus: Int?
-        /// How well the users know each other; as strangers, those in a secret chat are friends all the same.
+        /// How well the users know each other. Members of a secret chat are friends even where this says strangers.
         let standing: Standing
-        /// The hosts whose users take no messages while it lasts.
+        /// The hosts whose users take no messages during the attack.
         let slowReaders: Set<Int>
-        /// Additional steps while the network is good: a friend starts again, and people write.
+        /// Additional steps after the faults: a friend restarts, and people write.
         let steps: [Step]
     }
 
-    /// The ways of the adversary.
+    /// The kinds of attack.
     package enum Attack: String, CaseIterable, Sendable {
-        /// Initiations with keys and ciphertexts of chance, from its own and from forged sources.
+        /// Initiations with random keys and ciphertexts, from the adversary's own and from forged sources.
         case initiations
-        /// Valid initiations from many sources, which come back with their cookies, and confirm nothing.
+        /// Valid initiations from many sources, repeated with their cookies. The adversary confirms no session.
         case cookies
-        /// The same from one source.
+        /// Like ``cookies``, from one source.
         case cookiesOfOneSource
         /// Members of an open chat who change typing and presence twenty times a second.
         case chatter
-        /// A member who sends one message after the other, however little may be sent.
+        /// A member who sends messages without pause, beyond the permitted rate.
         case flood
-        /// Members whose long messages nobody takes.
+        /// Members whose long messages the users do not take.
         case hoard
-        /// Members from five addresses who begin long messages, and send nothing more of them.
+        /// Members from five addresses who begin long messages and never finish them.
         case reserve
-        /// Members whose records all come beyond the expected one, and each begin a message.
+        /// Members who skip the expected record. Each later record of theirs begins a message.
         case chainBeyond
-        /// The same two by members of a secret chat, with one link for each key.
+        /// ``reserve`` and ``chainBeyond`` by members of a secret chat, with one link for each key.
         case members
-        /// More links of one key, and from one source, than there may be.
+        /// More links of one key, and more links from one source, than a node permits.
         case manyLinks
-        /// Links of strangers from the host of a friend.
+        /// Links of strangers from a friend's host.
         case neighbours
-        /// More links from all addresses of the node's own host than other users of it may have.
+        /// Links from all addresses of the node's own host, more than a node permits to other users of its host.
         case ownHost
-        /// Members who do nothing wrong: 60 to 119, so that idle intervals stretch.
+        /// 60 to 119 members who follow all rules. With so many, idle intervals stretch.
         case crowd
-        /// As many links as a node holds, in all.
+        /// As many links in all as a node holds.
         case fullTable
-        /// Service instances with forged keys at addresses where nobody is.
+        /// Service instances with forged keys, at addresses without a host.
         case instances
-        /// Service instances that change their keys again and again, at one address where nobody is.
+        /// Service instances that change their keys again and again, at one address without a host.
         case changingKeys
-        /// Service instances with the keys of friends, at addresses where nobody is.
+        /// Service instances with the keys of friends, at addresses without a host.
         case friends
-        /// Service instances with the keys of friends, at relays that pass on handshakes and nothing else.
+        /// Service instances with the keys of friends, at relays. A relay passes on handshakes only.
         case relays
-        /// Responses of chance for initiations that came to it, or that it saw on their way.
+        /// Random responses to initiations that the adversary received or overheard.
         case responses
         case asks
-        /// Retries of chance, and sealed garbage for indices of chance.
+        /// Random retries, and sealed garbage for random indices.
         case garbage
-        /// Initiations of friends that it recorded.
+        /// Recorded initiations of friends.
         case recordings
         /// Members who never name themselves (L-85, L-86).
         case ghosts
-        /// Members who say again and again that they hear nothing, and are listed at addresses where nobody is (L-45).
+        /// Members who report again and again that they hear nothing, and are listed at addresses without a host
+        /// (L-45).
         case unheard
 
-        /// How often it is drawn, beside the others: those that cost a run much come seldom.
+        /// The weight of the attack in the draw. Attacks that make a run slow have low weights.
         var weight: Int {
             switch self {
             case .fullTable: 1
@@ -91,11 +92,11 @@ extension Scenario {
 }
 
 extension Scenario.AdversaryPlan {
-    /// Draws the adversary of a seed, from numbers of its own: in five of six scenarios there is none.
+    /// Draws the adversary of a seed, from a separate sequence of random numbers. Five of six scenarios have none.
     ///
     /// - Parameters:
-    ///   - attack: the only attack, in each scenario that allows an adversary; drawn if nil.
-    ///   - faultsEnd: when the faults end, in milliseconds from the start.
+    ///   - attack: the only attack, in each scenario that allows an adversary; random if nil.
+    ///   - faultsEnd: the end of the faults, in milliseconds from the start.
     init?(
         seed: UInt64, attack: Scenario.Attack?, hosts: [Scenario.HostPlan], network: Scenario.NetworkPlan,
         faultsEnd: Int
@@ -117,17 +118,17 @@ extension Scenario.AdversaryPlan {
         let isReserving = !attacks.allSatisfy { ![.reserve, .chainBeyond, .members].contains($0) }
         let lead = isLong ? 12_000 : isHoarding || isReserving ? 3_000 : generator.pick([300, 1_000, 3_000])
         begin = max(0, faultsEnd - lead)
-        // Friends who start again have 5 s to meet.
+        // Friends who restart have 5 s to meet.
         restart = faultsEnd + (isLong ? 13_000 : 1_000) + generator.number(in: 0...800)
         let forgesFriends = attacks.contains(.friends) || attacks.contains(.relays)
-        // Friends among forged instances are looked for longer than they may need.
+        // With forged instances of friends, the attack leaves more time than friends may need to find each other.
         end = restart + (forgesFriends ? 12_000 : 7_000)
-        // Enough to fill 8 MiB with text, or to keep a processor busy that computes for each datagram.
+        // The rate fills 8 MiB with text, or keeps a processor busy that computes for each datagram.
         let fast: Int? =
             if isHoarding {
                 1_000 * attacks.count
             } else if attacks.contains(.flood) {
-                // Twice as many as a link may send.
+                // The rate is twice what one link may send.
                 2 * Limits.datagramsPerLink
             } else if attacks.contains(.responses) {
                 attacks.count == 1 ? 3_000 : 1_500
@@ -138,7 +139,8 @@ extension Scenario.AdversaryPlan {
         let target = isHoarding || isReserving ? 0 : generator.number(in: 0...min(hosts.count, Adversary.targets) - 1)
         focus = fast != nil || isReserving || generator.oneIn(2) ? target : nil
         let inSecret = hosts.filter { $0.chats.contains(2) }
-        // The share of a source does not bind friends who are verified: strangers on their host could keep nobody out.
+        // No verified friends here: the limit of a source does not bind them, so strangers on their host cannot keep
+        // them out.
         let isNeighbour = attacks.contains(.neighbours)
         standing =
             isNeighbour
@@ -152,16 +154,16 @@ extension Scenario.AdversaryPlan {
             &generator)
     }
 
-    /// Whether it announces service instances with the keys of friends.
+    /// Whether the adversary announces service instances with the keys of friends.
     var forgesFriends: Bool { attacks.contains(.friends) || attacks.contains(.relays) }
 
-    /// Whether it is about the time when a friend starts again.
+    /// Returns whether a friend restarts about now.
     func isDecisive(_ now: Instant) -> Bool {
         let time = Int(now.nanoseconds / 1_000_000)
         return restart - 500 <= time && time <= restart + 5_000
     }
 
-    /// One of the first hosts starts again, and everybody writes now and then.
+    /// Returns additional steps: one of the first hosts restarts, and all users write now and then.
     private static func steps(
         hosts: [Scenario.HostPlan], restart: Int, end: Int, isRestarted: Bool, among first: Int,
         _ generator: inout SeededGenerator

@@ -1,9 +1,9 @@
 import InklingCore
 import InklingWire
 
-/// A link of the adversary's to a node: the handshake, and then any frames.
+/// A link of the adversary's to a node: first the handshake, then any frames.
 final class HostileLink {
-    /// How far it has come.
+    /// The progress of the link.
     private enum State {
         case none
         case initiated(PendingHandshake, cookie: [UInt8]?)
@@ -11,24 +11,24 @@ final class HostileLink {
     }
 
     let attack: Scenario.Attack
-    /// The host at which the node is.
+    /// The index of the node's host.
     let target: Int
     let identity: KeyPair
     let run: UInt64
     let address: Address
-    /// The idle interval that its heartbeats announce, in units of 100 ms.
+    /// The idle interval in the link's heartbeats, in units of 100 ms.
     let interval: UInt8
-    /// The text records that it has sent.
+    /// The number of text records that the link has sent.
     var records: UInt32 = 0
-    /// Which start of the node it was begun with.
+    /// The start of the node, counted from 1, for which the link was begun.
     private(set) var incarnation = 0
     private(set) var begunAt = Instant.zero
     private var state = State.none
-    /// The adversary's own epoch, which rises with each handshake, as no state is kept.
+    /// The adversary's own epoch. The epoch rises with each handshake, because the adversary keeps no state.
     private var epoch: UInt32 = 0
     /// Whether the node disclosed state that a nameless peer may not know.
     private(set) var isTold = false
-    /// Whether the node has its record 0.
+    /// Whether the node has acknowledged record 0 of the link, the name.
     private var isNamed = false
 
     init(
@@ -46,17 +46,17 @@ final class HostileLink {
         if case .open = state { true } else { false }
     }
 
-    /// Whether it is begun once, and its response answered by nothing.
+    /// Whether the link begins only once and never confirms its session.
     var isFleeting: Bool { attack == .cookies || attack == .cookiesOfOneSource }
 
-    /// Whether its initiation went out with a cookie.
+    /// Whether the link's initiation went out with a cookie.
     var hasCookie: Bool {
         if case .initiated(_, let cookie) = state { cookie != nil } else { false }
     }
 
     // MARK: Handshake
 
-    /// An initiation, and from now on the link awaits its response.
+    /// Returns the initiation of the link, which waits for the response from now on.
     func begin(
         _ index: UInt32, with remote: PublicKey, _ keys: ChatKeys, incarnation: Int,
         using generator: inout SeededGenerator, _ now: Instant
@@ -74,7 +74,7 @@ final class HostileLink {
         return handshake.initiation.encode()
     }
 
-    /// The initiation once more, with the cookie that a retry brought.
+    /// Returns the initiation again, with the cookie of a retry.
     func retried(_ cookie: [UInt8]) -> [UInt8]? {
         guard case .initiated(let handshake, _) = state else { return nil }
         state = .initiated(handshake, cookie: cookie)
@@ -83,7 +83,7 @@ final class HostileLink {
         return initiation.encode()
     }
 
-    /// The first sealed datagram, with which it answers a response; nil if that was none.
+    /// Returns the first sealed datagram after a response; nil if the response is not valid.
     func finish(_ response: Response) -> [UInt8]? {
         guard case .initiated(let handshake, _) = state, let (index, _, keys) = try? handshake.complete(response)
         else { return nil }
@@ -108,7 +108,7 @@ final class HostileLink {
             if attack == .ghosts, HostileLink.tells(frame) { isTold = true }
             switch frame {
             case .ping(let token): answer += [heartbeat, .pong(token)]
-            // Of what the node sends it acknowledges the name alone.
+            // The link acknowledges only the node's name, record 0.
             case .record(let record) where record.number == 0: answer.append(.ack(Ack(next: 1)))
             case .ack(let ack):
                 isNamed = isNamed || ack.next > 0
@@ -120,7 +120,7 @@ final class HostileLink {
         return (answer.isEmpty ? nil : seal(answer), next)
     }
 
-    /// Whether a frame says more than a nameless peer may know (L-85).
+    /// Returns whether a frame discloses more than a nameless peer may know (L-85).
     private static func tells(_ frame: Frame) -> Bool {
         switch frame {
         case .heartbeat(let heartbeat): heartbeat.status.isTyping || heartbeat.status.isAway
@@ -132,7 +132,7 @@ final class HostileLink {
 
     private static let name = Frame.record(Record(number: 0, type: .name, body: Array("stranger".utf8)))
 
-    /// The text record of that number, from 0 on, of messages of so many records.
+    /// Returns a text record, numbered from 0. Each message has `count` records.
     static func record(_ number: UInt32, of count: UInt32, text: String) -> Frame {
         .record(
             Record(
@@ -140,7 +140,7 @@ final class HostileLink {
                 body: Array(text.utf8)))
     }
 
-    /// Seals frames for the node; nil while the link is not open.
+    /// Seals frames for the node; nil while the link has no session.
     func seal(_ frames: [Frame]) -> [UInt8]? {
         guard case .open(let keys, let index, let counter) = state else { return nil }
         state = .open(keys, index: index, counter: counter + 1)

@@ -2,30 +2,30 @@ import InklingCore
 
 /// The work of a node for one input.
 struct Work {
-    /// Datagrams read and sent, but for those of `statuses`.
+    /// Datagrams read and sent, without the datagrams that `statuses` counts.
     var datagrams = 0
-    /// Typing and heartbeats sent, whose times are the node's own.
+    /// Typing frames and heartbeats sent. The node alone decides how many.
     var statuses = 0
-    /// Datagrams sealed and opened, or found not to open.
+    /// Datagrams that the node sealed, opened, or tried to open without success.
     var seals = 0
-    /// X25519 operations for what came.
+    /// X25519 operations for received datagrams.
     var agreements = 0
-    /// X25519 operations for what the node limits to so many a second: initiations of its own, and new answers.
+    /// X25519 operations that the node limits to a number in a second: its own initiations, and new answers.
     var limitedAgreements = 0
 }
 
-/// The processor of a node, which does one thing after the other, and the socket, in which what comes meanwhile waits.
+/// The processor of a node, and the receive buffer of its socket. The processor handles one datagram at a time; later
+/// arrivals wait in the socket.
 ///
 /// An operation takes ten times its time on one core of a small server. There, an X25519 takes about 60 µs, and a
-/// datagram through the socket 10 µs. Sealing or opening a small datagram with ChaCha20-Poly1305 takes 3 µs. So a
-/// flood of 1,000 datagrams a second here is like one of 10,000 there, and a run stays short. Work that the node
-/// limits to a number a second takes its time on the server.
+/// datagram through the socket 10 µs. Sealing or opening a small datagram with ChaCha20-Poly1305 takes 3 µs. So a flood
+/// of 1,000 datagrams a second here is like one of 10,000 there, and a run stays short. Work that the node limits to a
+/// number in a second takes its real time.
 struct Processor {
     private static let agreement = Duration.microseconds(600)
     private static let seal = Duration.microseconds(30)
     private static let datagram = Duration.microseconds(100)
-    /// The small datagrams that the receive buffer of a socket holds where nobody has changed it: 208 KiB, 768 bytes
-    /// each.
+    /// The small datagrams that a socket's receive buffer holds at the system's default size: 208 KiB, 768 bytes each.
     private static let room = 277
 
     private(set) var busyUntil = Instant.zero
@@ -34,7 +34,7 @@ struct Processor {
 
     var isSocketEmpty: Bool { head == socket.count }
 
-    /// Whether it does something else now.
+    /// Returns whether the processor is still working on an earlier datagram.
     func isBusy(_ now: Instant) -> Bool { busyUntil > now }
 
     mutating func spend(_ work: Work, _ now: Instant) {
@@ -45,16 +45,16 @@ struct Processor {
         busyUntil = max(busyUntil, now) + time
     }
 
-    /// A datagram waits in the socket.
+    /// Queues a datagram in the socket.
     ///
-    /// - Returns: Whether there was room for it.
+    /// - Returns: Whether the socket had room.
     mutating func add(_ packet: Packet, _ now: Instant) -> Bool {
         guard socket.count - head < Processor.room else { return false }
         socket.append((packet, now))
         return true
     }
 
-    /// The datagram that has waited longest.
+    /// Returns the datagram that has waited longest, and removes it.
     mutating func next() -> (packet: Packet, arrivedAt: Instant)? {
         guard head < socket.count else {
             socket.removeAll(keepingCapacity: true)

@@ -20,7 +20,7 @@ extension Simulation {
         return now >= .zero + .milliseconds(plan.begin) && now < .zero + .milliseconds(plan.end)
     }
 
-    /// Sets the standings that a node's user gives the others, and whether the user reads, in a scenario with an
+    /// Sets how well a node's user knows the others, and whether the user takes messages, in a scenario with an
     /// adversary.
     func prepare(_ node: SimulatedNode, of host: SimulatedHost) {
         guard let plan = adversary?.plan else { return }
@@ -30,13 +30,14 @@ extension Simulation {
         input(host) { $0.setStandings(Dictionary(others) { first, _ in first }, now: $1) }
     }
 
-    /// Whether two hosts are for each other what is promised to friends, or nobody attacks.
+    /// Returns whether the protocol promises these two hosts a connection: they are friends, or the run has no
+    /// adversary.
     func isPromised(_ one: SimulatedHost, _ other: SimulatedHost, in chat: Int) -> Bool {
         guard let plan = adversary?.plan else { return true }
         return plan.standing > .stranger || chat == 2
     }
 
-    /// The nodes that it can reach.
+    /// The nodes that the adversary can reach.
     private var targets: [Adversary.Target] {
         hosts.prefix(Adversary.targets).compactMap { host in
             guard let address = host.addresses.first, host.node != nil, !host.isUnplugged, !host.isAsleep else {
@@ -55,7 +56,8 @@ extension Simulation {
         events.add(.attack, at: now + Adversary.period)
     }
 
-    /// Announces its service instances to a node that has not heard of them, and those that change every time.
+    /// Announces all of the adversary's service instances to a node that has just started. Later calls announce the
+    /// instances with changing keys.
     private func deceive(_ host: SimulatedHost, _ adversary: Adversary) {
         if deceived[host.index]?.incarnation != host.incarnation {
             deceived[host.index] = (host.incarnation, [])
@@ -93,7 +95,7 @@ extension Simulation {
         events.add(.arrival(packet), at: now + delay)
     }
 
-    /// A node sends a datagram: the adversary gets it, or hears it go by.
+    /// Passes a node's datagram to the adversary, as its receiver or as an eavesdropper.
     func seize(_ bytes: [UInt8], _ kind: DatagramKind, to address: Address, from source: Address) {
         guard let adversary, isAttacked else { return }
         if adversary.owns(address) {
@@ -115,7 +117,7 @@ extension Simulation {
         if let answer { arrive(answer, after: .microseconds(300)) }
     }
 
-    /// The adversary goes, and discovery forgets what it announced.
+    /// Ends the attacks. Discovery loses the adversary's instances.
     func endAttacks() {
         guard let adversary else { return }
         trace { "the adversary goes" }
@@ -129,7 +131,7 @@ extension Simulation {
         coverage.attacks.merge(adversary.sent, uniquingKeysWith: +)
     }
 
-    /// The user of a host takes what waits.
+    /// Lets the user of a host take all waiting messages.
     private func takeMessages(_ host: SimulatedHost) {
         guard let node = host.node, !node.takesMessages else { return }
         let waiting = node.takeMessages()
@@ -140,7 +142,7 @@ extension Simulation {
 
     // MARK: Processors
 
-    /// A datagram comes while the processor is busy.
+    /// Queues a datagram that arrives while the processor is busy.
     func wait(_ packet: Packet, at host: SimulatedHost) {
         if host.processor.isSocketEmpty { events.add(.processorFree(host: host.index), at: host.processor.busyUntil) }
         guard host.processor.add(packet, now) else {
@@ -149,7 +151,7 @@ extension Simulation {
         }
     }
 
-    /// A processor has time for the next datagram.
+    /// Handles the next datagram when the processor is free.
     func goOn(_ host: SimulatedHost) {
         if host.processor.isBusy(now), !host.processor.isSocketEmpty {
             events.add(.processorFree(host: host.index), at: host.processor.busyUntil)

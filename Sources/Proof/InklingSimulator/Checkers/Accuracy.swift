@@ -1,22 +1,22 @@
 import InklingCore
 import InklingWire
 
-/// How true the indicator is (R32), in milliseconds added up over all pairs of a writer and a viewer.
+/// How accurate the typing indicator is (R32), in milliseconds, summed over all pairs of a writer and a viewer.
 package struct Accuracy: Equatable, Sendable {
-    /// Somebody was typing.
+    /// The time during which the writer was typing.
     package var typed = 0
-    /// Somebody showed as typing.
+    /// The time during which the viewer showed the writer as typing.
     package var shown = 0
-    /// Both at once.
+    /// The time during which the writer typed and the viewer showed it.
     package var both = 0
-    /// How often a viewer showed somebody again although that person had typed all the time: the indicator flickered.
+    /// The number of flickers: the indicator disappeared and came back while the writer typed without pause.
     package var flickers = 0
 
     package init() {}
 
-    /// Of the time that somebody was typing, the share in which it was shown, in 1,000.
+    /// The share of the typing time that the viewer showed, in 1,000.
     package var coveragePerMille: Int { typed == 0 ? 1_000 : both * 1_000 / typed }
-    /// Of the time shown, the share in which it was true, in 1,000.
+    /// The share of the shown time in which the writer typed, in 1,000.
     package var truthPerMille: Int { shown == 0 ? 1_000 : both * 1_000 / shown }
 
     package mutating func add(_ other: Accuracy) {
@@ -27,7 +27,7 @@ package struct Accuracy: Equatable, Sendable {
     }
 }
 
-/// Integrates what is shown and what is true over time.
+/// Measures how long typing is true and shown.
 struct AccuracyMeter {
     private struct Pair {
         var since = Instant.zero
@@ -36,7 +36,7 @@ struct AccuracyMeter {
         var typed: Int64 = 0
         var shown: Int64 = 0
         var both: Int64 = 0
-        /// The indicator has been shown since this person began to type.
+        /// Whether the indicator has been shown since this writer began to type.
         var wasShown = false
         var flickers = 0
 
@@ -57,7 +57,7 @@ struct AccuracyMeter {
         pairs = Array(repeating: Array(repeating: Pair(), count: hosts.count), count: hosts.count)
     }
 
-    /// Whether a user types has changed, or may have.
+    /// Records that a user may have begun or stopped typing.
     mutating func wrote(_ writer: Int, _ now: Instant) {
         let isTyping = hosts[writer].typingChats(now) != 0
         for viewer in hosts.indices where viewer != writer && pairs[writer][viewer].isTyping != isTyping {

@@ -1,17 +1,17 @@
 import InklingCore
 import InklingWire
 
-/// Checks the rules that hold once the network has no more faults, and at the end of the run.
+/// Checks the rules that hold after the network's faults have ended, and at the end of the run.
 struct ConvergenceChecker {
     private enum Phase {
         case faults
-        /// The nodes have until then to agree.
+        /// The nodes must agree on presence before `until`.
         case converging(until: Instant)
-        /// Everybody types; until then all others have to show it.
+        /// All speakers type. At `until` all other nodes must show them typing.
         case typing(until: Instant)
-        /// Everybody has sent a message; until then every one has to be shown.
+        /// All speakers have sent a message. At `until` all receivers must have shown it.
         case sending(until: Instant)
-        /// Every message has to have its report, however old.
+        /// Every message, however old, must have an outcome before `until`.
         case settling(until: Instant)
         case done
     }
@@ -50,7 +50,7 @@ struct ConvergenceChecker {
                     simulation.checker.report(.divergence, missing, now)
                     return
                 }
-                // They agree on who is there, and a link has yet to find out that the other end has moved.
+                // The nodes agree on presence, but one link has not yet noticed that the other end moved.
                 for host in simulation.speakers {
                     host.chats.sorted().forEach { simulation.act(host, .empty(chat: $0)) }
                 }
@@ -67,14 +67,14 @@ struct ConvergenceChecker {
             guard now >= until else { return }
             let missing = simulation.missing(lastMessages)
             if !missing.isEmpty, now < calmAt + simulation.patience {
-                // Two sides that agree on presence may still have different sending sessions. If that has cost a
-                // message, the next message has to arrive.
+                // Two nodes that agree on presence may still use different sending sessions. If a message failed for
+                // this reason, the next message must arrive.
                 if missing.contains(where: { $0.outcome == .failed }) {
                     phase = .converging(until: calmAt + simulation.patience)
                 }
                 return
             }
-            // In a stream that losses have held up, older messages come first.
+            // Losses may delay a stream. Older messages of the stream then arrive first.
             if let lost = missing.first(where: { !simulation.isHeldUp($0) }) {
                 let text = "\(lost.message.text) is not shown to identity \(lost.identity), but \(lost.outcome)"
                 simulation.checker.report(.divergence, text, now)
@@ -82,7 +82,7 @@ struct ConvergenceChecker {
             // A message on a link that was down fails when the node forgets the link (L-83).
             phase = .settling(until: now + .seconds(75))
         case .settling(let until):
-            // Of a node that ended without a word a status may be left, for its 3 s.
+            // A node that crashed may still be shown as typing, for 3 s.
             guard simulation.nobodyIsShownTyping else {
                 if now >= until + .seconds(-71) {
                     simulation.checker.report(.divergence, "typing outlives its message", now)
@@ -102,27 +102,27 @@ struct ConvergenceChecker {
 }
 
 extension Simulation {
-    /// How long the nodes have to agree. A peer without news from discovery is tried once a minute when it was
-    /// away for long (L-5).
+    /// The time that the nodes have to agree. After a long absence, a node tries a peer only once a minute if discovery
+    /// reports nothing new (L-5).
     var patience: Duration {
         let isFoundAnew = scenario.network.isFoundAnew && !scenario.network.isByHand
-        // Of a partition neither side's discovery has noticed anything.
+        // During a partition, discovery noticed no change on either side.
         let isParted = scenario.steps.contains { step in
             if case .partition(_, let length) = step.action { length >= 90_000 } else { false }
         }
-        // The signs of a machine that is what it was before may come late: then its links go down (L-93 to L-95).
+        // A machine that returned to a snapshot may be recognised late. Its links then go down (L-93 to L-95).
         if hosts.contains(where: \.wasReverted) { return .seconds(80) }
-        // The links of an adversary that goes without a word are there for up to 8.3 s.
+        // The links of an adversary that vanishes without a bye last up to 8.3 s.
         if adversary != nil { return .seconds(16) }
         return .seconds((!isFoundAnew || isParted) && scenario.faultsEnd > 80_000 ? 80 : 10)
     }
 
-    /// Whose typing and messages are tried when all have converged: a few of many.
+    /// The hosts that type and send once all nodes agree: at most six.
     var speakers: [SimulatedHost] { Array(hosts.filter(\.isActive).prefix(6)) }
 
     var nobodyIsShownTyping: Bool { hosts.allSatisfy { checker.typistsShown(by: $0.index) == 0 } }
 
-    /// Where what nodes show of presence differs from who is there.
+    /// Returns the differences between the people that nodes show and the people who are there.
     func disagreements() -> [String] {
         var disagreements: [String] = []
         for viewer in hosts where viewer.isActive {
@@ -147,7 +147,7 @@ extension Simulation {
                     if (person.presence == .away) != isAway {
                         disagreements.append("host \(viewer.index), chat \(chat): \(devices.map(\.index)) away or not")
                     }
-                    // The record of a name may have gone to a node that is what it was before.
+                    // A node that returned to a snapshot may have lost the record of the name.
                     let wasReverted = viewer.wasReverted || devices.contains(where: \.wasReverted)
                     if !wasReverted, !devices.contains(where: { $0.name == person.person.name }) {
                         let names = "\(devices.map(\.name)) shown as \(person.person.name)"
@@ -159,7 +159,7 @@ extension Simulation {
         return disagreements
     }
 
-    /// The hosts that a host should see in a chat.
+    /// Returns the hosts that a host should see in a chat.
     private func others(of viewer: SimulatedHost, in chat: Int) -> [SimulatedHost] {
         hosts.filter { other in
             other.isActive && other.chats.contains(chat) && other.plan.identity != viewer.plan.identity
@@ -176,21 +176,22 @@ extension Simulation {
         }
     }
 
-    /// Of a user with more devices than are kept of one key (D-9), one is overlooked that rests after a farewell
-    /// (L-35).
+    /// Returns whether a node may rightly not see a device. The node keeps only some devices of one key (D-9), and one
+    /// that said bye rests (L-35).
     private func mayBeOverlooked(_ device: SimulatedHost, by other: SimulatedHost, in chat: Int) -> Bool {
         crowds.contains(device.plan.identity)
             && (other.farewells[chat] != nil || other.blocks[device.plan.identity] != nil)
     }
 
-    /// A message that somebody who is there was not shown.
+    /// A message that a present person was not shown.
     struct Missing {
         let message: MessageLedger.Sent
         let identity: Int
         let outcome: MessageLedger.Outcome
     }
 
-    /// Only intended receivers who are present count. A late hello may show somebody who has left for 3 s more.
+    /// Returns the messages that present recipients were not shown. A late hello may show a person who has left for 3 s
+    /// more.
     func missing(_ messages: [Int]) -> [Missing] {
         messages.map { checker.messages.sent[$0] }.flatMap { message in
             let present = Set(others(of: hosts[message.host], in: message.chat).map(\.plan.identity))
@@ -200,7 +201,7 @@ extension Simulation {
         }
     }
 
-    /// Whether an older message of the same stream has no answer yet.
+    /// Returns whether an older message of the same stream has no outcome yet.
     func isHeldUp(_ missing: Missing) -> Bool {
         let message = missing.message
         return missing.outcome == .open
@@ -222,28 +223,30 @@ extension Simulation {
         return nil
     }
 
-    /// In the end the tables hold what is needed and no more.
+    /// Checks that the tables have no leftovers at the end of the run.
     func checkLeftovers() {
         for host in hosts {
             guard let sizes = host.node?.endpoint.tableSizes else { continue }
             let peers = host.chats.map { others(of: host, in: $0).count }.reduce(0, +)
-            // Down links of an adversary have theirs for 60 s, and so has a node whose old links nobody has any more.
+            // Down links of an adversary keep their messages for 60 s. So do old links of a node that returned to a
+            // snapshot.
             if sizes.messages != 0, adversary == nil, !host.wasReverted {
                 checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.messages) messages", now)
             }
-            // Handshakes that the faults left behind last for 5 s more at most (L-12).
+            // Handshakes left over from the faults last at most 5 s longer (L-12).
             let isCalm = now - (.zero + .milliseconds(scenario.calmAt)) > .seconds(12)
             if host.isActive, isCalm, sizes.sessions > sizes.links * Limits.sessionsPerLink + 4 {
                 checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.sessions) sessions", now)
             }
-            // Those that a crash left behind in discovery stay, and so do peers known by hand and where they went.
+            // Instances of crashed nodes stay in discovery. Nodes also keep peers added by hand, with their later
+            // addresses.
             let advertised = (Array(instances.values) + Array(withdrawn.values)).count { host.chats.contains($0.chat) }
-            // Where links led that a suspension ended is kept for 90 s (L-88).
+            // Addresses of links that a suspension ended are kept for 90 s (L-88).
             let strange = adversary.map { Limits.addressesAsked + Limits.linksPerSource + $0.mostLinks } ?? 0
             if host.isActive, sizes.instances > advertised + 4 * hosts.count + strange {
                 checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.instances) instances", now)
             }
-            // Down links stay for 60 s, those of an adversary too (L-83).
+            // Down links, also of an adversary, are kept for 60 s (L-83).
             if host.isActive, adversary == nil, sizes.links > Limits.linksPerKey * (peers + 1) {
                 checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.links) links to \(peers) peers", now)
             }

@@ -1,18 +1,18 @@
 import InklingCore
 import InklingWire
 
-/// The checker of a node's limits against an adversary: datagrams to the adversary, state kept for it, and reports
-/// about it.
+/// Checks a node's limits against an adversary: datagrams to the adversary, and the state and reports that the
+/// adversary causes.
 struct LimitChecker {
-    /// A limit of so many in a second, with a burst, as anybody outside can count it.
+    /// A token bucket that counts only what an observer outside the node can see.
     private struct Bucket {
-        /// In billionths of one.
+        /// The tokens, in billionths of one.
         var level: Int64
         var updated: Instant
 
-        /// Counts one.
+        /// Takes one token.
         ///
-        /// - Returns: Whether it is within the limit.
+        /// - Returns: Whether the limit permits it.
         mutating func take(_ rate: Int, _ burst: Int, _ now: Instant) -> Bool {
             level = min(Int64(burst) * 1_000_000_000, level + Int64(rate) * (now - updated).nanoseconds)
             updated = now
@@ -21,7 +21,7 @@ struct LimitChecker {
         }
     }
 
-    /// The datagrams and reports that have a limit of their own.
+    /// The kinds of datagrams and reports that have a separate limit.
     private enum Count: Hashable {
         case answersToStrangers, retries, tells
         case initiations(Address)
@@ -50,18 +50,18 @@ struct LimitChecker {
     }
 
     private var buckets: [Key: Bucket] = [:]
-    /// The responses that went out, by their ephemeral keys: one that is sent again is no new one.
+    /// The responses that a node sent, by their ephemeral keys. A repeated response does not count again.
     private var responses: Set<[UInt8]> = []
-    /// The time of the last report of each person.
+    /// The time of the last presence report of each person.
     private var told: [Key: [PublicKey: Instant]] = [:]
 
     // MARK: Datagrams
 
-    /// A node sends a datagram to an address that is no host's.
+    /// Checks a datagram that a node sends to an address that belongs to no host.
     ///
     /// - Parameters:
-    ///   - hadCookie: Whether it answers an initiation with a cookie.
-    ///   - isKnown: Whether a link of the node's may lead there.
+    ///   - hadCookie: Whether the datagram answers an initiation with a cookie.
+    ///   - isKnown: Whether a link of the node may lead to the address.
     mutating func sent(
         _ bytes: [UInt8], _ kind: DatagramKind, by host: SimulatedHost, to address: Address, hadCookie: Bool,
         isKnown: Bool, _ now: Instant
@@ -73,7 +73,7 @@ struct LimitChecker {
             if hadCookie, !take(source, 5, host.isOwn(address) ? Limits.linksOfOtherUsers : 20, host, now) {
                 return "answers to the cookies of one source (L-10)"
             }
-            // As many within any second: twice as many may be counted in one that is cut otherwise.
+            // A node may count its seconds from another instant. So one second here may contain up to twice the rate.
             let rate = Limits.answersToUnknown
             if !isKnown, !take(.answersToStrangers, rate, rate, host, now) { return "answers to strangers (L-10)" }
         case .retry:
@@ -87,7 +87,7 @@ struct LimitChecker {
             let (rate, burst) = (Limits.initiationsToSilent, Limits.initiationsToSilentBurst)
             if !take(.initiations(address), rate, burst, host, now) { return "initiations to one address (L-54)" }
         case .ping:
-            // A round of pings when its link falls silent, and hints (L-26, L-29).
+            // A node sends a round of pings when its link falls silent, and pings for hints (L-26, L-29).
             let isSilent = address.ipv4.map { (0x0A00_0080...0x0A00_00BF).contains($0) } ?? false
             if isSilent, !take(.pings(address), 1, 12, host, now) { return "pings to one address (L-45)" }
         case .ack:
@@ -100,13 +100,13 @@ struct LimitChecker {
 
     // MARK: Reports
 
-    /// A node tells its user who types.
+    /// Checks a report of who is typing.
     mutating func listed(in chat: ChatID, by host: SimulatedHost, _ now: Instant) -> String? {
         take(.lists(chat), Limits.lists, Limits.lists + 1, host, now)
             ? nil : "lists of typists (T-22)"
     }
 
-    /// A node tells its user of a person's presence.
+    /// Checks a report of a person's presence.
     mutating func told(of key: PublicKey, in chat: ChatID, by host: SimulatedHost, _ now: Instant) -> String? {
         let id = Key(host: host.index, count: .presences(chat))
         let before = told[id]?[key]
@@ -116,7 +116,7 @@ struct LimitChecker {
         return take(.presences(chat), rate, rate + 1, host, now) ? nil : "presences (T-22)"
     }
 
-    /// A node tells its user a message of the adversary's.
+    /// Checks a report of a message from the adversary.
     mutating func message(from key: PublicKey, by host: SimulatedHost, _ now: Instant) -> String? {
         let (rate, burst) = (Limits.datagramsPerLink, Limits.datagramsPerLinkBurst)
         return take(.messages(key), rate, burst, host, now) ? nil : "messages of one link (L-25)"
@@ -124,7 +124,7 @@ struct LimitChecker {
 
     // MARK: Tables
 
-    /// Checks the entries that a node holds for people, by the addresses of their links.
+    /// Checks the links that a node holds for people, by the addresses of the links.
     func tables(of host: SimulatedHost, in chat: ChatID, _ adversary: Adversary) -> String? {
         guard let node = host.node else { return nil }
         if node.untakenBytes > Limits.textsHeld { return "\(node.untakenBytes) bytes of text that nobody took (M-20)" }
@@ -152,13 +152,14 @@ struct LimitChecker {
         return nil
     }
 
-    /// A node starts.
+    /// Resets all counts of a host whose node restarts.
     mutating func restarted(_ host: Int) {
         for key in buckets.keys where key.host == host { buckets[key] = nil }
         for key in told.keys where key.host == host { told[key] = nil }
     }
 
-    /// Clears the counts of a node's reports: the effects of its user's commands show at once (T-22).
+    /// Resets the counts of a node's reports after a command of its user. The effects of the command may show at once
+    /// (T-22).
     mutating func resetReports(of host: Int) {
         for key in buckets.keys where key.host == host && key.count.isReport { buckets[key] = nil }
         for key in told.keys where key.host == host { told[key] = nil }

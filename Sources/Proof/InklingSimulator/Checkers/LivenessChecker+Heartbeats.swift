@@ -1,10 +1,11 @@
 import InklingCore
 import InklingWire
 
-/// Heartbeats go out at their time (T-8, T-11).
+/// The rules for the times of heartbeats (T-8, T-11).
 extension LivenessChecker {
-    /// Whether no link between two hosts came up, was named or went down a short time before, which has heartbeats of
-    /// its own (L-44, L-82). Of a person with several devices nothing shows when one of the links does so.
+    /// Returns whether only the idle interval caused the heartbeats between two hosts. A link that comes up, gets its
+    /// name or goes down sends additional heartbeats (L-44, L-82). For a person with several devices the checker cannot
+    /// see such changes.
     func hasBeatenOnlyIdly(
         _ sender: SimulatedHost, _ receiver: SimulatedHost, since instant: Instant, _ simulation: Simulation
     ) -> Bool {
@@ -17,11 +18,11 @@ extension LivenessChecker {
             }
     }
 
-    /// Checks that the time for a heartbeat has come when a node sends one on a session (T-8, T-11).
+    /// Checks the time of a heartbeat that a node sends on a session (T-8, T-11).
     ///
     /// - Parameters:
-    ///   - receiver: The host at the address that it goes to; nil if none is there.
-    ///   - isFormer: Whether a host was there before, to which the link goes down at some time.
+    ///   - receiver: The host at the destination; nil if none is there.
+    ///   - isFormer: Whether a host had this address before. The link to it goes down at some time.
     func checkBeat(
         of sender: SimulatedHost, to receiver: Int?, isFormer: Bool, _ bytes: [UInt8], _ simulation: Simulation
     ) {
@@ -36,14 +37,14 @@ extension LivenessChecker {
         else { return }
         if let receiver {
             let handshake = lastHandshake(between: sender, hosts[receiver])
-            // A host that has just moved may be at the address of the link with another.
+            // A host that has just moved may now have the address of another host's link.
             guard hosts[receiver].movedAt.map({ now - $0 > .seconds(3) }) ?? true,
                 handshake == .zero || beat.at - handshake > Limits.joinPingPeriod,
                 hasBeatenOnlyIdly(sender, hosts[receiver], since: beat.at, simulation)
             else { return }
         } else if beat.at - beat.first < .seconds(2) || !simulation.isAttacked || isFormer {
-            // A link sends a heartbeat when it comes up, another when the peer has named itself (L-82), and some when
-            // it goes down (L-44).
+            // A link sends additional heartbeats when it comes up, when the peer names itself (L-82), and when it
+            // goes down (L-44).
             return
         }
         func report(_ text: String) {
@@ -57,7 +58,7 @@ extension LivenessChecker {
         let isQuiet = edges.allSatisfy { $0 < beat.at }
         if isQuiet, !isTyping {
             let shortest = min(beat.interval, interval) * Limits.idleJitterPercent.lowerBound / 100
-            // The time may have been drawn before the typing that is over now.
+            // The node may have scheduled this heartbeat before the typing that has just ended.
             let isFresh = edges.allSatisfy { beat.at - $0 > .seconds(3) }
             let isLate = isPunctual && gap > max(beat.interval, interval)
             guard isLate || (isFresh && gap < shortest) else { return }

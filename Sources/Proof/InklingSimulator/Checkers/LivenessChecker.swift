@@ -1,30 +1,31 @@
 import InklingCore
 import InklingWire
 
-/// The checker of liveness: a node shows each present peer, and shows typing without a gap. Both hold where the path
-/// between the two was whole for long enough. Nodes have to send the datagrams for both in time.
+/// The checker of liveness: a node shows each present peer, and shows typing without a gap. Both rules hold after the
+/// path between the two nodes has been whole for long enough. Nodes must also send the datagrams for both in time.
 ///
-/// The checker ignores the beliefs of nodes. A pair is *settled* when each shows the other, after a second without
+/// The checker ignores what nodes believe. A pair is *settled* when each node shows the other, after a second without
 /// disturbance. In that second the path was whole in both directions.
 final class LivenessChecker {
-    /// How long the path is whole before anything is demanded.
+    /// The time for which the path must be whole before a rule applies.
     private static let settling = Duration.seconds(1)
-    /// The undisturbed time of a host that moved, or whose node was stopped. Its links may have to recover by
+    /// The time that links need to recover after a host moved or its node was stopped. Some links recover only by
     /// silence.
     private static let recovery = Duration.seconds(5)
-    /// Within which a heartbeat comes from a new address, and the other end follows it there (L-51).
+    /// The time in which a node sends a heartbeat from its new address, and the other node follows it there (L-51).
     private static let following = Duration.milliseconds(1_500)
-    /// Within which somebody is shown with whom a datagram can be exchanged (L-5: less than 5 s between initiations).
+    /// The time in which two nodes that can exchange datagrams must show each other (L-5: initiations are less than 5 s
+    /// apart).
     private static let meeting = Duration.milliseconds(6_500)
-    /// The same of friends while somebody attacks, after one of them has started.
+    /// Like ``meeting``, for friends during an attack after one of them has started.
     private static let meetingOfFriends = Duration.seconds(5)
-    /// Within which typing of a friend shows while somebody attacks.
+    /// The time in which typing of a friend must show during an attack.
     static let typingOfFriends = Duration.milliseconds(200)
 
-    /// Within which a message of a verified friend shows while somebody attacks.
+    /// The time in which a message of a verified friend must show during an attack.
     private static let messageOfFriends = Duration.seconds(5)
 
-    /// A message that a verified friend sent while somebody attacks.
+    /// A message that a verified friend sent during an attack.
     private struct Promise {
         let index: Int
         let sender: (host: Int, incarnation: Int)
@@ -34,22 +35,22 @@ final class LivenessChecker {
     }
 
     struct Sending {
-        /// When the last typing frames went out, the newest last.
+        /// The times of the last typing frames, the newest last.
         var typing: [Instant] = []
-        /// When the last datagram with a status went out.
+        /// The time of the last datagram with a status.
         var status = Instant.zero
-        /// The sender's idle interval then.
+        /// The sender's idle interval at that time.
         var interval = Duration.zero
-        /// When the last handshake or its answer went out.
+        /// The time of the last initiation or response.
         var handshake = Instant.zero
     }
 
     /// The heartbeats on one session.
     struct Beat {
         let at: Instant
-        /// When the first one went out on the session.
+        /// The time of the first heartbeat on the session.
         let first: Instant
-        /// The idle interval of the node then, as its links ask for.
+        /// The idle interval of the node at that time.
         let interval: Duration
     }
 
@@ -61,16 +62,16 @@ final class LivenessChecker {
     let hosts: [SimulatedHost]
     /// The identities with one device.
     let single: Set<Int>
-    /// By the sender and, in its place, the receiver.
+    /// The datagrams on each path, at the index sender × hosts + receiver.
     var sendings: [Sending]
     var beats: [SessionID: Beat] = [:]
-    /// The instance of another host's of which discovery has told a host's node in a chat, and when.
+    /// The instances of other hosts that discovery has reported to a node, with the time of the report.
     private var introductions: [Introduction: (name: String, viewerIncarnation: Int, at: Instant)] = [:]
 
-    /// The messages that have to show, in the order in which they are due.
+    /// The messages that must still show, in the order of their due times.
     private var promises: [Promise] = []
 
-    /// Heartbeats at the wrong time, unless their link went down at that moment (L-44).
+    /// Heartbeats at a wrong time. A heartbeat is right after all if its link went down at that moment (L-44).
     var suspicions: [(sender: Int, receiver: Int, at: Instant, text: String)] = []
 
     private struct Introduction: Hashable {
@@ -88,7 +89,7 @@ final class LivenessChecker {
 
     // MARK: Inputs
 
-    /// Discovery told a host of another's instance.
+    /// Records that discovery reported a host's instance to another host.
     func introduced(_ name: String, of host: Int, in chat: Int, to viewer: SimulatedHost, _ now: Instant) {
         let introduction = Introduction(viewer: viewer.index, host: host, chat: chat)
         if let before = introductions[introduction], before.name == name, before.viewerIncarnation == viewer.incarnation
@@ -98,7 +99,7 @@ final class LivenessChecker {
         introductions[introduction] = (name, viewer.incarnation, now)
     }
 
-    /// Records a message: verified friends show it in time, also during an attack.
+    /// Records a message that a verified friend must see in time during an attack.
     func sent(message index: Int, by sender: SimulatedHost, in chat: Int, _ simulation: Simulation) {
         guard simulation.isAttacked, simulation.adversary?.plan.standing == .verified else { return }
         for viewer in hosts where viewer.index != sender.index {
@@ -111,12 +112,12 @@ final class LivenessChecker {
         }
     }
 
-    /// Discovery lists an instance no longer, or the viewer has left the chat.
+    /// Records that discovery no longer lists an instance, or that the viewer left the chat.
     func forgot(_ host: Int, in chat: Int, at viewer: Int) {
         introductions[Introduction(viewer: viewer, host: host, chat: chat)] = nil
     }
 
-    /// A node sent a datagram to another.
+    /// Records a datagram from one node to another.
     ///
     /// - Parameter interval: The sender's idle interval.
     func sent(
@@ -137,19 +138,19 @@ final class LivenessChecker {
         }
     }
 
-    /// When a host last sent another a handshake, or answered one.
+    /// Returns when a host last sent another host an initiation or a response.
     func lastHandshake(of sender: Int, with receiver: Int) -> Instant {
         sendings[sender * hosts.count + receiver].handshake
     }
 
-    /// When the last handshake between two hosts, or its answer, went out.
+    /// Returns when the last initiation or response between two hosts went out.
     func lastHandshake(between one: SimulatedHost, _ other: SimulatedHost) -> Instant {
         max(lastHandshake(of: one.index, with: other.index), lastHandshake(of: other.index, with: one.index))
     }
 
     // MARK: Pairs
 
-    /// Since when nothing stood between two hosts in a chat; nil if something does.
+    /// Returns the time since when two hosts could reach each other in a chat; nil if they cannot.
     private func clearSince(
         _ left: SimulatedHost, _ right: SimulatedHost, in chat: Int, _ simulation: Simulation
     ) -> Instant? {
@@ -158,7 +159,7 @@ final class LivenessChecker {
             left.chats.contains(chat), right.chats.contains(chat),
             single.contains(left.plan.identity), single.contains(right.plan.identity),
             left.blocks[right.plan.identity] == nil, right.blocks[left.plan.identity] == nil,
-            // Two ends may take long to see that one of them is what it was before (L-93 to L-95).
+            // Two nodes may take long to notice that one of them returned to a snapshot (L-93 to L-95).
             !left.wasReverted, !right.wasReverted
         else { return nil }
         var since = max(left.disturbedAt, right.disturbedAt)
@@ -168,12 +169,12 @@ final class LivenessChecker {
         }
         let faultEnd = simulation.network.faultEnd(between: left.index, right.index)
         since = max(since, faultEnd)
-        // A lost datagram may have left a link at the address that its peer had before.
+        // If a datagram was lost, a link may still use its peer's former address.
         if left.movedAt != nil || right.movedAt != nil { since = max(since, faultEnd + LivenessChecker.following) }
         return since < now ? since : nil
     }
 
-    /// Since when a pair is settled; nil if it is not.
+    /// Returns the time since when a pair is settled; nil if the pair is not.
     private func settledSince(
         _ writer: SimulatedHost, _ viewer: SimulatedHost, in chat: Int, _ simulation: Simulation
     ) -> Instant? {
@@ -190,7 +191,7 @@ final class LivenessChecker {
 
     // MARK: Rules
 
-    /// Called at each tick.
+    /// Checks all rules. The simulation calls this at each tick.
     func check(_ simulation: Simulation) {
         let now = simulation.now
         for host in hosts {
@@ -202,7 +203,7 @@ final class LivenessChecker {
             simulation.checker.report(.heartbeats, text, at)
         }
         suspicions = []
-        // In a large chat a few stand for all.
+        // In a large chat, checking some pairs is enough.
         for writer in hosts.prefix(12) {
             for viewer in hosts.prefix(60) where viewer.index != writer.index {
                 for chat in writer.chats.sorted() { check(writer, viewer, in: chat, simulation) }
@@ -229,7 +230,7 @@ final class LivenessChecker {
         {
             simulation.checker.report(.missingTyping, "\(about), for \(now - start)", now)
         }
-        // The next heartbeat repeats a lost status, and the link of the run before may show until it is down.
+        // A lost status comes again with the next heartbeat. The link of an earlier run may show until it goes down.
         let isAlone = writer.incarnation == 1 || now - writer.startedAt > .seconds(4)
         if isAlone, let node = writer.node, now - node.awayChangedAt > delay,
             now - since > simulation.idleInterval(of: writer) + delay,
@@ -238,7 +239,7 @@ final class LivenessChecker {
             simulation.checker.report(.wrongPresence, "\(about), away or not", now)
         }
         guard simulation.isPunctual(writer) else { return }
-        // A record that was lost goes out again after a second at most (M-11), and again.
+        // A lost record is sent again after at most a second (M-11). The limit allows for two losses.
         if let due = writer.node?.nameDue, now - max(due, clear) > delay + .milliseconds(2_500),
             let name = simulation.checker.nameShown(identity, in: chat, by: viewer.index), name != writer.name
         {
@@ -252,7 +253,7 @@ final class LivenessChecker {
         }
     }
 
-    /// Two who could exchange datagrams for long enough are there for each other.
+    /// Checks that two nodes show each other after they could exchange datagrams for long enough.
     private func checkMeeting(
         _ host: SimulatedHost, _ viewer: SimulatedHost, in chat: Int, _ clear: Instant, _ simulation: Simulation
     ) {
@@ -282,7 +283,7 @@ final class LivenessChecker {
             || host.meetings[chat]?[viewer.index] == viewer.addresses
     }
 
-    /// The messages of verified friends that are due have shown, unless something befell the two since.
+    /// Checks that due messages of verified friends have shown, unless a fault hit one of the two nodes since.
     private func checkMessages(_ simulation: Simulation) {
         while let promise = promises.first, promise.due <= simulation.now {
             promises.removeFirst()
@@ -299,7 +300,7 @@ final class LivenessChecker {
         }
     }
 
-    /// A typist is shown no more.
+    /// Checks that a viewer had a reason to end a typist's indicator.
     func ended(_ writer: SimulatedHost, at viewer: SimulatedHost, in chat: Int, _ simulation: Simulation) {
         let now = simulation.now
         writer.typing[chat].advance(to: now)
@@ -312,7 +313,7 @@ final class LivenessChecker {
             .missingTyping, "host \(writer.index) at host \(viewer.index), chat \(chat): a gap", now)
     }
 
-    /// The last edge went out at once and twice more (T-6).
+    /// Checks that the typing frame of the last edge and its two copies went out (T-6).
     private func checkFrames(
         _ writer: SimulatedHost, _ viewer: SimulatedHost, in chat: Int, _ since: Instant, _ simulation: Simulation
     ) {
@@ -329,7 +330,7 @@ final class LivenessChecker {
         }
     }
 
-    /// Checks that the time for a typing frame has come, of an edge or a copy (T-5 to T-7).
+    /// Checks that a typing frame goes out at the time of an edge or one of its copies (T-5 to T-7).
     func checkTime(ofFrameBy writer: SimulatedHost, _ simulation: Simulation) {
         guard simulation.isPunctual(writer) else { return }
         let now = simulation.now

@@ -1,6 +1,6 @@
 import InklingCore
 
-/// Every message that was sent, and what became of it for each person that it was meant for.
+/// All sent messages, and the outcome of each for each recipient.
 struct MessageLedger {
     enum Outcome { case open, delivered, failed }
 
@@ -12,10 +12,10 @@ struct MessageLedger {
         let text: String
         let at: Instant
         var outcomes: [Int: Outcome]
-        /// How many people it goes to; some of them may not be shown, because their links are down (M-36).
+        /// The number of recipients. Some may not be shown as present, because their links are down (M-36).
         var recipients: Int
         var isExact = true
-        /// The identities at one of whose devices it was shown.
+        /// The identities that saw the message on one of their devices.
         var shownTo: Set<Int> = []
     }
 
@@ -36,7 +36,7 @@ struct MessageLedger {
     /// may wait for the list that ends its author's typing (T-22).
     private var delivered: [(index: Int, identity: Int, due: Instant)] = []
 
-    /// The text of the next message: no two are alike.
+    /// Returns a new text for a message. No two texts are equal.
     func text(size: Int, from host: Int) -> String {
         let name = "\(host):\(sent.count):"
         return name + String(repeating: "x", count: max(0, size - name.utf8.count))
@@ -53,17 +53,17 @@ struct MessageLedger {
                 recipients: identities.count))
     }
 
-    /// The node said to how many people, without those of an adversary, the last message goes.
+    /// Records the number of recipients that the node reported for the last message, without the adversary's.
     ///
-    /// - Parameter isExact: Whether nobody of an adversary may be among them.
+    /// - Parameter isExact: Whether the adversary cannot be among the recipients.
     mutating func went(to recipients: Int, isExact: Bool) {
         sent[sent.count - 1].recipients = recipients
         sent[sent.count - 1].isExact = isExact
     }
 
-    /// A node showed a message.
+    /// Records that a node showed a message.
     ///
-    /// - Returns: Which it is, or what is wrong with it.
+    /// - Returns: The message, or the error.
     mutating func show(
         _ text: String, from identity: Int?, in chat: Int, by viewer: SimulatedHost, hosts: [SimulatedHost]
     ) -> Result<Sent, Fault> {
@@ -87,7 +87,7 @@ struct MessageLedger {
         return .success(message)
     }
 
-    /// A host is what it was before.
+    /// Records that a host returned to a snapshot.
     mutating func reverted(_ host: SimulatedHost) { reverted.insert(host.index) }
 
     struct Fault: Error {
@@ -95,10 +95,9 @@ struct MessageLedger {
         let text: String
     }
 
-    /// Records a node's report of the outcome of a message of its own.
+    /// Records a node's report of the outcome of its own message.
     ///
-    /// - Parameter due: The time by which the receiver has to show a delivered message; nil: the message is shown
-    ///   already.
+    /// - Parameter due: The time by which the receiver must show a delivered message; nil if it is shown already.
     mutating func report(
         _ number: UInt64, for identity: Int?, is outcome: Outcome, by host: SimulatedHost, due: Instant?
     ) -> Fault? {
@@ -127,8 +126,8 @@ struct MessageLedger {
         return nil
     }
 
-    /// Returns the first message that was reported as delivered and was not shown in time. A node that ended
-    /// meanwhile has nothing more to show.
+    /// Returns the first message that was reported as delivered but not shown in time. A receiver that ended meanwhile
+    /// need not show it.
     mutating func firstOverdue(_ now: Instant, _ hosts: [SimulatedHost]) -> Sent? {
         defer { delivered.removeAll { $0.due <= now } }
         let overdue = delivered.first { message in
@@ -141,7 +140,7 @@ struct MessageLedger {
         return overdue.map { sent[$0.index] }
     }
 
-    /// The first message of a node that still runs whose outcome for somebody is open.
+    /// Returns the first message of a running node that has a recipient without an outcome.
     func firstOpen(_ hosts: [SimulatedHost]) -> Sent? {
         guard reverted.isEmpty else { return nil }
         return sent.first { message in

@@ -3,20 +3,20 @@ import InklingWire
 
 /// The queries and reports of the checkers.
 extension Simulation {
-    /// Whether a node acts at the right times: its timers are not late, and the node was not stopped lately.
+    /// Returns whether a node acts at the right times: its timers are not late, and the node was not stopped lately.
     func isPunctual(_ host: SimulatedHost) -> Bool {
         guard adversary == nil, host.plan.lateness == 0, case .running = host.state else { return false }
         return host.wokeAt.map { now - $0 > .seconds(5) } ?? true
     }
 
-    /// The idle interval of a node, by the number of its links (T-11).
+    /// Returns the idle interval of a node, which depends on the number of its links (T-11).
     func idleInterval(of host: SimulatedHost) -> Duration {
         let tenths =
             ((host.node?.links ?? 0) * 10 + Limits.idleHeartbeats - 1) / Limits.idleHeartbeats
         return min(max(.milliseconds(100 * tenths), Limits.idleInterval), Limits.maximumIntervalTaken)
     }
 
-    /// How long typing takes at most from its announcement until it shows.
+    /// Returns the longest time from the announcement of typing until the viewer shows it.
     func slowestTyping(from writer: SimulatedHost, to viewer: SimulatedHost) -> Duration {
         let lateness = hasFaults ? writer.plan.lateness + viewer.plan.lateness : 0
         // A list waits up to 50 ms for others (T-22).
@@ -24,7 +24,7 @@ extension Simulation {
         return adversary == nil ? time : max(time + .milliseconds(80), LivenessChecker.typingOfFriends)
     }
 
-    /// A node sends a datagram.
+    /// Checks a datagram that a node sends.
     func check(_ bytes: [UInt8], _ kind: DatagramKind, by host: SimulatedHost, to address: Address) {
         let receiver = hostsByAddress[address]
         if let receiver {
@@ -37,7 +37,7 @@ extension Simulation {
             liveness.checkBeat(of: host, to: receiver, isFormer: isFormer, bytes, self)
         }
         guard let adversary, receiver == nil else { return }
-        // A relay answers: initiations to a relay have no limit of their own (L-54).
+        // A relay answers the node, so the limit for silent addresses does not apply to initiations to it (L-54).
         if kind == .initiation, adversary.isRelay(address) { return }
         let hadCookie = kind == .response && adversary.hadCookie(SealedHeader(bytes).index)
         let isKnown = adversary.mostLinks > 0
@@ -45,7 +45,7 @@ extension Simulation {
             limits.sent(bytes, kind, by: host, to: address, hadCookie: hadCookie, isKnown: isKnown, now), host)
     }
 
-    /// At most one link leads to a run of a node (L-61).
+    /// Checks that at most one link leads to each run of a node (L-61).
     func checkLinks() {
         for host in hosts where host.isActive {
             for chat in host.chats.sorted() {

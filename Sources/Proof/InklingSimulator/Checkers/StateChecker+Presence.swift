@@ -3,17 +3,17 @@ import InklingWire
 
 /// The people shown as present, and their presence.
 extension StateChecker {
-    /// Nobody is shown as present who has been silent for longer than 3 s.
+    /// Checks that a viewer shows no person who has been silent for longer than 3 s.
     ///
-    /// - Parameter handshake: When a host last sent the viewer a handshake: a state that is replaced then keeps its
-    ///   person shown (L-103).
+    /// - Parameter handshake: Returns when a host last sent the viewer a handshake. A replaced state keeps its person
+    ///   shown for some time (L-103).
     mutating func checkPresence(of viewer: SimulatedHost, _ now: Instant, handshake: (Int) -> Instant) {
-        // A node that was stopped first asks for signs of life.
+        // A node that was stopped first asks its peers for signs of life.
         if let wokeAt = viewer.wokeAt, now - wokeAt < .seconds(4) { return }
         if let lateAt = viewer.lateAt, now - lateAt < .seconds(4) { return }
-        // Beside an adversary a timer may have to wait for the processor.
+        // During an attack a timer may wait for the processor.
         var limit = silence + lateness[viewer.index] * 12 + (isAttacked ? .milliseconds(80) : .zero)
-        // Handshakes that go through relays are seen to come from nobody.
+        // The checker cannot tell the sender of a handshake that went through a relay.
         if adversary?.plan.forgesFriends == true { limit += Limits.keptShown }
         for chat in viewer.chats.sorted() {
             for identity in devices.keys.sorted() {
@@ -22,14 +22,15 @@ extension StateChecker {
                 let last = devices[identity]?.compactMap {
                     lastSign[DeviceID(viewer: viewer.index, chat: chat, host: $0)]
                 }.max()
-                // A hello that had waited shows somebody, and is not a sign of life (L-30).
+                // A hello that waited in the socket shows a person, although it is no fresh sign of life (L-30).
                 let since = max(last ?? state.since, devices[identity]?.map(handshake).max() ?? .zero)
                 if now - since > limit { report(.ghost, "\(describe(id)), silent for \(now - since)", now) }
             }
         }
     }
 
-    /// How long somebody is shown at most after the last sign of life. With more than 50 links the intervals stretch.
+    /// The longest time for which a person is shown after the last sign of life. With more than 50 links the intervals
+    /// stretch.
     var silence: Duration {
         guard mostLinks > 50 else { return .milliseconds(3_010) }
         return max(.milliseconds(3_010), .milliseconds(mostLinks * 1_000 / 50) * 7 / 4 + .milliseconds(1_260))
@@ -59,31 +60,31 @@ extension StateChecker {
             state.presence = presence
         }
         guard presence == .offline else { return }
-        // That it takes leave itself, or was blocked, is no fault of anybody's.
+        // A viewer that leaves or was blocked reports its peer as offline for this reason.
         let isBlocked = devices[identity]?.contains {
             hosts[$0].hasLatelyBlocked(hosts[viewer].plan.identity, now)
         }
         guard !hosts[viewer].isGone(from: chat), isBlocked != true else { return }
         switch why {
         case .silence:
-            // 1.75 intervals of silence, then ten pings: 3.0 s.
+            // Silence takes 3.0 s: 1.75 intervals, and then ten pings.
             for host in devices[identity] ?? [] {
-                // Of several devices, one that has just come back may not have named itself again.
+                // With several devices, one that has just come back may not have named itself again.
                 let isBack = devices[identity]?.count ?? 1 > 1 && now - hosts[host].disturbedAt < .seconds(2)
                 guard !isBack, let last = heard[DeviceID(viewer: viewer, chat: chat, host: host)],
-                    // A run that has not named itself is not shown, and the one before is gone.
+                    // A run that has not named itself is not shown. The run before it is gone.
                     shown[id].map({ $0.since > hosts[host].startedAt }) ?? true,
-                    // A datagram of this very input came too late.
+                    // A datagram of the current input came too late to prevent the report.
                     last.number > hosts[host].farewells[chat] ?? 0, last.at < now,
-                    // The counters of a node that is what it was before are old: nothing is evidence (L-23).
+                    // A node that returned to a snapshot uses old counters, so its datagrams are no evidence (L-23).
                     !hosts[host].wasReverted, now - last.at < silence(of: host, now),
-                    // A peer that said since that it hears nothing is gone sooner (L-45).
+                    // A peer that reports that it hears nothing goes offline sooner (L-45).
                     unheard[DeviceID(viewer: viewer, chat: chat, host: host)].map({ $0 < last.at }) ?? true
                 else { continue }
                 report(.falseOffline, "\(describe(id)), heard of host \(host) \(now - last.at) before", now)
             }
         case .bye, .will:
-            // Of two devices one may have been heard of without having been shown.
+            // With two devices, a node may have heard from a device that it did not show.
             for host in devices[identity] ?? [] where devices[identity]?.count == 1 {
                 guard let last = heard[DeviceID(viewer: viewer, chat: chat, host: host)] else { continue }
                 guard last.number > hosts[host].farewells[chat] ?? 0, now - last.at < silence(of: host, now) else {
@@ -98,7 +99,7 @@ extension StateChecker {
                 report(.falseFarewell, "\(describe(id)) has said none", now)
             }
         case .full:
-            // No scenario has nearly as many links as a node has room for, but by an adversary; friends have it always.
+            // Only an adversary makes as many links as a node has room for. Friends always have room.
             if let plan = adversary?.plan, plan.standing == .stranger, chat != 2 { return }
             report(.falseOffline, "\(describe(id)), for want of room", now)
         case .replaced:
@@ -108,12 +109,12 @@ extension StateChecker {
         }
     }
 
-    /// A state is replaced when the other end has lost it, and shows nobody of it any more (L-65, L-69). Reports of
-    /// many take their time.
+    /// Checks that a node replaced a state because the other node had lost it. The other node then shows no person of
+    /// that state (L-65, L-69). In large scenarios reports come too late for this check.
     mutating func checkLoss(of identity: Int, in tag: ChatID, by viewer: Int, _ now: Instant) {
         guard let chat = chatIndices[tag] else { return }
         let id = PersonID(viewer: viewer, chat: chat, identity: identity)
-        // The sessions of a machine that slept for long are over (L-38).
+        // After a long sleep the sessions of a machine are erased (L-38).
         if let wokeAt = hosts[viewer].wokeAt, now - wokeAt < .seconds(15) { return }
         guard !isAttacked || adversary?.plan.forgesFriends == true, hosts.count <= Limits.lists,
             !hosts.contains(where: \.wasReverted), let owners = devices[id.identity], owners.count == 1,
@@ -126,8 +127,8 @@ extension StateChecker {
         report(.falseOffline, "\(describe(id)), replaced though host \(owners[0]) has lost nothing", now)
     }
 
-    /// Checks that a person comes to be shown only shortly after a pong: datagrams held back revive nobody (L-80). A
-    /// name may follow up to 10 s later (L-86), and a report has its pace.
+    /// Checks that a person appears only shortly after a pong: datagrams that were held back revive no person (L-80). A
+    /// name may follow up to 10 s later (L-86), and reports may be delayed a little.
     mutating func checkRevival(of id: PersonID, _ now: Instant) {
         let limit = Limits.pongAwaited + Limits.unnamedPeriod + .seconds(2) + lateness[id.viewer]
         let hasAnswered = devices[id.identity]?.contains { host in
@@ -137,14 +138,14 @@ extension StateChecker {
         if hasAnswered != true { report(.revival, describe(id), now) }
     }
 
-    /// Somebody is shown under a name that they have taken, and never under an older one than before (M-24).
+    /// Checks that a person's shown name is one that the person took, and not older than the name shown before (M-24).
     mutating func checkName(_ name: String, of id: PersonID, _ now: Instant) {
         guard let owners = devices[id.identity], owners.count == 1 else { return }
         let names = hosts[owners[0]].names
         guard let place = names.firstIndex(of: name) else {
             return report(.wrongName, "\(describe(id)), as \(name)", now)
         }
-        // When the link of a new run ends soon, the one of the run before may still show, for 3 s.
+        // When the link of a new run ends soon, the link of the run before may still show, for 3 s.
         let isSecondRun = hosts[owners[0]].incarnation > 1
         let since = max(hosts[owners[0]].startedAt, hosts[id.viewer].wokeAt ?? .zero)
         if isSecondRun, now - since < .seconds(4) { return change(id) { $0.name = place } }
@@ -154,7 +155,7 @@ extension StateChecker {
         change(id) { $0.name = place }
     }
 
-    /// Somebody has said farewell, and nothing keeps it from one who shows them.
+    /// Expects that a viewer shows a farewell that nothing delays.
     mutating func expectDeparture(_ departure: Departure, identity: Int) {
         let id = PersonID(viewer: departure.viewer, chat: departure.chat, identity: identity)
         guard let shown = shown[id], shown.presence != .offline, departure.at - shown.since > .seconds(2) else {
@@ -163,8 +164,8 @@ extension StateChecker {
         departures.append(departure)
     }
 
-    /// Checks that people who said farewell long enough ago are shown as gone, unless one of the two came back or was
-    /// hindered.
+    /// Checks that people are shown as gone after their farewells. Pairs with a disturbed or restarted node are left
+    /// out.
     mutating func checkDepartures(_ now: Instant) {
         guard let first = departures.first, first.due <= now else { return }
         for departure in departures where departure.due <= now {
@@ -174,7 +175,7 @@ extension StateChecker {
                 host.disturbedAt <= departure.at, viewer.isActive, !viewer.isUnplugged,
                 viewer.disturbedAt <= departure.at, viewer.chats.contains(departure.chat)
             else { continue }
-            // A hello that came late may have brought them back, for 3 s.
+            // A late hello may have brought the person back, for 3 s.
             if let state = shown[id], state.presence != .offline, state.since <= departure.at {
                 report(.lostFarewell, "\(describe(id)), \(now - departure.at) after it", now)
             }
@@ -182,8 +183,8 @@ extension StateChecker {
         departures.removeAll { $0.due <= now }
     }
 
-    /// How long somebody may not have been heard of at least who is declared down. A further run of an identity makes
-    /// the others answer for themselves at once: then ten pings are all the time they have.
+    /// Returns the shortest silence after which a node may report a host as offline. A further run or device of the
+    /// identity makes a node ping the others at once. Then only the time of ten pings is left to answer.
     func silence(of host: Int, _ now: Instant) -> Duration {
         let hasStarted = hosts[host].incarnation > 1 && now - hosts[host].startedAt < .seconds(10)
         let hasOthers = devices[hosts[host].plan.identity]?.count ?? 1 > 1 || hasStarted

@@ -1,19 +1,20 @@
 import InklingCore
 import InklingWire
 
-/// Holds what the nodes show against what people truly did and what truly arrived.
+/// Compares what the nodes show with what people did and which datagrams arrived.
 ///
 /// The checker takes the truth from the scenario alone: a node's own state proves nothing.
 struct StateChecker {
     /// How one node shows one person in one chat.
     struct Shown {
         var presence = Presence.offline
-        /// Since when not offline.
+        /// The time since when the person is not offline.
         var since = Instant.zero
         var isTyping = false
-        /// Since when offline again, and whether a link had been up for long enough then to be kept (L-84).
+        /// The time since when the person is offline again, and whether the link was up for long enough to be kept
+        /// (L-84).
         var left: (at: Instant, isKept: Bool)?
-        /// The place of the name among those of a person with one device.
+        /// The index of the shown name among the names of a person with one device.
         var name = 0
 
         var visible: Coverage.PersonState { .init(presence: presence, isTyping: isTyping) }
@@ -22,7 +23,7 @@ struct StateChecker {
     /// A farewell that one viewer has to show.
     struct Departure {
         let host: Int
-        /// Which start of its node said it.
+        /// The start of the host's node, counted from 1, that sent the farewell.
         let incarnation: Int
         let viewer: Int
         let chat: Int
@@ -42,7 +43,8 @@ struct StateChecker {
         let host: Int
     }
 
-    /// The datagrams of one run of a node in a chat as another node gets them: sessions share their order (L-23).
+    /// The datagrams that one run of a node sends another node in a chat. All sessions of the run share one order
+    /// (L-23).
     struct StateID: Hashable {
         let viewer: Int
         let chat: Int
@@ -60,34 +62,34 @@ struct StateChecker {
     var coverage = Coverage()
     var messages = MessageLedger()
     var shown: [PersonID: Shown] = [:]
-    /// The people shown as typing, for each viewer, so that a check costs nothing while nobody is.
+    /// The people shown as typing, by viewer. With no typist, a check costs nothing.
     var typists: [Int: [PersonID]] = [:]
-    /// When the last evidence of a typing status reached a viewer.
+    /// The time when the last evidence of a typing status reached a viewer.
     var evidence: [PersonID: Instant] = [:]
-    /// When a device was last heard of, with the number of that datagram.
+    /// The time and number of the last datagram of a device that is evidence at the viewer.
     var heard: [DeviceID: (at: Instant, number: UInt64)] = [:]
-    /// When a device may last have said that it hears nothing.
+    /// The time when a device may last have reported that it hears nothing.
     var unheard: [DeviceID: Instant] = [:]
-    /// When a device last said bye to a viewer who had not named itself there (L-86).
+    /// The time when a device last said bye to a viewer that had not yet sent its name there (L-86).
     var unnamed: [DeviceID: Instant] = [:]
-    /// When the last datagram of a device came, in any order.
+    /// The time of the last datagram of a device, in any order.
     var lastSign: [DeviceID: Instant] = [:]
     var newest: [StateID: UInt64] = [:]
     var newestStatus: [StateID: UInt64] = [:]
     var nonces: [NonceID: Int] = [:]
     var departures: [Departure] = []
-    /// When a record came to a viewer last, which may have named a link.
+    /// The time when a viewer last received a record. A record may have named a link.
     var lastRecord: [Int: Instant] = [:]
-    /// When the newest pong of a device was sent that came to a viewer (L-80).
+    /// The time when a device sent the newest pong that reached a viewer (L-80).
     var pongs: [DeviceID: Instant] = [:]
-    /// The viewers whose next check says nothing of them.
+    /// The viewers for which the next check of statuses is skipped.
     var excused: Set<Int> = []
     let hosts: [SimulatedHost]
     let chatIndices: [ChatID: Int]
-    /// How late a viewer's own timers may be.
+    /// How late the timers of each viewer may be.
     let lateness: [Duration]
-    /// How long a stop of a viewer may take that its node does not notice: at most one heartbeat interval and what
-    /// counts as late.
+    /// The longest stop that a viewer's node may not notice: at most one heartbeat interval and the time that counts as
+    /// late.
     let unnoticed: [Duration]
     /// The most links that a node of the scenario needs.
     let mostLinks: Int
@@ -116,25 +118,25 @@ struct StateChecker {
         if violation == nil { violation = Violation(rule: rule, at: now, text: text) }
     }
 
-    /// Whether somebody attacks in this run.
+    /// Whether the run has an adversary.
     var isAttacked: Bool { adversary != nil }
 
     // MARK: Statuses
 
-    /// Before and after each input of a node: nothing that it shows is too old.
+    /// Checks that a node shows no outdated typing. Called before and after each input of the node.
     mutating func checkStatuses(of viewer: Int, _ now: Instant) {
         guard excused.remove(viewer) == nil, let typists = typists[viewer], !typists.isEmpty else { return }
-        // A node that was stopped first reads what waited in its socket (L-30), and a list may wait (T-22).
+        // A node that was stopped first reads its socket (L-30), and a list may wait (T-22).
         let pace = hosts.count > Limits.lists ? Duration.milliseconds(50) : .zero
         if let wokeAt = hosts[viewer].wokeAt, now - wokeAt <= pace { return }
         var limit = Limits.typingExpiry + lateness[viewer]
-        // A list may have to wait for those before it (T-22), and beside an adversary a timer for the processor.
+        // A list may wait for earlier lists (T-22). During an attack a timer may wait for the processor.
         if adversary != nil {
             limit += .milliseconds(80)
         } else if hosts.count > Limits.lists {
             limit += .milliseconds(50)
         }
-        // A woken node takes a waiting datagram in its socket for fresh.
+        // A woken node treats a datagram that waited in its socket as fresh.
         if let wokeAt = hosts[viewer].wokeAt, now - wokeAt <= limit { limit += unnoticed[viewer] }
         for person in typists {
             let age = evidence[person].map { now - $0 }
@@ -144,24 +146,24 @@ struct StateChecker {
         }
     }
 
-    /// A sealed datagram was a sign of life.
+    /// Records a sealed datagram that is a sign of life.
     mutating func heard(_ packet: Packet, in tag: ChatID, by viewer: Int, _ now: Instant) {
         guard let chat = chatIndices[tag], packet.session != nil else { return }
-        // Evidence is newer than all before it in its state (L-23).
+        // Evidence must be newer than all earlier datagrams of its state (L-23).
         let state = StateID(viewer: viewer, chat: chat, sender: packet.sender, incarnation: packet.incarnation)
         guard newest[state].map({ packet.number >= $0 }) ?? true else { return }
         lastSign[DeviceID(viewer: viewer, chat: chat, host: packet.sender)] = now
     }
 
-    /// A sealed datagram arrived and the node took it.
+    /// Records a sealed datagram that arrived and that the node accepted.
     ///
-    /// - Returns: Whether it has a status that is newer than all that came in its state before.
+    /// - Returns: Whether the datagram has the newest status of its state so far.
     mutating func took(
         _ packet: Packet, in tag: ChatID, by viewer: Int, arrivedAt: Instant, isNew: Bool, _ now: Instant
     ) -> Bool {
         guard let chat = chatIndices[tag], packet.session != nil, packet.isGenuine else { return false }
         let state = StateID(viewer: viewer, chat: chat, sender: packet.sender, incarnation: packet.incarnation)
-        // A pong of 31 bytes carries no record beside it (L-82).
+        // A pong of 31 bytes or fewer has no record beside it (L-82).
         if packet.kind == .record || packet.kind == .pong && packet.bytes.count > 31 { lastRecord[viewer] = now }
         let isNewest = newest[state].map { packet.number > $0 } ?? true
         if isNewest { newest[state] = packet.number }
@@ -170,9 +172,10 @@ struct StateChecker {
         let isShown = packet.shows & 1 << UInt8(chat) != 0
         let isOneOfSeveral = devices[hosts[viewer].plan.identity]?.count ?? 1 > 1
         if packet.kind == .bye, !isShown || isOneOfSeveral { unnamed[device] = now }
-        // A status may say that nothing is heard (L-44): no sign of life.
+        // A status that reports "unheard" is no sign of life (L-44).
         let hasStatus = packet.kind.hasStatus(size: packet.bytes.count)
-        // Of a viewer with several devices, another one may be shown, and a status may say so all the same.
+        // A viewer with several devices: the sender may show another device, so its status may still report
+        // "unheard".
         if packet.kind == .bye || !isShown || isOneOfSeveral && hasStatus {
             unheard[device] = now
         } else if isNew, isNewest, packet.number > heard[device]?.number ?? 0 {
@@ -187,12 +190,11 @@ struct StateChecker {
         return true
     }
 
-    /// A node reported who is typing.
+    /// Checks a node's list of typists.
     ///
-    /// - Parameter cause: The datagram of the input, if the node accepted the datagram and it was the newest of its
-    ///   session.
+    /// - Parameter cause: The datagram of the input, if the node accepted it and it was the newest of its session.
     ///
-    /// - Returns: The identities that are shown no more, each with the chat.
+    /// - Returns: The identities that the node no longer shows, each with the chat.
     mutating func typing(
         _ people: [Person], in tag: ChatID, by viewer: Int, cause: Packet?, _ now: Instant
     ) -> [(identity: Int, chat: Int)] {
@@ -210,19 +212,19 @@ struct StateChecker {
             if identity == hosts[viewer].plan.identity { report(.ownTyping, describe(id), now) }
             if hosts[viewer].blocks(identity) { report(.absentTyping, "\(describe(id)), blocked", now) }
             guard !before.contains(id) else { continue }
-            // With many changes a list comes late, and so does a person who came back at once (T-22).
+            // With many changes a list comes late. So does a person who comes back at once (T-22).
             let waits: Duration =
                 adversary != nil
                 ? .milliseconds(1_080)
                 : hosts.count > Limits.lists ? .milliseconds(50) + lateness[viewer] : .zero
-            // Statuses that came before the name count, and show with it (L-85).
+            // Statuses before the name count as well, and show together with the name (L-85).
             let isJustShown = shown[id].map { now - $0.since <= waits } ?? false
             if lastRecord[viewer] == now || isJustShown, let evidence = evidence[id],
                 now - evidence < Limits.typingExpiry
             {
                 continue
             }
-            // A node that was stopped shows such a list once it runs again.
+            // A node that was stopped shows a delayed list after it wakes.
             if waits > .zero, let evidence = evidence[id], now - max(evidence, hosts[viewer].wokeAt ?? .zero) <= waits {
                 continue
             }
@@ -241,23 +243,24 @@ struct StateChecker {
         return before.filter { !after.contains($0) }.map { ($0.identity, $0.chat) }
     }
 
-    /// Since when somebody is shown as online or away; nil if not.
+    /// Returns the time since when a person is shown as online or away; nil if offline.
     func shownSince(_ identity: Int, in chat: Int, by viewer: Int) -> Instant? {
         guard let shown = shown[PersonID(viewer: viewer, chat: chat, identity: identity)], shown.presence != .offline
         else { return nil }
         return shown.since
     }
 
-    /// The chats in which somebody is shown as online or away, as bits.
+    /// Returns the chats in which a person is shown as online or away, as bits.
     func chatsShown(of identity: Int, by viewer: Int) -> UInt8 {
         chatIndices.values.reduce(0) { bits, chat in
             shownSince(identity, in: chat, by: viewer) == nil ? bits : bits | 1 << UInt8(chat)
         }
     }
 
-    /// A message failed because its person is silent: not sooner than 60 s after the link went down (L-83).
+    /// Checks a message that failed because its recipient is silent. The earliest time is 60 s after the link went down
+    /// (L-83).
     ///
-    /// - Parameter handshake: When the last handshake between the two went out: a state may have begun with it.
+    /// - Parameter handshake: The time of the last handshake between the two, which may have begun a state.
     mutating func failedBySilence(
         to identity: Int, in tag: ChatID, by viewer: Int, handshake: Instant, _ now: Instant
     ) {
@@ -266,10 +269,11 @@ struct StateChecker {
         else { return }
         let id = PersonID(viewer: viewer, chat: chat, identity: identity)
         guard let state = shown[id] else { return }
-        // Failed messages come before the presence (T-29). A link that was up for long is kept once down (L-84).
+        // Nodes report failed messages before the presence (T-29). A link that was up for long is kept when it goes
+        // down (L-84).
         let isKept = now - max(state.since, handshake) > Limits.shortestUp + .milliseconds(500)
         if state.presence != .offline, isKept { report(.hastyFailure, "\(describe(id)), shown until now", now) }
-        // A person who came back since may have a new state, which L-84 forgets sooner.
+        // A person who has come back may have a new state, which L-84 forgets sooner.
         guard let left = state.left, left.isKept, now - left.at < .seconds(59),
             state.presence == .offline || handshake < left.at
         else { return }
@@ -280,7 +284,7 @@ struct StateChecker {
         shown[PersonID(viewer: viewer, chat: chat, identity: identity)]?.presence == .away
     }
 
-    /// The name under which the only device of somebody is shown.
+    /// Returns the name under which a person's only device is shown.
     func nameShown(_ identity: Int, in chat: Int, by viewer: Int) -> String? {
         let id = PersonID(viewer: viewer, chat: chat, identity: identity)
         guard let shown = shown[id], let device = devices[identity]?.first else { return nil }
@@ -293,7 +297,7 @@ struct StateChecker {
 
     func typistsShown(by viewer: Int) -> Int { typists[viewer]?.count ?? 0 }
 
-    /// Forgets the state of a node that ended or left a chat: such a node shows nothing any more.
+    /// Forgets what a node showed that ended or left a chat.
     mutating func forget(_ viewer: Int, chat: Int? = nil) {
         for id in shown.keys where id.viewer == viewer && (chat == nil || id.chat == chat) { shown[id] = nil }
         typists[viewer] = (typists[viewer] ?? []).filter { chat != nil && $0.chat != chat }
@@ -305,7 +309,7 @@ struct StateChecker {
         }
     }
 
-    /// Resets a node that returned to a snapshot: the node forgot all that it showed since, and repeats itself.
+    /// Resets a node that returned to a snapshot. The node forgot everything since then, and repeats itself.
     mutating func reverted(_ host: SimulatedHost, _ node: SimulatedNode) {
         forget(host.index)
         excused.insert(host.index)
@@ -325,19 +329,19 @@ struct StateChecker {
         }
     }
 
-    /// A node gave up all its links.
+    /// Forgets the evidence of a node that gave up all its links.
     mutating func forgetHeard(by viewer: Int, in chat: Int? = nil) {
         for id in heard.keys where id.viewer == viewer && (chat == nil || id.chat == chat) { heard[id] = nil }
     }
 
-    /// A node that was stopped could not help what it showed meanwhile.
+    /// Skips the next check of a node that was stopped, which could not update its display.
     mutating func pausedViewerWakes(_ viewer: Int) { excused.insert(viewer) }
 
     // MARK: Nonces
 
-    /// A node sent a datagram: no two that are sealed have one nonce.
+    /// Checks that no two different sealed datagrams share a nonce.
     mutating func sent(_ bytes: [UInt8], _ kind: DatagramKind, by sender: Int, _ now: Instant) {
-        // A machine that is what it was before repeats itself, indices that it gives out included.
+        // A machine that returned to a snapshot repeats itself, including session indices.
         guard kind.isSealed, !hosts.contains(where: \.wasReverted) else { return }
         let header = SealedHeader(bytes)
         let id = NonceID(sender: sender, index: header.index, counter: header.counter)

@@ -1,7 +1,7 @@
 import InklingCore
 import InklingWire
 
-/// The meter of each node's datagrams in a second, against the limits of its links, and of the sizes of its tables.
+/// Measures each node's datagrams in a second against the limits of its links, and checks the sizes of its tables.
 struct TrafficMeter {
     private struct Second {
         var since = Instant.zero
@@ -34,25 +34,25 @@ struct TrafficMeter {
             return
         }
         let length = now - second.since
-        /// So many a second, and so many besides at the two ends of the time.
+        /// Returns the budget for the measured time: a rate in a second, plus a fixed number at its ends.
         func budget(_ rate: Int, _ besides: Int) -> Int {
             Int(Int64(rate) * length.nanoseconds / 1_000_000_000) + 1 + besides
         }
         let counters = endpoint.counters.sent
         func sent(_ kind: DatagramKind) -> Int { (counters[kind] ?? 0) - (second.counters[kind] ?? 0) }
         let links = second.mostLinks + 1
-        // Those to all others may have come and gone between two ticks; where many are awaited and few were seen, the
-        // few count, more amply.
+        // Links to all others may have come and gone between two ticks. If the meter saw only few links, a wider limit
+        // applies to these few.
         let mostLinks = max(links, checker.mostLinks + 1)
         let ample = Int(length.nanoseconds / 1_000_000_000) + 1
-        // Heartbeats: 2 a second while typing, and one more when a status changes. A link that comes up, is named or
-        // goes down sends some too, each time. Typing: at most 2 starts a second and as many stops, one more as the
+        // Heartbeats: 2 a second while typing, and one more when a status changes. A link sends some more each time
+        // when it comes up, gets its name or goes down. Typing: at most 2 starts and 2 stops a second, one more as the
         // second ends, each with two copies.
         let budgets = [
             (DatagramKind.heartbeat, min(mostLinks * budget(2, 1), links * 12 * ample)),
             (DatagramKind.typing, min(mostLinks * budget(12, 6), links * 18 * ample)),
             // Pings: every 125 ms to all known addresses while a link is suspect, and every 250 ms on a session that
-            // joins. A link that is down and hears something sends one every 125 ms.
+            // joins. A down link that receives a datagram sends one every 125 ms.
             (
                 DatagramKind.ping,
                 min(mostLinks * budget(8, 2) * (1 + Limits.candidatesPerInstance), links * 192 * ample)
@@ -74,7 +74,7 @@ struct TrafficMeter {
         _ sizes: (links: Int, sessions: Int, instances: Int, messages: Int), of host: SimulatedHost, _ now: Instant,
         _ checker: inout StateChecker
     ) {
-        // A peer that restarts again and again is a link for each of its starts, down ones included (L-53).
+        // A peer that restarts often has one link for each start. Down links count too (L-53).
         let links = min(Limits.links, Limits.linksPerKey * (checker.mostLinks + 1))
         let begun = checker.isAttacked ? 2 * Limits.unconfirmedSessions : 8 * links
         let sessions = sizes.links * Limits.sessionsPerLink + min(2 * Limits.unconfirmedSessions, begun)

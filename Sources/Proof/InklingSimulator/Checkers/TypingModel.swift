@@ -5,11 +5,11 @@ import InklingWire
 ///
 /// The model has no lateness: a node that was stopped, or whose timers are late, announces the same later.
 struct TypingModel {
-    /// A start or a stop that has to be announced.
+    /// A start or a stop that the node must announce.
     struct Edge {
         let at: Instant
         let isStart: Bool
-        /// A message says it, in the same datagram.
+        /// Whether a message announces the edge, in the same datagram.
         let isMessage: Bool
     }
 
@@ -24,13 +24,13 @@ struct TypingModel {
     /// The last edge.
     private(set) var edge: Edge?
 
-    /// Since when typing is announced; nil if it is not.
+    /// The time since when typing is announced; nil while it is not.
     var announcedSince: Instant? {
         guard case .announced = state else { return nil }
         return edge?.at
     }
 
-    /// When the typing frames of the last edge go out: at once, and two copies (T-6).
+    /// The times of the last edge's typing frames: the first at once, then two copies (T-6).
     var frames: [Instant] {
         guard let edge else { return [] }
         return [edge.at] + Limits.copies.map { edge.at + $0 }
@@ -59,7 +59,7 @@ struct TypingModel {
         state = .idle
     }
 
-    /// A farewell says the stop; no copy goes out.
+    /// Ends the announcement without copies, because a farewell carries the stop.
     mutating func abandon() {
         state = .idle
         edge = nil

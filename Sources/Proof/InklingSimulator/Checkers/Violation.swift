@@ -4,60 +4,59 @@ import InklingCore
 package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
     /// The rules for every step of every run.
     package enum Rule: String, CaseIterable, Sendable {
-        /// A status is shown longer than 3.0 s after the last evidence of it.
+        /// A node shows typing longer than 3.0 s after the last evidence of it.
         case staleTyping = "stale typing"
-        /// A status begins that no datagram said, that an older datagram said, or that another person's said.
+        /// A node shows typing that no datagram announced, or that came from an older datagram or another person.
         case untrueTyping = "untrue typing"
         /// A node shows its own user as typing.
         case ownTyping = "own typing"
-        /// Somebody shows as typing after the message that ended it.
+        /// A node still shows a person typing after the message that ended the typing.
         case typingAfterMessage = "typing after message"
-        /// Somebody shows as typing who is offline, or blocked.
+        /// A node shows an offline or blocked person as typing.
         case absentTyping = "absent typing"
         case doubledMessage = "doubled message"
         case reorderedMessage = "reordered message"
         case alteredMessage = "altered message"
-        /// Neither delivered nor reported as failed, or reported as delivered and never shown.
+        /// A message has no outcome, or was reported as delivered but never shown.
         case lostMessage = "lost message"
         case wrongReport = "wrong report"
-        /// A message fails sooner than its link is forgotten: a cable that is out for 10 s costs it.
+        /// A message fails before its link is forgotten. A cable unplugged for 10 s would then lose the message.
         case hastyFailure = "hasty failure"
-        /// A message of a verified friend does not show in time while somebody attacks.
+        /// During an attack, a message of a verified friend does not show in time.
         case lateMessage = "late message"
         /// Two datagrams sealed under one key and one counter.
         case reusedNonce = "reused nonce"
-        /// Somebody is declared offline while datagrams of theirs arrive.
+        /// A node reports a person as offline while datagrams of that person arrive.
         case falseOffline = "false offline"
-        /// A farewell is reported of somebody who has not gone, or is back since.
+        /// A node reports a farewell of a person who has not left, or is already back.
         case falseFarewell = "false farewell"
-        /// Somebody has said farewell in a good network, and is not shown as gone.
+        /// A person said farewell in a good network, but a node does not show the person as gone.
         case lostFarewell = "lost farewell"
-        /// Somebody is shown as online who is gone for longer than silence takes.
+        /// A node shows a person as online long after silence should have ended it.
         case ghost
-        /// Somebody is shown again who has answered nothing lately.
+        /// A node shows a person again who has not answered lately.
         case revival
-        /// A node holds two links to one run of another.
+        /// A node holds two links to one run of another node.
         case doubledLink = "doubled link"
-        /// Somebody is not shown as there with whom datagrams could be exchanged for long enough.
+        /// A node does not show a person with whom it could exchange datagrams for long enough.
         case missingPerson = "missing person"
-        /// Somebody types and does not show, or not without a gap, although nothing stood between the two.
+        /// A person types, but a node does not show it without a gap, although the path between them was whole.
         case missingTyping = "missing typing"
-        /// Somebody is shown as away who is not, or as online who is away.
+        /// A node shows an online person as away, or an away person as online.
         case wrongPresence = "wrong presence"
-        /// Somebody is shown under a name that is not theirs, or no longer.
+        /// A node shows a person under a wrong or outdated name.
         case wrongName = "wrong name"
-        /// The typing frames of an edge and its copies don't go out when they have to, or others do.
+        /// The typing frames of an edge and its copies are missing, late or surplus.
         case edges
-        /// Heartbeats come too seldom, or too often.
+        /// Heartbeats come too seldom or too often.
         case heartbeats
         /// An adversary got more than a limit allows.
         case limit
         case tableGrowth = "table growth"
         case traffic
-        /// A node asks to be woken again and again for nothing.
+        /// A node asks for a timer again and again although it has nothing to do.
         case spinning
-        /// 10 s after the faults ended the nodes do not agree on who is there, or typing or messages do not get
-        /// through.
+        /// 10 s after the faults ended, the nodes disagree on presence, or typing or messages do not arrive.
         case divergence
     }
 

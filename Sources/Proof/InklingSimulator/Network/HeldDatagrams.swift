@@ -1,18 +1,18 @@
 import InklingCore
 
-/// A path on which datagrams are held back.
+/// A path whose datagrams are held back.
 struct Hold: Hashable {
     let from: Int
     let to: Int
 }
 
-/// Somebody on the path keeps what a node sent last, and lets it through long after the node is dead.
+/// An attacker on the path who keeps a node's last datagrams and delivers them long after the node crashed.
 extension Simulation {
-    /// How long what was held back is older than a pong may be, with what a name may take (L-80, L-86).
+    /// The time after which held datagrams are older than a pong may be, with the time for a name (L-80, L-86).
     private static let age = Duration.seconds(17)
     private static let mostReleased = 8
 
-    /// Whether a datagram does not come now.
+    /// Returns whether the attacker keeps a datagram.
     func hold(_ packet: Packet, to target: Int) -> Bool {
         let path = Hold(from: packet.sender, to: target)
         guard held[path] != nil, hasFaults else { return false }
@@ -20,7 +20,7 @@ extension Simulation {
         return true
     }
 
-    /// The sender ends without a word, and what was held back comes, one after the other.
+    /// Crashes the sender, and delivers its held datagrams one by one.
     func endHold(from: Int, to: Int) {
         guard let packets = held.removeValue(forKey: Hold(from: from, to: to)) else { return }
         actOnMachine(hosts[from], .crash(will: false))

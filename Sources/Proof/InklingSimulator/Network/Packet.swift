@@ -2,25 +2,25 @@ import InklingCore
 
 /// One datagram on its way.
 final class Packet: Sendable {
-    /// The sender of what no host has sent.
+    /// The sender index of datagrams that no host sent.
     static let adversary = -1
 
-    /// Counts the datagrams in the order in which nodes sent them; a copy made by the network keeps the number.
+    /// The position of the datagram in the order in which nodes sent them. Copies made by the network keep the number.
     let number: UInt64
-    /// The purpose of the datagram at its sender.
+    /// The purpose of the datagram.
     let kind: DatagramKind
     let sentAt: Instant
     let sender: Int
-    /// Which start of the sender's node sent it.
+    /// The start of the sender's node, counted from 1.
     let incarnation: Int
     let source: Address
     let destination: Address
     let bytes: [UInt8]
-    /// The chats in which the sender's user was typing when it was sent, as bits.
+    /// The chats in which the sender's user was typing at the time, as bits.
     let typing: UInt8
-    /// The chats in which the sender showed the receiver's person then, as bits.
+    /// The chats in which the sender showed the receiver's person at the time, as bits.
     let shows: UInt8
-    /// Whether the bytes are those of a node, whole, also after a replay.
+    /// Whether the bytes are unchanged from a node, including replays.
     let isGenuine: Bool
 
     init(
@@ -40,7 +40,7 @@ final class Packet: Sendable {
         self.isGenuine = isGenuine
     }
 
-    /// The receiver index of a sealed datagram of a host's, unless it was cut too short to have one.
+    /// The receiver index of a host's sealed datagram; nil if the datagram was cut too short.
     var session: UInt32? { kind.isSealed && bytes.count >= 27 ? SealedHeader(bytes).index : nil }
 
     var summary: String {
@@ -48,7 +48,7 @@ final class Packet: Sendable {
     }
 }
 
-/// The clear part of a sealed datagram, before the ciphertext.
+/// The unencrypted part of a sealed datagram.
 struct SealedHeader {
     let index: UInt32
     let counter: UInt32
@@ -68,12 +68,12 @@ extension DatagramKind {
         }
     }
 
-    /// Returns whether a datagram of a size has a typing status: in a heartbeat or a typing frame, alone or before
+    /// Returns whether a datagram of a size contains a typing status: in a heartbeat or a typing frame, alone or before
     /// another frame.
     func hasStatus(size: Int) -> Bool {
         switch self {
         case .heartbeat, .typing, .record, .pong: true
-        // A ping alone has 28 bytes; those of a session that joins come with a heartbeat (L-74).
+        // A ping alone has 28 bytes. The pings of a session that joins also carry a heartbeat (L-74).
         case .ping: size > 28
         case .ack, .forward, .bye, .initiation, .response, .retry, .ask, .tell: false
         }

@@ -1,6 +1,7 @@
 import InklingCore
 
-/// Somebody on the LAN who keeps datagrams and sends them again: later, from elsewhere, cut short or changed.
+/// An attacker on the LAN who records datagrams and sends them again: later, from another address, cut short or
+/// changed.
 struct ReplayAttacker {
     private var generator: SeededGenerator
     private let ratio: Int
@@ -21,7 +22,7 @@ struct ReplayAttacker {
         }
     }
 
-    /// Milliseconds until the next one.
+    /// Returns the milliseconds until the next replay.
     mutating func pause() -> Int { generator.number(in: 1...max(2, 6_000 / max(ratio, 1))) }
 
     mutating func replay(isOwner: (Address) -> Bool) -> Packet? {

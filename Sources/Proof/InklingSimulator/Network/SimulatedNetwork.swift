@@ -1,6 +1,6 @@
 import InklingCore
 
-/// The result of one datagram's way through the network: its copies, each with its delay.
+/// The copies of one datagram that the network delivers, each with its delay.
 struct Transit {
     var copies: [(delay: Duration, bytes: [UInt8], isGenuine: Bool)] = []
 }
@@ -13,7 +13,7 @@ struct SimulatedNetwork {
         var loss: Int
         var cutUntil = Instant.zero
         var cloggedUntil = Instant.zero
-        /// Until when something that befell a datagram may show.
+        /// The time until which the effects of a fault on this path may last.
         var faultyUntil = Instant.zero
     }
 
@@ -21,7 +21,7 @@ struct SimulatedNetwork {
     private let count: Int
     private let plan: Scenario.NetworkPlan
     private var paths: [Path]
-    /// How many datagrams met which fault.
+    /// The number of datagrams that each fault affected.
     private(set) var faults: [Coverage.NetworkFault: Int] = [:]
 
     init(_ scenario: Scenario, isUniform: Bool) {
@@ -47,7 +47,7 @@ struct SimulatedNetwork {
         paths[path].cloggedUntil = max(paths[path].cloggedUntil, until)
     }
 
-    /// When the last fault of the two paths between two hosts ends, or has ended.
+    /// Returns the end of the last fault on the paths between two hosts, past or future.
     func faultEnd(between one: Int, _ other: Int) -> Instant {
         let (there, back) = (paths[one * count + other], paths[other * count + one])
         return max(
@@ -63,8 +63,8 @@ struct SimulatedNetwork {
         }
     }
 
-    /// Sends one datagram along a path. Each draws from numbers of its own, so that leaving out a datagram elsewhere
-    /// changes nothing for it.
+    /// Sends one datagram along a path. Each path draws its own random numbers. So a scenario with fewer datagrams
+    /// elsewhere leaves this path unchanged.
     mutating func send(_ bytes: [UInt8], from: Int, to: Int, hasFaults: Bool, _ now: Instant) -> Transit {
         let index = from * count + to
         paths[index].datagrams += 1

@@ -9,7 +9,7 @@ extension Simulation {
         let key: PublicKey
     }
 
-    /// The node advertises itself in a chat, under a new name.
+    /// Advertises a node in a chat, under a new name.
     func advertise(_ host: SimulatedHost, _ chat: Int) {
         guard !scenario.network.isByHand, host.node != nil else { return }
         if let old = host.instanceNames[chat] { withdraw(old) }
@@ -20,7 +20,7 @@ extension Simulation {
         announce(name)
     }
 
-    /// The same instance, at other addresses.
+    /// Advertises the same instance at its current addresses.
     func advertiseAgain(_ host: SimulatedHost, _ chat: Int) {
         if let name = host.instanceNames[chat], instances[name] != nil { announce(name) }
     }
@@ -32,7 +32,7 @@ extension Simulation {
         }
     }
 
-    /// The node asks who else is there.
+    /// Asks discovery for the other nodes in a chat.
     func browse(_ host: SimulatedHost, _ chat: Int) {
         guard !scenario.network.isByHand else { return }
         for (name, instance) in instances.sorted(by: { $0.key < $1.key })
@@ -49,7 +49,7 @@ extension Simulation {
             isListening && !host.isUnplugged && !host.isAsleep
             && !network.isCut(from: host.index, to: viewer.index, now)
         guard isReachable else {
-            // Such a peer is heard of when it can be: at the next query or announcement.
+            // Discovery reports a peer that was cut off at the next query or announcement that gets through.
             if hasFaults {
                 events.add(.announcement(viewer: viewer.index, instance: name), at: now + .milliseconds(1_000))
             }
@@ -63,7 +63,7 @@ extension Simulation {
         }
     }
 
-    /// The node withdraws its instance: the others hear of it up to a second later.
+    /// Withdraws a node's instance. The other nodes notice up to a second later.
     func withdraw(_ host: SimulatedHost, _ chat: Int) {
         guard let name = host.instanceNames.removeValue(forKey: chat) else { return }
         withdraw(name)
@@ -86,7 +86,7 @@ extension Simulation {
         input(viewer) { $0.lost(name, chat: Simulation.chats[instance.chat].id, now: $1) }
     }
 
-    /// Nothing was heard of an instance for so long that it counts as gone.
+    /// Expires the instance of a node that has not renewed it for long.
     func expire(_ host: SimulatedHost, _ chat: Int) {
         guard let name = host.instanceNames[chat] else { return }
         for viewer in hosts where viewer.index != host.index {

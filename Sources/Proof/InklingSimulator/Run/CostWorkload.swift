@@ -1,17 +1,17 @@
 import InklingCore
 import InklingWire
 
-/// The core's main paths, each in a function of its own name, so that a profiler counts its instructions alone.
+/// The core's main paths, each in a function with its own name, so that a profiler can count its instructions alone.
 ///
-/// Nodes exchange datagrams in memory; nothing is lost and nothing is late.
+/// Nodes exchange datagrams in memory. No datagram is lost or late.
 package struct CostWorkload {
     /// The measured paths.
     package enum Path: String, CaseIterable, Sendable {
-        /// One received heartbeat, of a peer whose link is up; the node has ten links.
+        /// A received heartbeat of a peer whose link is up. The node has ten links.
         case heartbeat
-        /// One edge of typing, sent to ten peers.
+        /// An edge of typing, sent to ten peers.
         case edge
-        /// One handshake, from the discovery of a peer until each side shows the other; both nodes are counted.
+        /// A handshake, from the discovery of a peer until each node shows the other. The work of both nodes counts.
         case handshake
     }
 
@@ -32,9 +32,9 @@ package struct CostWorkload {
 
     package init() {}
 
-    /// Runs one path a number of times, after as much else as it takes to get there.
+    /// Prepares the nodes, and runs one path a number of times.
     ///
-    /// - Returns: How often it ran.
+    /// - Returns: The number of runs.
     package static func run(_ path: Path, count: Int) -> Int {
         var workload = CostWorkload()
         switch path {
@@ -68,7 +68,7 @@ package struct CostWorkload {
     private mutating func edges(_ count: Int) -> Int {
         meet(peers: 10)
         for done in 0..<count {
-            // The copies, the heartbeats and the end of it are not counted.
+            // The measurement leaves out the edge's copies, the heartbeats and the end of typing.
             for _ in 0..<16 {
                 now = now + .milliseconds(250)
                 settle()
@@ -133,7 +133,7 @@ package struct CostWorkload {
         nodes.append(Node(endpoint: endpoint, address: address))
     }
 
-    /// A node that has links to so many peers, which have none to each other.
+    /// Makes a node with links to a number of peers. The peers have no links to each other.
     private mutating func meet(peers: Int) {
         add(0)
         for index in 1...peers {
@@ -148,7 +148,7 @@ package struct CostWorkload {
         }
     }
 
-    /// Runs what is due, and delivers until nothing is under way.
+    /// Runs due timers, and delivers datagrams until none is on its way.
     private mutating func settle() {
         for index in nodes.indices {
             for datagram in advance(index) { deliver(datagram) }

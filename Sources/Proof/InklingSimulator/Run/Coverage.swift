@@ -6,16 +6,16 @@ package struct Coverage: Equatable, Sendable {
     package var hosts = 0
     package var datagrams = 0
     package var virtualSeconds = 0
-    /// How often people and machines did what.
+    /// The number of each action of people and machines.
     package var actions: [Scenario.Action.Kind: Int] = [:]
-    /// How often the network did what.
+    /// The number of each fault of the network.
     package var faults: [NetworkFault: Int] = [:]
-    /// How many datagrams the adversary sent in which way.
+    /// The number of datagrams of each attack.
     package var attacks: [Scenario.Attack: Int] = [:]
     /// The states in which a node showed a person, and the changes between them.
     package var states: [PersonState: Int] = [:]
     package var edges: [Edge: Int] = [:]
-    /// Why presences changed, messages failed and datagrams were dropped.
+    /// The reasons of changed presences, failed messages and dropped datagrams, with their numbers.
     package var presences: [PresenceReason: Int] = [:]
     package var failures: [FailureReason: Int] = [:]
     package var drops: [DropReason: Int] = [:]
@@ -34,14 +34,14 @@ package struct Coverage: Equatable, Sendable {
         package let to: PersonState
     }
 
-    /// The effects of the network, or of somebody on it, on a datagram.
+    /// The effects of the network, or of an attacker on it, on a datagram.
     package enum NetworkFault: Sendable {
         case lost, lostInBurst, doubled, reordered, damaged, cut, clogged, replayed
-        /// The socket had no room for it.
+        /// The socket's receive buffer was full.
         case overflown
     }
 
-    /// The counters of nodes that are added up.
+    /// The counters of nodes that a run adds up.
     package enum NodeCounter: CaseIterable, Sendable {
         case handshakes, links, linksDown, linksForgotten, staleClears, records, lateTimers
         case typingStarts, typingStartsLimited, messagesSent, messagesReceived, delivered, failed

@@ -22,7 +22,7 @@ struct EventQueue<Event> {
     }
 }
 
-/// When an event happens, and where it is kept: a heap moves its elements about a great deal, and so they are small.
+/// The time of an event, and the place where the event is stored. A heap moves its elements often, so they are small.
 private struct QueuedEvent: Comparable {
     let at: Instant
     let number: UInt64

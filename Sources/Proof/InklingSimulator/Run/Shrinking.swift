@@ -1,16 +1,16 @@
 /// Narrows a failure down: the fewest steps and faults found that still break the same rule.
 package struct Shrinking {
     package private(set) var scenario: Scenario
-    /// The numbers of the steps that are kept.
+    /// The numbers of the remaining steps.
     package private(set) var kept: [Int]
-    /// The faults that are left out.
+    /// The faults that the scenario now leaves out.
     package private(set) var without: [Scenario.Fault] = []
-    /// How many runs may still be made.
+    /// The number of runs still permitted.
     private var runs: Int
     private let original: Scenario
     private let rule: Violation.Rule
 
-    /// Shrinks a scenario that breaks `rule`, in at most so many runs.
+    /// Shrinks a scenario that breaks `rule`, in at most `runs` runs.
     package init(_ scenario: Scenario, breaking rule: Violation.Rule, runs: Int = 500) {
         original = scenario
         self.scenario = scenario
@@ -22,7 +22,7 @@ package struct Shrinking {
         for fault in Scenario.Fault.allCases where self.scenario.faults.contains(fault) { leaveOut(fault) }
     }
 
-    /// Whether all of the steps are still there.
+    /// Whether no step has been removed yet.
     package var hasAllSteps: Bool { kept.count == original.steps.count }
 
     private mutating func leaveOut(_ fault: Scenario.Fault) {
@@ -31,7 +31,7 @@ package struct Shrinking {
         scenario = original.keeping(Set(kept)).without(Set(without))
     }
 
-    /// Leaves out halves, then quarters, and so on, down to single steps.
+    /// Removes half of the steps, then quarters, and so on, down to single steps.
     private mutating func shrinkSteps() {
         var size = max(1, kept.count / 2)
         while runs > 0 {

@@ -6,9 +6,9 @@ enum HostState {
     /// No node runs.
     case off
     case running(SimulatedNode)
-    /// Its node is stopped as by SIGSTOP: arrivals wait in the socket.
+    /// The host's node is stopped as by SIGSTOP. Arrivals wait in the socket.
     case paused(SimulatedNode, Pause)
-    /// The machine is asleep, and so is a running node: arrivals are lost.
+    /// The machine is asleep, with its node if one was running. Arrivals are lost.
     case asleep(SimulatedNode?)
 }
 
@@ -19,13 +19,13 @@ struct Pause {
         let arrivedAt: Instant
     }
 
-    /// Tells it from other stops of the host.
+    /// The number of the stop, which differs from those of the host's other stops.
     let number: Int
     private(set) var socket: [Waiting] = []
 
     init(number: Int) { self.number = number }
 
-    /// A packet waits, if the socket has room for it.
+    /// Queues an arrival if the socket has room.
     mutating func add(_ packet: Packet, arrivedAt: Instant) {
         if socket.count < 400 { socket.append(Waiting(packet: packet, arrivedAt: arrivedAt)) }
     }
@@ -33,12 +33,12 @@ struct Pause {
 
 /// One machine of the virtual LAN: its node, its addresses, and what its user does.
 final class SimulatedHost {
-    /// The true actions of its user in a chat, against which the checkers hold the reports of others.
+    /// The real actions of the host's user in a chat, with which the checkers compare the displays of other nodes.
     struct Writing {
-        /// The last edit ever, also if later actions ended it.
+        /// The time of the last edit, even if a later action ended the typing.
         private(set) var newestEdit = Instant.zero
         private(set) var edits = 0
-        /// Nothing has ended it since the last edit.
+        /// Whether no action has ended the typing since the last edit.
         private var goesOn = false
 
         mutating func edit(_ now: Instant) {
@@ -49,11 +49,12 @@ final class SimulatedHost {
 
         mutating func end() { goesOn = false }
 
-        /// Whether the user types: the last edit is at most 2.9 s old, and nothing has ended it since.
+        /// Returns whether the user types: the last edit is at most 2.9 s old, and no action has ended the typing
+        /// since.
         func isTyping(_ now: Instant) -> Bool { goesOn && now - newestEdit < .milliseconds(2_900) }
     }
 
-    /// Whether the host's user blocks somebody.
+    /// The state of the user's block of another person.
     enum Block {
         case inForce
         case ended(at: Instant)
@@ -62,51 +63,51 @@ final class SimulatedHost {
     let index: Int
     let plan: Scenario.HostPlan
     let identity: KeyPair
-    /// The length of its IPv4 network's prefix, counted in the mapped address.
+    /// The prefix length of the host's IPv4 network, counted in the mapped IPv6 address.
     let ipv4Prefix: Int
     var state = HostState.off
-    /// Counts the starts of its node.
+    /// The number of starts of the host's node.
     var incarnation = 0
     var startedAt = Instant.zero
-    /// When something last happened to it that links have to get over.
+    /// The time of the last disturbance from which the host's links must recover.
     var disturbedAt = Instant.zero
-    /// A snapshot of its machine, with the start of its node that the snapshot belongs to.
+    /// A snapshot of the node, with the number of the start in which it was made.
     var snapshot: (incarnation: Int, endpoint: Endpoint)?
-    /// Whether it was made to be that again: its node repeats itself.
+    /// Whether the host returned to a snapshot. Its node then repeats itself.
     var wasReverted = false
-    /// When it last got another address.
+    /// The time when the host last got another address.
     var movedAt: Instant?
-    /// When it last went on after it had been stopped.
+    /// The time when the host's node last continued after a stop or sleep.
     var wokeAt: Instant?
-    /// When its processor last let its node come so late that the node catches up (L-30).
+    /// The time when the node last ran so late that it had to catch up (L-30). Only a busy processor causes this.
     var lateAt: Instant?
-    /// Counts the times that it was stopped.
+    /// The number of times that the host's node was stopped.
     var pauses = 0
-    /// The one of IPv4 first.
+    /// The host's addresses, the IPv4 address first.
     var addresses: [Address]
     var isUnplugged = false
     var chats: Set<Int>
-    /// The names that its user has taken, the last one last.
+    /// The names that the host's user has taken, the current one last.
     private(set) var names: [String]
     var writing: [Writing]
-    /// The announcements of typing that its node has to make, by chat.
+    /// The typing announcements that the host's node must make, by chat.
     var typing: [TypingModel]
-    /// All identities that it ever blocked: these have heard a farewell from a node that went on.
+    /// All identities that the host's user ever blocked. The host's node says bye to a person whom its user blocks.
     var blocks: [Int: Block] = [:]
-    /// The last datagram in each chat that may have been a farewell.
+    /// The number of the last datagram that may have been a farewell, by chat.
     var farewells: [Int: UInt64] = [:]
-    /// Until when copies of a farewell may still go out of a node that is back already.
+    /// The time until which copies of a farewell may leave the host, even if its node runs again.
     var farewellsEnd = Instant.zero
-    /// How many instances it has advertised.
+    /// The number of service instances that the host has advertised.
     var advertisements = 0
     /// The current instance name of each chat.
     var instanceNames: [Int: String] = [:]
-    /// Where its node's links with others were last, by chat and key: its state directory keeps that.
+    /// The last addresses of the node's links, by chat and key. The node's state directory keeps them.
     var lastAddresses: [Int: [PublicKey: [Address]]] = [:]
-    /// Where the hosts were that it last had links with, by chat and host, as an observer saw it.
+    /// The last addresses of the hosts that this host had links with, by chat and host, as an observer saw them.
     var meetings: [Int: [Int: [Address]]] = [:]
     var lateness: SeededGenerator
-    /// Its processor, which takes time in scenarios with an adversary alone.
+    /// The host's processor. Its work takes time only in scenarios with an adversary.
     var processor = Processor()
 
     init(
@@ -126,7 +127,7 @@ final class SimulatedHost {
 
     var key: PublicKey { identity.publicKey }
 
-    /// Its node, whether it is stopped or not.
+    /// The host's node, running, stopped or asleep.
     var node: SimulatedNode? {
         switch state {
         case .off: nil
@@ -135,7 +136,7 @@ final class SimulatedHost {
         }
     }
 
-    /// A node runs that is not stopped, and takes part.
+    /// Whether the host has a running node that is neither stopped nor suspended.
     var isActive: Bool {
         if case .running(let node) = state { !node.isSuspended } else { false }
     }
@@ -155,12 +156,12 @@ final class SimulatedHost {
             }
     }
 
-    /// Whether programs of the host can send from that address.
+    /// Returns whether programs of the host can send from an address.
     func isOwn(_ address: Address) -> Bool {
         address.isLoopback || addresses.contains { $0.high == address.high && $0.low == address.low }
     }
 
-    /// The address from which a datagram to another address goes; nil if none of its kind is left.
+    /// Returns the source address of a datagram to another address; nil if the host has none of that family.
     func source(for destination: Address) -> Address? {
         addresses.first { ($0.ipv4 == nil) == (destination.ipv4 == nil) }
     }
@@ -171,7 +172,7 @@ final class SimulatedHost {
 
     func takeAnotherName() { names.append("host \(index), name \(names.count)") }
 
-    /// The chats in which its user is typing, as bits.
+    /// Returns the chats in which the host's user is typing, as bits.
     func typingChats(_ now: Instant) -> UInt8 {
         guard plan.sendsTyping, let node, !node.isSuspended else { return 0 }
         var bits: UInt8 = 0
@@ -183,19 +184,19 @@ final class SimulatedHost {
         for chat in writing.indices { writing[chat].end() }
     }
 
-    /// Its node says farewell, or has ended: nothing is announced.
+    /// Ends the typing announcements, because the node says farewell or has ended.
     func abandonTyping() {
         for chat in typing.indices { typing[chat].abandon() }
     }
 
-    /// Whether what it sends for a chat can only be farewells.
+    /// Returns whether the host's node can send only farewells in a chat.
     func isGone(from chat: Int) -> Bool { node?.isSuspended ?? true || !chats.contains(chat) }
 
     func blocks(_ identity: Int) -> Bool {
         if case .inForce? = blocks[identity] { true } else { false }
     }
 
-    /// Whether somebody may still be seeing it go because it blocks them, or did a moment ago.
+    /// Returns whether a person may see the host leave because its user blocks the person, or did a moment ago.
     func hasLatelyBlocked(_ identity: Int, _ now: Instant) -> Bool {
         switch blocks[identity] {
         case nil: false
@@ -204,7 +205,7 @@ final class SimulatedHost {
         }
     }
 
-    /// A node that starts blocks nobody.
+    /// Ends all blocks, because a node that starts has none.
     func endBlocks(_ now: Instant) {
         for identity in blocks.keys where blocks(identity) { blocks[identity] = .ended(at: now) }
     }

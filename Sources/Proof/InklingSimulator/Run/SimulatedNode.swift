@@ -4,41 +4,41 @@ import InklingWire
 /// The node of a host, from one start to its end.
 final class SimulatedNode {
     var endpoint: Endpoint
-    /// When it wants to be woken.
+    /// The time of the node's next timer.
     private(set) var deadline: Instant?
     private(set) var wantsSocketDrained = false
-    /// How many datagrams it has dropped.
+    /// The number of datagrams that the node has dropped.
     private(set) var dropped = 0
-    /// How many of them were more than their link may send: signs of life all the same.
+    /// The number of dropped datagrams above a link's limit. These are signs of life all the same.
     private(set) var surplus = 0
-    /// When the timer event that counts comes; others are outdated.
+    /// The time of the current timer event. Other timer events are outdated.
     var timerAt: Instant?
     var isAway = false
     var awayChangedAt = Instant.zero
     /// The instant by which peers must know the name that the node took last; nil if it kept its first name (M-24).
     private(set) var nameDue: Instant?
-    /// How many up or suspect links it has.
+    /// The number of the node's up or suspect links.
     private(set) var links = 0
     var isSuspended = false
     /// The last wills that the helper process keeps, by session.
     var wills: [UInt32: (bytes: [UInt8], address: Address)] = [:]
-    /// Whether its user takes messages.
+    /// Whether the node's user takes messages.
     var takesMessages = true
-    /// The messages that its user has not taken, and the bytes of their texts together.
+    /// The messages that the user has not taken, and the bytes of all their texts.
     private var untaken: [UInt64] = []
     private(set) var untakenBytes = 0
-    /// Those of each author.
+    /// The bytes of the texts that the user has not taken, by author.
     private(set) var untakenBytesOfAuthors: [PublicKey: Int] = [:]
-    /// The index of the handshake that it began last.
+    /// The index of the last handshake that the node began.
     private var newestAttempt: UInt32?
-    /// The ephemeral keys of its responses, by their first bytes: those that are sent again cost nothing.
+    /// The ephemeral keys of the node's responses, by their first bytes. A repeated response costs nothing.
     private var responses: Set<UInt32> = []
 
     init(_ endpoint: Endpoint) { self.endpoint = endpoint }
 
-    /// Gives it an input.
+    /// Passes an input to the node.
     ///
-    /// - Parameter index: The session of the datagram that the input is.
+    /// - Parameter index: The session index if the input is a sealed datagram.
     func react(to body: (inout Endpoint, Instant) -> Void, ofSession index: UInt32?, _ now: Instant) -> Reaction {
         let reaction = endpoint.react(to: body, ofSession: index, now, (dropped, surplus), takesMessages)
         if !takesMessages {
@@ -56,7 +56,7 @@ final class SimulatedNode {
         return reaction
     }
 
-    /// Resets the state that a snapshot does not have.
+    /// Resets the state that is no part of a snapshot.
     func reverted() {
         wills = [:]
         (dropped, surplus) = (
@@ -65,14 +65,16 @@ final class SimulatedNode {
         nameDue = nil
     }
 
-    /// Records a change of the node's name. Its peers hear of the name now, or a second after the last name.
+    /// Records a change of the node's name. The node sends the name now, or a second after it sent the last one.
     func noteNewName(_ now: Instant) {
-        // A waiting report has the name of its moment.
+        // A name record that waits already will carry the new name.
         if let nameDue, nameDue > now { return }
         nameDue = nameDue.map { max(now, $0 + Limits.nameInterval) } ?? now
     }
 
-    /// Its user takes messages again, and first those that wait.
+    /// Lets the user take messages again.
+    ///
+    /// - Returns: The messages that wait, which the user takes first.
     func takeMessages() -> [UInt64] {
         takesMessages = true
         untakenBytes = 0
@@ -81,11 +83,11 @@ final class SimulatedNode {
         return untaken
     }
 
-    /// Returns the work of an input.
+    /// Returns the work that an input caused.
     ///
     /// - Parameters:
     ///   - bytes: The datagram, if the input was one.
-    ///   - before: The drops before it.
+    ///   - before: The numbers of drops before the input.
     func work(_ reaction: Reaction, _ bytes: [UInt8]?, _ before: [DropReason: Int]) -> Work {
         var work = Work()
         var answers = 0
@@ -99,7 +101,7 @@ final class SimulatedNode {
             if kind == .response, responses.insert(SealedHeader(bytes).counter).inserted { answers += 1 }
             guard kind == .initiation, bytes.count >= 5 else { continue }
             let index = SealedHeader(bytes).index
-            // An initiation costs a key pair and two agreements. A repeated one costs nothing.
+            // A new initiation costs a key pair and two agreements. A repeated one costs nothing.
             if index != newestAttempt { work.limitedAgreements += 3 }
             newestAttempt = index
         }
@@ -122,18 +124,18 @@ final class SimulatedNode {
     }
 }
 
-/// All results of an input, gathered in one access: an endpoint is too large to be copied for each query.
+/// All results of an input, gathered in one access: an endpoint is too large to copy for each query.
 struct Reaction {
     let outputs: [Output]
-    /// The chat of the session that the datagram was for, before the input.
+    /// The chat of the datagram's session before the input.
     let chat: ChatID?
-    /// How many datagrams were dropped.
+    /// The number of datagrams that the node dropped in the input.
     let dropped: Int
-    /// How many of them were more than their link may send.
+    /// The number of those above their link's limit.
     let surplus: Int
     let wantsSocketDrained: Bool
     let deadline: Instant?
-    /// How many up or suspect links there are.
+    /// The number of up or suspect links after the input.
     let links: Int
 }
 

@@ -25,7 +25,7 @@ extension Simulation {
     // MARK: People
 
     private func actAsPerson(_ host: SimulatedHost, _ action: Scenario.Action) {
-        // A deadline of this very moment belongs to the time before the action.
+        // A timer due at the same moment runs before the action.
         input(host) { $0.advance(to: $1) }
         switch action {
         case .leave, .block, .unblock: limits.resetReports(of: host.index)
@@ -100,7 +100,8 @@ extension Simulation {
         liveness.sent(message: checker.messages.sent.count - 1, by: host, in: chat, self)
         var sent: (message: UInt64, recipients: Int)?
         input(host) { sent = try? $0.send(text, to: tag, now: $1) }
-        // More than are shown: people whose links are down get it when these come up (M-36).
+        // People whose links are down receive the message when the links come up, although they are not shown
+        // (M-36).
         let recipients = (sent?.recipients ?? 0) - others
         checker.messages.went(to: recipients, isExact: adversary == nil)
         if sent?.message != number || recipients < identities.count {
@@ -163,10 +164,10 @@ extension Simulation {
         host.farewellsEnd = now + .milliseconds(130) + .microseconds(2 * host.plan.lateness)
     }
 
-    /// In a good network all who have had a link for a while see a farewell at once.
+    /// Expects that all viewers with a settled link see a farewell at once, if the network loses nothing.
     private func expectDeparture(of host: SimulatedHost, from chat: Int) {
         let isLossless = !hasFaults || scenario.faults.isDisjoint(with: [.loss, .bursts, .corruption])
-        // A replay of recorded datagrams may cause a second handshake at another address.
+        // A replayed initiation may cause a second handshake, at another address.
         guard isLossless, !scenario.faults.contains(.replay), isCalm(host) else { return }
         let identity = host.plan.identity
         guard hosts.filter({ $0.plan.identity == identity }).count == 1 else { return }
@@ -181,7 +182,8 @@ extension Simulation {
         }
     }
 
-    /// A host with two addresses may be opened to at the other one while it has a link already.
+    /// Returns whether a host has been undisturbed for a while. A host with two addresses never counts: a peer may open
+    /// to its other address while it has a link.
     private func isCalm(_ host: SimulatedHost) -> Bool {
         !host.isUnplugged && !host.plan.hasTwoAddresses && now - host.disturbedAt > .seconds(3)
     }
@@ -268,7 +270,7 @@ extension Simulation {
 
     // MARK: The end of the faults
 
-    /// From now on the network is good and everybody who has a node takes part.
+    /// Ends all faults. From now on the network is good, and all nodes take part.
     func endFaults() {
         hasFaults = false
         trace { "the faults end" }

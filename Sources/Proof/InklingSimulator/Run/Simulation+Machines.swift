@@ -49,7 +49,7 @@ extension Simulation {
             for chat in host.chats.sorted() { sayFarewell(host, chat) }
             node.isSuspended = true
             input(host) { $0.quit(now: $1) }
-            // The copies of the farewell go out before the process ends; nothing else does.
+            // Copies of the farewell still go out before the process ends.
             end(host)
             sendFarewells(of: node.endpoint, host)
             for chat in host.chats.sorted() { withdraw(host, chat) }
@@ -63,14 +63,13 @@ extension Simulation {
             guard case .running(let node) = host.state, !node.isSuspended, node.timerAt != nil else { return }
             host.snapshot = (host.incarnation, node.endpoint)
         case .revert: revert(host)
-        // A node tries a peer known by hand alone once a minute: a longer sleep would only add waiting.
+        // A node tries a peer known only by hand once a minute. A longer sleep would only add waiting.
         case .sleep(let length): sleep(host, scenario.network.isByHand ? min(length, 50_000) : length)
         default: return
         }
     }
 
-    /// The machine is what it was when its snapshot was taken: its node has an old state under the right pair of
-    /// epochs.
+    /// Returns a machine to its snapshot. Its node then has an old state, but the right pair of epochs.
     private func revert(_ host: SimulatedHost) {
         guard case .running(let node) = host.state, let (incarnation, endpoint) = host.snapshot,
             incarnation == host.incarnation, !node.isSuspended, host.chats == Set(host.plan.chats)
@@ -90,7 +89,7 @@ extension Simulation {
         input(host) { $0.setAway(node.isAway, now: $1) }
         for (identity, block) in host.blocks.sorted(by: { $0.key < $1.key }) {
             guard let user = hosts.first(where: { $0.plan.identity == identity })?.key.userID else { continue }
-            // The user's blocks are those of this moment, as the name is.
+            // The blocks and the name are the user's current ones, not those of the snapshot.
             if case .inForce = block {
                 input(host) { $0.block(user, now: $1) }
             } else {
@@ -140,7 +139,7 @@ extension Simulation {
         checker.forget(host.index)
     }
 
-    /// Keeps the addresses that the node knows, as in its state directory.
+    /// Stores the addresses that the node knows, as its state directory would.
     func keepAddresses(_ host: SimulatedHost, _ chat: Int) {
         guard let node = host.node else { return }
         for other in hosts where other.key != host.key {
@@ -149,7 +148,7 @@ extension Simulation {
         }
     }
 
-    /// The node reads what its state directory has of places.
+    /// Passes the stored addresses to a new node.
     func recall(_ host: SimulatedHost, _ chat: Int) {
         for (key, addresses) in (host.lastAddresses[chat] ?? [:]).sorted(by: { $0.key < $1.key }) {
             input(host) { $0.recall(key, at: addresses, in: Simulation.chats[chat].id, now: $1) }
@@ -186,7 +185,7 @@ extension Simulation {
             return
         }
         goOn(host, node, waiting: [])
-        // The entries of discovery have expired on both sides, and come again.
+        // After a long sleep the entries of discovery have expired on both sides. They now come again.
         for chat in host.chats.sorted() {
             loseAll(host, chat)
             advertise(host, chat)
@@ -210,7 +209,7 @@ extension Simulation {
             input(host) { $0.socketDrained(now: $1) }
             changeNetworks(host)
         } else {
-            // The pause was too short for the node to notice: the node takes waiting datagrams for fresh.
+            // The node did not notice a short pause, and treats waiting datagrams as fresh.
             changeNetworks(host)
             receiveAll()
         }

@@ -67,8 +67,8 @@ extension Simulation {
             checker.report(fault.rule, "host \(host.index): \(fault.text)", now)
         case .success(let message):
             guard let identity, checker.isShownTyping(identity, in: chat, by: host.index) else { return }
-            // The author may have begun again since, or types on another device. A node that crashed before may be
-            // shown for 3 s after its last datagram, which may have been late.
+            // The author may have begun to type again, or types on another device. After a crash, the earlier run
+            // may be shown for 3 s after its last datagram, even a late one.
             let writer = hosts[message.host]
             let isAgain = writer.writing[chat].newestEdit > message.at
             let isFresh = writer.incarnation > 1 && now - writer.startedAt < .seconds(4) + longestDelay
@@ -81,7 +81,7 @@ extension Simulation {
     func report(_ number: UInt64, _ key: PublicKey, _ outcome: MessageLedger.Outcome, _ host: SimulatedHost) {
         if adversary?.holds(key) ?? false { return }
         let identity = hosts.first { $0.key == key }?.plan.identity
-        // A message may have to wait for a list of typists (T-22).
+        // A message may wait for a list of typists (T-22).
         let wait: Duration? =
             adversary != nil
             ? .milliseconds(150) : hosts.count > Limits.lists ? .milliseconds(60) : nil

@@ -11,7 +11,7 @@ package final class Simulation {
     package struct Result: Equatable, Sendable {
         package let violation: Violation?
         package let coverage: Coverage
-        /// A digest of every byte that was sent and everything that was reported, with its time.
+        /// A digest of all sent bytes and all reports, with their times.
         package let digest: UInt64
         package let accuracy: Accuracy
         /// The most datagrams that one node sent in a second.
@@ -28,27 +28,27 @@ package final class Simulation {
         case unpause(host: Int, number: Int)
         case wake(host: Int)
         case replug(host: Int)
-        /// A farewell goes out of a host whose node has ended.
+        /// A host sends a farewell after its node has ended.
         case farewell([UInt8], to: Address, from: Address, host: Int)
         case replay
-        /// A datagram that was held back comes at last.
+        /// A datagram arrives that was held back.
         case release(Packet)
         case holdEnds(from: Int, to: Int)
-        /// The adversary has its turn.
+        /// The adversary takes its turn.
         case attack
         case adversaryStep(Int)
         case adversaryEnds
         case forgedInstance(viewer: Int, Adversary.Instance)
-        /// A datagram came to the adversary.
+        /// A datagram reaches the adversary.
         case seized([UInt8], from: Address, at: Address)
-        /// A processor has time for the next datagram in its socket.
+        /// A processor is free for the next datagram in its socket.
         case processorFree(host: Int)
         case writingEnds(host: Int)
         case tick
         case faultsEnd
     }
 
-    /// The chats that there are; hosts are in some of them.
+    /// All chats of the simulation. Each host is in some of them.
     static let chats = [
         openChat("lobby"), openChat("kitchen"),
         ChatKeys(secret: secret),
@@ -65,9 +65,9 @@ package final class Simulation {
 
     let scenario: Scenario
     let hasRenames: Bool
-    /// The identities with more devices than are kept of one key (D-9).
+    /// The identities with more devices than a node keeps of one key (D-9).
     private(set) lazy var crowds = identitiesOfManyDevices()
-    /// How late a datagram may come, at most.
+    /// The longest delay of a datagram in this scenario.
     lazy var longestDelay = delayOfAll()
     let hosts: [SimulatedHost]
     let onTrace: ((Instant, String) -> Void)?
@@ -79,22 +79,23 @@ package final class Simulation {
     var accuracy: AccuracyMeter?
     var hostsByAddress: [Address: Int] = [:]
     var instances: [String: Advertisement] = [:]
-    /// Instances that were advertised once.
+    /// Instances that discovery no longer advertises.
     var withdrawn: [String: Advertisement] = [:]
     var hasFaults = true
-    /// How often a host got a new address.
+    /// The number of changes of addresses so far.
     var moves = 0
     /// The datagrams from one host to another that the network holds back.
     var held: [Hold: [Packet]] = [:]
-    /// The time between two of them when they come.
+    /// The time between two held datagrams when they are released.
     var holdPause = Duration.zero
-    /// The generator of what belongs to no line and no host.
+    /// The random numbers of decisions that belong to no path and no host.
     var generator: SeededGenerator
     var attacker: ReplayAttacker
     let adversary: Adversary?
-    /// The people who are shown no more after the current input: the datagrams of that input may say so (L-44).
+    /// The people whom a node stops showing in the current input. Datagrams of the input may still count them as shown
+    /// (L-44).
     var departing: [(chat: ChatID, key: PublicKey)] = []
-    /// The start of each node to which the adversary has announced its service instances, and their names.
+    /// The service instances that the adversary announced to each node, with the start of the node.
     var deceived: [Int: (incarnation: Int, names: Set<String>)] = [:]
     var traffic: TrafficMeter
     let liveness: LivenessChecker
@@ -106,8 +107,8 @@ package final class Simulation {
     private var timersOfInstant = 0
 
     /// - Parameters:
-    ///   - measuresAccuracy: Holds what is shown against what is true, second by second, too.
-    ///   - onTrace: Gets a line for everything that happens.
+    ///   - measuresAccuracy: Whether to measure how accurate the typing indicator is.
+    ///   - onTrace: Receives a line for each event.
     package init(
         _ scenario: Scenario, measuresAccuracy: Bool = false, onTrace: ((Instant, String) -> Void)? = nil
     ) {
@@ -132,7 +133,7 @@ package final class Simulation {
         if measuresAccuracy { accuracy = AccuracyMeter(hosts: hosts) }
     }
 
-    /// Runs it to its end, or to the first violation.
+    /// Runs the scenario to its end, or to the first violation.
     package func run() -> Result {
         for host in hosts { start(host) }
         for (index, step) in scenario.steps.enumerated() {
@@ -211,9 +212,9 @@ package final class Simulation {
 
     // MARK: Inputs
 
-    /// Gives an input to a node that is able to take one, and does what it asks for.
+    /// Passes an input to a node that runs, and performs its outputs.
     ///
-    /// - Parameter cause: The datagram that the input is.
+    /// - Parameter cause: The datagram of the input, if any.
     func input(
         _ host: SimulatedHost, cause: Packet? = nil, arrivedAt: Instant? = nil,
         _ body: (inout Endpoint, Instant) -> Void
@@ -256,7 +257,7 @@ package final class Simulation {
         confirmDrained(host)
     }
 
-    /// Schedules the wake of a node at its next deadline, or a little later if its timers are late.
+    /// Schedules the timer of a node at its next deadline, plus some lateness if the host's timers are late.
     private func schedule(_ node: SimulatedNode, of host: SimulatedHost) {
         guard let deadline = node.deadline else { return }
         let at = max(deadline, now)
@@ -274,7 +275,7 @@ package final class Simulation {
         switch host.state {
         case .asleep: return
         case .off:
-            // Nobody listens at the port: the sender hears so.
+            // No program has the port, so the sender's system reports an error.
             if packet.isGenuine {
                 events.add(.doubt(viewer: packet.sender, packet.destination), at: now + .milliseconds(1))
             }
@@ -296,7 +297,7 @@ package final class Simulation {
         input(host, cause: packet, arrivedAt: arrivedAt) { $0.receive(packet.bytes, from: packet.source, now: $1) }
     }
 
-    /// Nothing waits in the socket: a node that asked for it hears so.
+    /// Tells a node that its socket is empty, if the node asked for it.
     func confirmDrained(_ host: SimulatedHost) {
         guard case .running(let node) = host.state, node.wantsSocketDrained, host.processor.isSocketEmpty else {
             return
@@ -306,7 +307,7 @@ package final class Simulation {
 
     // MARK: Datagrams
 
-    /// Puts a datagram on its line.
+    /// Sends a datagram along its path.
     func launch(
         _ bytes: [UInt8], _ kind: DatagramKind, to address: Address, from source: Address, host: SimulatedHost
     ) {
@@ -334,11 +335,11 @@ package final class Simulation {
         }
     }
 
-    /// The number that the last datagram sent so far has.
+    /// The number of the last datagram sent so far.
     var lastNumber: UInt64 { lastPacket }
 
     private func replay() {
-        // In the hours of a long scenario that, too, gets tired.
+        // In the hours of a long scenario the attacker stops after a minute.
         guard hasFaults, now < .zero + .seconds(60) else { return }
         if let packet = attacker.replay(isOwner: { hostsByAddress[$0] != nil }) {
             events.add(.arrival(packet), at: now)

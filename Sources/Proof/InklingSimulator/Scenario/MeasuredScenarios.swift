@@ -1,31 +1,32 @@
-/// Scenarios that measure instead of trying to break something: nothing happens in them but loss.
+/// Scenarios for measurements. The network has no faults except losses.
 extension Scenario {
-    /// The losses of the network, in 1,000.
+    /// The losses of a network, in 1,000.
     package struct Loss: Sendable {
         package let name: String
         package let perMille: Int
         package let bursts: Int
 
         /// - Parameters:
-        ///   - perMille: How many of 1,000 datagrams are lost, each for itself.
-        ///   - bursts: After how many of 1,000 a burst of five losses begins.
+        ///   - perMille: The datagrams of 1,000 that are lost, independently of each other.
+        ///   - bursts: The datagrams of 1,000 after which a burst of five losses begins.
         package init(name: String, perMille: Int, bursts: Int = 0) {
             self.name = name
             self.perMille = perMille
             self.bursts = bursts
         }
 
-        /// The rates for which the accuracy of the indicator is measured.
+        /// The losses for which the accuracy of the indicator is measured.
         package static let measured = [
             Loss(name: "0 %", perMille: 0, bursts: 0), Loss(name: "2 %", perMille: 20, bursts: 0),
             Loss(name: "10 %", perMille: 100, bursts: 0), Loss(name: "20 %", perMille: 200, bursts: 0),
             Loss(name: "30 %", perMille: 300, bursts: 0),
-            // Five in a row, 45 between two bursts: a tenth of all.
+            // Five lost in a row, then about 45 that arrive: a tenth of all is lost.
             Loss(name: "10 % in bursts of 5", perMille: 0, bursts: 22),
         ]
     }
 
-    /// Four people who write in one chat for some minutes: edits, pauses for thought, messages, some given up.
+    /// Returns a scenario of four people who write in one chat for some minutes: edits, pauses, messages, and some
+    /// texts given up.
     package static func writing(seed: UInt64, minutes: Int, loss: Loss) -> Scenario {
         var generator = SeededGenerator(seed: seed, purpose: 6)
         var steps: [(at: Int, host: Int, action: Action)] = []
@@ -48,18 +49,18 @@ extension Scenario {
         return measured(seed: seed, hosts: 4, loss: loss, end: end, steps: steps)
     }
 
-    /// Two nodes side by side that say nothing.
+    /// Returns a scenario of two idle nodes.
     package static func idle(seed: UInt64, minutes: Int, loss: Loss) -> Scenario {
         measured(seed: seed, hosts: 2, loss: loss, end: minutes * 60_000, steps: [])
     }
 
-    /// Many nodes in one chat, which say nothing until the faults end; then a few write.
+    /// Returns a scenario of many nodes in one chat. They are idle until the faults end; then a few write.
     package static func crowd(seed: UInt64, hosts: Int, seconds: Int) -> Scenario {
         let loss = Loss(name: "0 %", perMille: 0, bursts: 0)
         return measured(seed: seed, hosts: hosts, loss: loss, end: seconds * 1_000, steps: [])
     }
 
-    /// Two nodes of which one starts again at some moment while they open to each other, and discovery is quick.
+    /// Returns a scenario of two nodes with quick discovery. One node restarts while they open a link.
     package static func restartedOpening(seed: UInt64) -> Scenario {
         var generator = SeededGenerator(seed: seed, purpose: 11)
         let at = generator.number(in: 100...1_200)
@@ -72,7 +73,7 @@ extension Scenario {
         return scenario
     }
 
-    /// How long discovery takes in it at most, in milliseconds.
+    /// The longest delay of discovery in ``restartedOpening(seed:)``, in milliseconds.
     package static let restartedDiscovery = 110
 
     private static func measured(

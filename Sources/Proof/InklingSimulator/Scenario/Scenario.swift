@@ -1,12 +1,12 @@
-/// All events of one run: the hosts, the effects of the network on datagrams, and the actions of people and machines.
+/// All events of one run: the hosts, the network's effects on datagrams, and the actions of people and machines.
 ///
-/// A seed draws one (``init(seed:)``); the network's single decisions follow from the seed as well. Parts can be left
-/// out of it, so that a failure can be narrowed down to what it needs.
+/// A seed determines a scenario (``init(seed:)``) and the network's single decisions. Steps and faults can be left out,
+/// to find what a failure needs.
 package struct Scenario: Sendable {
     package let seed: UInt64
     package var hosts: [HostPlan]
     package var network: NetworkPlan
-    /// In the order of their time.
+    /// The steps, in the order of their times.
     package var steps: [Step]
     /// When the faults end, in milliseconds from the start.
     package internal(set) var faultsEnd: Int
@@ -15,48 +15,48 @@ package struct Scenario: Sendable {
 
     /// One machine with a node of one user.
     package struct HostPlan: Sendable {
-        /// Which of the identities it holds; two hosts with one identity are two devices of one person.
+        /// The index of the identity. Two hosts with one identity are two devices of one person.
         package let identity: Int
-        /// The chats that it is in from the start, as indices.
+        /// The chats that the node joins at its start, as indices.
         package let chats: [Int]
         package let sendsTyping: Bool
-        /// Whether a helper process keeps the last wills.
+        /// Whether a helper process keeps the node's last wills.
         package let keepsWills: Bool
-        /// Has an IPv6 address beside the IPv4 one.
+        /// Whether the host has an IPv6 address beside the IPv4 one.
         package let hasTwoAddresses: Bool
-        /// How late its timers are at most, in microseconds.
+        /// The longest delay of the host's timers, in microseconds.
         package let lateness: Int
     }
 
     /// The effects of the network on each datagram while the faults last. Ratios are of 1,000.
     package struct NetworkPlan: Sendable {
-        /// The least and the most that a datagram takes, in microseconds.
+        /// The shortest and longest delay of a datagram, in microseconds.
         package var delay = 100...400
-        /// Each directed link loses up to this.
+        /// The highest loss of a path. Each path draws its own.
         package var loss = 0
-        /// A burst of losses begins with this ratio at each datagram, and takes that many.
+        /// The ratio of datagrams at which a burst of losses begins, and the length of a burst.
         package var bursts = 0
         package var burstLength = 5
         package var duplication = 0
         package var reordering = 0
-        /// How late a reordered datagram comes at most, in milliseconds.
+        /// The longest additional delay of a reordered datagram, in milliseconds.
         package var reorderingDelay = 200
         package var corruption = 0
-        /// Somebody on the LAN sends recorded datagrams again, also from another address and cut short.
+        /// The rate of replays by an attacker, who also cuts datagrams short and sends them from other addresses.
         package var replay = 0
-        /// Discovery takes up to this, in milliseconds.
+        /// The longest delay of discovery, in milliseconds.
         package var discoveryDelay = 1_000
-        /// All hosts but the first know it by hand alone: discovery finds nobody.
+        /// Whether discovery finds nobody, and all other hosts know the first one by hand.
         package var isByHand = false
-        /// When the faults end, discovery reports everybody again; else only what it had not yet reported.
+        /// Whether discovery reports all peers again when the faults end, or only new ones.
         package var isFoundAnew = true
     }
 
-    /// One thing that happens.
+    /// One action of a person, a machine or the network.
     package struct Step: Sendable {
-        /// Its place in the scenario as drawn, which stays when others are left out.
+        /// The number of the step in the drawn scenario. The number stays when other steps are left out.
         package let number: Int
-        /// In milliseconds from the start.
+        /// The time, in milliseconds from the start.
         package let at: Int
         package let host: Int
         package let action: Action
@@ -66,65 +66,66 @@ package struct Scenario: Sendable {
         // People.
         case edit(chat: Int)
         case empty(chat: Int)
-        /// Sends a message of so many bytes.
+        /// The user sends a message of a size in bytes.
         case send(chat: Int, size: Int)
-        /// Opens another chat at the prompt, which ends the typing elsewhere.
+        /// The user opens another chat at the prompt, which ends typing in the other chats.
         case open(chat: Int)
         case join(chat: Int)
         case leave(chat: Int)
         case goAway, comeBack
-        /// Takes another name.
+        /// The user takes another name.
         case rename
         case block(host: Int)
         case unblock(host: Int)
         // Programs and machines.
         case quit
-        /// Killed; `will` says whether the helper process outlives the node.
+        /// The node is killed. With `will`, its helper process survives and sends the last will.
         case crash(will: Bool)
         case start
-        /// Ctrl-Z and `fg`.
+        /// The user presses Ctrl-Z, or enters `fg`.
         case suspend, resume
-        /// Stopped for so many milliseconds as by SIGSTOP: datagrams wait in the socket.
+        /// The node is stopped as by SIGSTOP, for a time in milliseconds. Datagrams wait in the socket.
         case pause(Int)
-        /// Asleep for so many milliseconds: datagrams are lost.
+        /// The machine sleeps for a time in milliseconds. Datagrams are lost.
         case sleep(Int)
         // The network.
         case unplug(Int)
-        /// Nothing passes from this host to the other for so many milliseconds.
+        /// No datagram passes from this host to the other, for a time in milliseconds.
         case partition(to: Int, Int)
-        /// Holds the datagrams from this host to the other for so many milliseconds. All of them then arrive at once.
+        /// Delays the datagrams from this host to the other, for a time in milliseconds. All of them then arrive at
+        /// once.
         case clog(to: Int, Int)
-        /// Another address.
+        /// The host gets another address.
         case move
-        /// Holds back the datagrams from this host to the other, until the host's node ends without a word. The
-        /// datagrams then arrive one by one, so many milliseconds apart.
+        /// Holds back the datagrams from this host to the other, until the host's node crashes. The datagrams then
+        /// arrive one by one, with a pause in milliseconds.
         case holdBack(to: Int, Int)
-        /// The machine is kept as it is, or made to be what it was then.
+        /// Takes a snapshot of the machine, or returns the machine to it.
         case snapshot, revert
-        /// The two hosts get each other's addresses.
+        /// The two hosts swap their addresses.
         case swapAddresses(with: Int)
-        /// Discovery at this host loses the other host's instances, and finds them again after so many milliseconds.
+        /// Discovery at this host loses the other host's instances, and finds them again after a time in milliseconds.
         case flap(Int, host: Int)
         /// An ICMP error arrives for the other host.
         case doubt(host: Int)
     }
 
-    /// The kinds of network fault that can be switched off.
+    /// The kinds of faults that a run can switch off.
     package enum Fault: String, CaseIterable, Sendable {
         case loss, bursts, duplication, reordering, corruption, replay, lateness, adversary
     }
 
-    /// When nothing is left that disturbs, in milliseconds from the start.
+    /// The time after which no fault or attack disturbs the nodes, in milliseconds from the start.
     var calmAt: Int { max(faultsEnd, adversary?.end ?? 0) }
 
-    /// The scenario with only those of its steps.
+    /// Returns the scenario with only the steps of these numbers.
     package func keeping(_ numbers: Set<Int>) -> Scenario {
         var scenario = self
         scenario.steps.removeAll { !numbers.contains($0.number) }
         return scenario
     }
 
-    /// The scenario without those faults.
+    /// Returns the scenario without these faults.
     package func without(_ faults: Set<Fault>) -> Scenario {
         var scenario = self
         for fault in Fault.allCases where faults.contains(fault) {
@@ -142,16 +143,16 @@ package struct Scenario: Sendable {
         return scenario
     }
 
-    /// The chats that anybody is ever in, as indices.
+    /// The chats that any host is ever in, as indices.
     package var chats: Set<Int> {
         let joined = steps.compactMap { if case .join(let chat) = $0.action { chat } else { nil } }
         return Set(hosts.flatMap(\.chats) + joined)
     }
 
-    /// Whether anybody takes another name.
+    /// Whether any user takes another name.
     var hasRenames: Bool { steps.contains { $0.action == .rename } }
 
-    /// The faults that it has.
+    /// The kinds of faults in the scenario.
     package var faults: Set<Fault> {
         var faults: Set<Fault> = []
         if network.loss > 0 { faults.insert(.loss) }

@@ -1,12 +1,12 @@
 extension Scenario {
     /// Draws the scenario of a seed.
     ///
-    /// Each seed has a mix of its own, without most kinds of fault and action. So the remaining kinds meet in ways
-    /// that an average of everything never has.
+    /// Each seed mixes only a few kinds of faults and actions. So these meet in ways that an even mix of all kinds
+    /// would rarely produce.
     ///
     /// - Parameters:
-    ///   - hosts: the number of hosts; drawn as well where nil, 2 to 50, few more often than many.
-    ///   - attack: the only attack of an adversary that is there in each scenario that allows one; drawn where nil.
+    ///   - hosts: the number of hosts; if nil, a random number from 2 to 50, most often a small one.
+    ///   - attack: the adversary's only attack, in each scenario that allows an adversary; random if nil.
     package init(seed: UInt64, hosts count: Int? = nil, attack: Attack? = nil) {
         var generator = SeededGenerator(seed: seed, purpose: 1)
         let drawn = Scenario.drawSize(&generator)
@@ -17,13 +17,13 @@ extension Scenario {
         self.seed = seed
         faultsEnd = 0
         var duration = generator.number(in: 1_000...(count > 10 ? 8_000 : mix.longest))
-        // Long enough for the keys of a session to be renewed.
+        // The run is long enough to renew the keys of a session.
         if count == 2, generator.oneIn(1_500) { duration = generator.number(in: 3_590_000...7_300_000) }
         var stepGenerator = StepGenerator(hosts: hosts, mix: mix, generator: generator, duration: duration)
         stepGenerator.draw()
         steps = stepGenerator.steps
         duration = max(duration, addRarities(until: duration))
-        // A step of minutes lasts to its end.
+        // A step of several minutes extends the faults to its end.
         let ends = steps.map { step in
             switch step.action {
             case .sleep(let length): step.at + length
@@ -48,8 +48,8 @@ extension Scenario {
         }
     }
 
-    /// In one scenario of five some take other names, at times so fast that peers hear of the last alone. They are
-    /// drawn from numbers of their own: nothing else that a seed draws depends on them.
+    /// Adds renames to one scenario of five. Some follow so fast that peers see only the last name. They use a separate
+    /// generator, so they change no other choice of the seed.
     private mutating func addRenames(until end: Int) {
         var generator = SeededGenerator(seed: seed, purpose: 7)
         guard generator.oneIn(5) else { return }
@@ -63,10 +63,10 @@ extension Scenario {
         steps.sort { ($0.at, $0.number) < ($1.at, $1.number) }
     }
 
-    /// In one scenario of eight, one of the things that version 2 was made to get over. They are drawn from numbers of
-    /// their own as well.
+    /// Adds one of the rare cases that version 2 handles, to one scenario of eight. They use a separate generator as
+    /// well.
     ///
-    /// - Returns: When it is over, in milliseconds from the start.
+    /// - Returns: The end of the case, in milliseconds from the start.
     private mutating func addRarities(until duration: Int) -> Int {
         var generator = SeededGenerator(seed: seed, purpose: 10)
         guard generator.oneIn(8), hosts.count <= 5 else { return 0 }
@@ -77,7 +77,7 @@ extension Scenario {
         var end = at
         switch generator.number(in: 0...4) {
         case 0:
-            // A cable is out, and both write meanwhile.
+            // The path is cut, and both users send messages meanwhile.
             for (one, another) in [(host, other), (other, host)] {
                 drawn.append((at, one, .partition(to: another, 10_000)))
                 for _ in 0..<3 {
@@ -86,12 +86,12 @@ extension Scenario {
             }
             end = at + 10_000
         case 1:
-            // Both ends move at once.
+            // Both hosts get new addresses at nearly the same time.
             let pause = generator.pick([0, 0, 100, 2_000])
             drawn += [(at, host, .move), (at + pause, other, .move)]
             end = at + pause
         case 2:
-            // A node crashes again and again.
+            // One node crashes and restarts several times.
             for _ in 0..<generator.number(in: 4...12) {
                 drawn.append((end, host, .crash(will: false)))
                 drawn.append((end + 1, host, .start))
@@ -177,7 +177,7 @@ extension Scenario {
             identities.swapAt(index, generator.number(in: index...count - 1))
         }
         return (0..<count).map { index in
-            // The second device of a person, but never the only two hosts.
+            // The host is the second device of a person. Two hosts alone are never devices of one person.
             if mix.hasDevices, count > 2, index > 0, generator.oneIn(3) { identities[index] = identities[index - 1] }
             let chats = (0..<mix.chats).filter { $0 == 0 || generator.oneIn(2) }
             return HostPlan(

@@ -1,12 +1,12 @@
-/// The simulator's source of generator: equal seeds give equal numbers, on every platform and in every release.
+/// The simulator's random numbers: equal seeds give equal numbers, on every platform and in every release.
 ///
-/// All decisions are made with whole numbers, so that no rounding can make two runs of a seed differ.
+/// All decisions use whole numbers, so that no rounding can make two runs of a seed differ.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     package init(seed: UInt64) { state = seed }
 
-    /// A generator of its own for one purpose, so that what another purpose draws changes nothing here.
+    /// Makes a generator for one purpose. Numbers drawn for other purposes do not change its numbers.
     package init(seed: UInt64, purpose: UInt64) {
         var mixer = SeededGenerator(seed: seed ^ (purpose &* 0xD6E8_FEB8_6659_FD93))
         state = mixer.next()
@@ -20,25 +20,25 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// A number of the range, all of them about equally likely.
+    /// Returns a random number in a range, each with about the same probability.
     package mutating func number(in range: ClosedRange<Int>) -> Int {
         range.lowerBound + Int(next() % UInt64(range.upperBound - range.lowerBound + 1))
     }
 
-    /// True in `perMille` of 1,000 cases.
+    /// Returns true with a probability of `perMille` in 1,000.
     mutating func happens(perMille: Int) -> Bool {
         perMille > 0 && next() % 1_000 < UInt64(perMille)
     }
 
-    /// True in one of `count` cases.
+    /// Returns true with a probability of one in `count`.
     mutating func oneIn(_ count: Int) -> Bool { next() % UInt64(count) == 0 }
 
-    /// One of the elements of an array that has some.
+    /// Returns a random element of an array that is not empty.
     mutating func pick<Element>(_ elements: [Element]) -> Element {
         elements[Int(next() % UInt64(elements.count))]
     }
 
-    /// The index of one of the weights, each as likely as it is heavy.
+    /// Returns a random index, with probabilities in proportion to the weights.
     mutating func pick(weights: [Int]) -> Int {
         var rest = Int(next() % UInt64(weights.reduce(0, +)))
         for (index, weight) in weights.enumerated() {

@@ -1,4 +1,4 @@
-/// Draws what people and machines do, and what befalls the network.
+/// Draws the actions of people and machines, and the faults of the network.
 struct StepGenerator {
     let hosts: [Scenario.HostPlan]
     let mix: Scenario.Mix
@@ -43,7 +43,7 @@ struct StepGenerator {
 
     private mutating func people(_ host: Int) {
         var at = generator.number(in: 0...1_500)
-        // In the hours of a long scenario people rest.
+        // People stop acting after 30 s, also in a scenario of hours.
         while at < min(duration, 30_000) {
             let chat = generator.number(in: 0...mix.chats - 1)
             if mix.chats > 1, generator.oneIn(3) { add(.open(chat: chat), at: at, on: host) }
@@ -70,7 +70,7 @@ struct StepGenerator {
         }
     }
 
-    /// Some edits, a tenth to half a second apart.
+    /// Adds some edits, a tenth to half a second apart.
     private mutating func compose(in chat: Int, at start: Int, _ host: Int) -> Int {
         var at = start
         let pace = generator.pick([60, 200, 500])
@@ -86,7 +86,7 @@ struct StepGenerator {
         return generator.pick([20, 20, 1_163, 1_164, 5_000, 5_000, 65_536])
     }
 
-    /// One thing, and mostly its contrary some time later.
+    /// Adds an action, and mostly its opposite some time later.
     private mutating func both(_ first: Scenario.Action, _ second: Scenario.Action, _ host: Int) {
         let at = moment()
         add(first, at: at, on: host)
@@ -112,8 +112,8 @@ struct StepGenerator {
         }
     }
 
-    /// A machine sleeps, or all do at once and for hours. Where some are awake meanwhile, and more than one, it is for
-    /// an hour at most: their heartbeats would be all there is.
+    /// Adds a sleep of one machine, or of all machines at once for hours. With several machines awake, a sleep lasts an
+    /// hour at most: a longer run would consist of their heartbeats.
     private mutating func sleep() {
         guard mix.sleep else { return }
         let at = moment()

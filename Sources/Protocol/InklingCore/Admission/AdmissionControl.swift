@@ -1,6 +1,6 @@
 import InklingWire
 
-/// The limits of a node's work for strangers (L-8 to L-11, L-92, L-96, L-97, D-25).
+/// The limits on a node's work for strangers (L-8 to L-11, L-92, L-96, L-97, D-25).
 struct AdmissionControl: Sendable {
     private var beforeChecks = SlidingWindow(perSecond: Limits.initiationsBeforeChecks)
     private var load = SlidingWindow(perSecond: Limits.loadInitiations)
@@ -21,7 +21,7 @@ struct AdmissionControl: Sendable {
     private var previousKey: CookieKey
     private var keySince: Instant
 
-    /// How long a key makes cookies. The cookies count for as long again (L-11).
+    /// The time for which a key makes cookies. A node accepts the key's cookies for as long again (L-11).
     private static let keyLifetime = Limits.cookieLifetime / 2
 
     init(now: Instant, _ effects: inout Effects) {
@@ -32,7 +32,7 @@ struct AdmissionControl: Sendable {
 
     // MARK: Initiations
 
-    /// Whether an initiation came with a cookie that is valid at its source.
+    /// Returns whether an initiation has a valid cookie for its source.
     mutating func hasValidCookie(
         _ initiation: Initiation, from address: Address, _ effects: inout Effects, now: Instant
     ) -> Bool {
@@ -40,17 +40,19 @@ struct AdmissionControl: Sendable {
         return [key, previousKey].contains { $0.fits(initiation, address: address.bytes, port: address.port) }
     }
 
-    /// Whether an initiation is within those that are checked without a valid cookie (L-8, step 3).
+    /// Counts an initiation. Returns whether the node may check it without a valid cookie (L-8, step 3).
     mutating func admitsCheck(now: Instant) -> Bool { !beforeChecks.count(now) }
 
     /// The decision on an initiation of one of the node's chats (L-8, step 5).
     enum Screening: Equatable {
         case open
-        /// The initiator must send the initiation again, with a cookie.
+        /// The node sends a retry: the initiator must repeat the initiation with a cookie.
         case retry
         case drop(DropReason)
     }
 
+    /// Decides whether the node opens an initiation of one of its chats.
+    ///
     /// - Parameters:
     ///   - acquaintance: The acquaintance at the initiation's source address.
     ///   - isFar: Whether the initiation came with a known hop limit below 255 (L-92).
@@ -67,7 +69,7 @@ struct AdmissionControl: Sendable {
         return acquaintance > .none || openedOfUnknown.take(now) ? .open : .drop(.answerLimit)
     }
 
-    /// The cookie of a retry; nil if no more retries may be sent (L-96).
+    /// Returns the cookie for a retry; nil if the node has reached its limit of retries (L-96).
     mutating func retry(
         _ initiation: Initiation, to address: Address, _ acquaintance: Acquaintance, now: Instant
     ) -> [UInt8]? {
@@ -75,7 +77,8 @@ struct AdmissionControl: Sendable {
         return key.cookie(for: initiation, address: address.bytes, port: address.port)
     }
 
-    /// Returns whether the node may answer an initiation that opened, and counts the answer then (L-10).
+    /// Returns whether the node may answer an initiation that it opened. If so, the answer counts against the limits
+    /// (L-10).
     mutating func admitsAnswer(to acquaintance: Acquaintance, now: Instant) -> Bool {
         if acquaintance < .preferred, !answersToUnpreferred.hasRoom(now) { return false }
         if acquaintance < .linked, !answersToUnknown.hasRoom(now) { return false }
@@ -85,14 +88,15 @@ struct AdmissionControl: Sendable {
         return true
     }
 
-    /// Changes the key when its time is over; the one before still counts (L-11).
+    /// Changes the key when its time is over. The previous key's cookies stay valid (L-11).
     private mutating func rotateKey(_ effects: inout Effects, now: Instant) {
         let age = now - keySince
         guard age >= AdmissionControl.keyLifetime else { return }
         let isRecent = age < AdmissionControl.keyLifetime * 2
         previousKey = isRecent ? key : effects.cookieKey()
         key = effects.cookieKey()
-        // Counted from when the one before was due to change, so that no key counts for longer than 240 s.
+        // The new key's time starts when the old key's time ended, even if the change is late. So no key counts for
+        // over 240 s.
         keySince = isRecent ? keySince + AdmissionControl.keyLifetime : now
     }
 
@@ -110,10 +114,11 @@ struct AdmissionControl: Sendable {
 
     // MARK: Asks
 
-    /// Whether one more ask may be tried (D-25).
+    /// Returns whether the node may try to match one more ask with its chats (D-25).
     mutating func admitsAsk(now: Instant) -> Bool { asksTried.take(now) }
 
-    /// Whether an ask may be answered. Half of the tells is kept for known addresses on this network (D-25).
+    /// Returns whether the node may answer an ask. Half of the tells are kept for known addresses on this network
+    /// (D-25).
     mutating func admitsTell(isKnown: Bool, now: Instant) -> Bool {
         if !isKnown, !tellsToUnknown.hasRoom(now) { return false }
         guard tells.take(now) else { return false }
@@ -123,7 +128,9 @@ struct AdmissionControl: Sendable {
 
     // MARK: Links
 
-    /// Takes a datagram from what all links of a source may send (L-25); the node's own user is no source.
+    /// Counts a datagram against the limit of all links of its source (L-25). The node's own user is not limited.
+    ///
+    /// - Returns: Whether the limit permits the datagram.
     mutating func takesDatagram(of source: Source?, _ effects: inout Effects, now: Instant) -> Bool {
         guard let source else { return true }
         var bucket =
@@ -133,7 +140,9 @@ struct AdmissionControl: Sendable {
         return bucket.take(now)
     }
 
-    /// Takes the datagrams of a ping to a suspect link, if so many may be sent (L-76).
+    /// Counts the datagrams of one ping to a suspect link (L-76).
+    ///
+    /// - Returns: Whether the limit permits all of them. If not, none counts.
     mutating func takesPing(_ count: Int, isStranger: Bool, now: Instant) -> Bool {
         guard suspectPings.hasRoom(now, for: count) else { return false }
         guard !isStranger || suspectPingsToStrangers.hasRoom(now, for: count) else { return false }

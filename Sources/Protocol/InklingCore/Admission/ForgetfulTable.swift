@@ -1,5 +1,5 @@
-/// A table of bounded size. A new entry replaces a random one, so that the table refuses nobody and nobody can choose
-/// the victim.
+/// A table with a maximum number of entries. When the table is full, a new entry replaces a random one. So it accepts
+/// everybody, and nobody can choose which entry it evicts.
 struct ForgetfulTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let capacity: Int
     private var values: [Key: Value] = [:]
@@ -19,7 +19,7 @@ struct ForgetfulTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         keys[place] = key
     }
 
-    /// Forgets an entry; the others keep their places but for the last.
+    /// Removes an entry. The last entry moves to its place.
     mutating func remove(_ key: Key) {
         guard values.removeValue(forKey: key) != nil, let place = keys.firstIndex(of: key) else { return }
         keys.swapAt(place, keys.count - 1)

@@ -2,7 +2,7 @@ import InklingWire
 
 /// The best-known peer at an address. A higher case has a larger share of limited resources (L-10, L-96, L-97, D-25).
 enum Acquaintance: Int, Comparable {
-    /// Nobody.
+    /// No known peer.
     case none
     /// A peer with a live link.
     case linked
@@ -14,7 +14,7 @@ enum Acquaintance: Int, Comparable {
     static func < (left: Acquaintance, right: Acquaintance) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// The known addresses, so that a flood from others costs no search for each datagram.
+/// The known addresses and their best-known peers. The node looks up each datagram's source here without a search.
 struct KnownAddresses: Sendable {
     private enum Owner: Hashable {
         case link(LinkID)
@@ -23,14 +23,14 @@ struct KnownAddresses: Sendable {
     }
 
     private var owned: [Owner: (addresses: [Address], acquaintance: Acquaintance)] = [:]
-    /// How many owners know an address as what.
+    /// The number of owners at each address, by their acquaintance.
     private var counts: [Address: [Acquaintance: Int]] = [:]
 
     func acquaintance(at address: Address) -> Acquaintance { counts[address]?.keys.max() ?? .none }
 
-    /// A link was made, has moved, or has ended.
+    /// Updates the address of a link that was made, moved or removed.
     ///
-    /// - Returns: Whether its address is new.
+    /// - Returns: Whether the link has a new address.
     mutating func update(_ id: LinkID, _ links: LinkTable, _ surroundings: Surroundings) -> Bool {
         guard links.contains(id) else {
             set(.link(id), [], .none)
@@ -48,7 +48,7 @@ struct KnownAddresses: Sendable {
         return true
     }
 
-    /// Applies a change of an instance's candidates, or the instance's removal.
+    /// Updates the addresses of an instance whose candidates changed or that was removed.
     mutating func update(_ id: InstanceID, _ instances: InstanceTable, _ surroundings: Surroundings) {
         guard let instance = instances.find(id),
             instance.isByHand || instance.person.map(surroundings.isPreferred) ?? false
@@ -56,13 +56,13 @@ struct KnownAddresses: Sendable {
         set(.instance(id), instance.addresses, .preferred)
     }
 
-    /// The remembered addresses of a person have changed.
+    /// Updates the remembered addresses of a person.
     mutating func update(_ person: PersonID, _ remembered: RememberedAddresses, _ surroundings: Surroundings) {
         let addresses = surroundings.isPreferred(person) ? remembered[person]?.addresses ?? [] : []
         set(.remembered(person), addresses, .preferred)
     }
 
-    /// Somebody's standing has changed: everything is looked at again.
+    /// Computes all entries again, because the standings have changed.
     mutating func rebuild(_ links: LinkTable, _ directory: PeerDirectory, _ surroundings: Surroundings) {
         self = KnownAddresses()
         for id in links.sortedIDs { _ = update(id, links, surroundings) }

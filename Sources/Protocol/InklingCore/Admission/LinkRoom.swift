@@ -1,15 +1,15 @@
 import InklingWire
 
-/// Which links a node makes when it holds as many as it may, and which it evicts for them (L-39, L-52, L-53, L-99).
+/// The rules for a full node: which new links it makes, and which links it evicts for them (L-39, L-52, L-53, L-99).
 extension LinkTable {
     enum Room: Equatable {
         case free
-        /// Only in the place of that link, which is evicted.
+        /// There is room if the node evicts this link.
         case inPlace(of: LinkID)
         case none
     }
 
-    /// The properties of a link that decide on eviction.
+    /// The properties of a link on which its eviction depends.
     private struct Tenant {
         let id: LinkID
         let isDown: Bool
@@ -18,11 +18,11 @@ extension LinkTable {
         let chat: ChatID
     }
 
-    /// Whether there is room for another link with a person.
+    /// Returns whether the node has room for another link with a person.
     ///
     /// - Parameters:
-    ///   - address: Where the peer is.
-    ///   - chatCount: How many chats the node is in.
+    ///   - address: The peer's address.
+    ///   - chatCount: The number of chats that the node is in.
     func room(
         for person: PersonID, at address: Address, chatCount: Int, _ surroundings: Surroundings
     ) -> Room {
@@ -51,7 +51,8 @@ extension LinkTable {
         return inSource(source, among: equals) ?? inChat(person.chat, chatCount, among: equals) ?? .none
     }
 
-    /// The newest down link of the lowest rank, or else its newest, if that rank is lower (L-52).
+    /// Returns a link of the lowest standing if that is below `standing`: the newest down link, or else the newest link
+    /// (L-52).
     private static func lower(than standing: Standing, among tenants: [Tenant]) -> Room? {
         guard let lowest = tenants.map(\.standing).min(), lowest < standing else { return nil }
         return newest(tenants.filter { $0.standing == lowest })
@@ -69,7 +70,7 @@ extension LinkTable {
         return LinkTable.newest(largest)
     }
 
-    /// The newest link of the chat that is furthest over its share, if `chat` has less than its own.
+    /// Returns the newest link of the chat that most exceeds its share, provided that `chat` is below its own share.
     private func inChat(_ chat: ChatID, _ chatCount: Int, among tenants: [Tenant]) -> Room? {
         let share = Limits.links / max(chatCount, 1)
         guard ids(in: chat).count < share else { return nil }
@@ -78,7 +79,8 @@ extension LinkTable {
         return LinkTable.newest(crowded.filter { ids(in: $0.chat).count == most })
     }
 
-    /// The largest group; of several the one with the newest link, so that nothing depends on their order.
+    /// Returns the largest group. Among equal groups, the group with the newest link wins, so that the order of groups
+    /// has no effect.
     private static func largest(_ groups: some Collection<[Tenant]>) -> [Tenant]? {
         func rank(_ group: [Tenant]) -> (Int, LinkID) {
             (group.count, group.map(\.id).max() ?? LinkID(value: 0))
@@ -86,7 +88,7 @@ extension LinkTable {
         return groups.max { rank($0) < rank($1) }
     }
 
-    /// The newest down link of these, or else the newest.
+    /// Returns the newest down link, or the newest link if none is down.
     private static func newest(_ tenants: [Tenant]) -> Room? {
         let down = tenants.filter(\.isDown)
         return (down.isEmpty ? tenants : down).map(\.id).max().map { .inPlace(of: $0) }

@@ -1,20 +1,21 @@
 /// How well this user knows a person. A node evicts lower standings first (L-52).
 package enum Standing: Comparable, Sendable {
-    /// Anybody: keys are free.
+    /// Any unknown person. An attacker can make any number of such keys.
     case stranger
-    /// Met on two days at least 24 h apart, or a member of a secret chat: preferred to strangers.
+    /// A person met on two days at least 24 h apart, or a member of a secret chat. A node prefers such people to
+    /// strangers.
     case met
-    /// The user has confirmed the owner of the key.
+    /// A person whose key the user has verified.
     case verified
 }
 
-/// Where datagrams come from, as far as shares are counted. Ports don't count.
+/// The origin of datagrams for limits on each source. A source ignores the port.
 enum Source: Hashable {
-    /// A host on the link, by its whole address: all hosts there share one prefix.
+    /// A host on the link, by its whole address, because all hosts there share one prefix.
     case host(high: UInt64, low: UInt64, scope: UInt32)
-    /// Beyond the link an IPv4 address, or the first 64 bits of an IPv6 address.
+    /// An origin beyond the link: an IPv4 address, or the first 64 bits of an IPv6 address.
     case network(high: UInt64, low: UInt64)
-    /// Other users of this host, whichever of its addresses they send from (L-53).
+    /// All other users of this host, at any of its addresses (L-53).
     case otherUsers
 }
 
@@ -24,13 +25,15 @@ extension Surroundings {
         return max(own, secretChats.contains(person.chat) ? .met : .stranger)
     }
 
-    /// Whether a person comes before strangers.
+    /// Returns whether a node prefers a person to strangers.
     func isPreferred(_ person: PersonID) -> Bool { standing(of: person) > .stranger }
 
-    /// The source that an address belongs to; nil for sockets of the node's own user, which are none (L-53).
+    /// Returns the source of an address; nil for sockets of the node's own user, which have no limit (L-53).
     func source(of address: Address) -> Source? { source(of: address, isOwnUsers: isOwnUsers(address)) }
 
-    /// - Parameter isOwnUsers: Whether a socket of the node's own user is known to be at that address.
+    /// Returns the source of an address.
+    ///
+    /// - Parameter isOwnUsers: Whether the system knows that a socket of the node's own user has that address.
     func source(of address: Address, isOwnUsers: Bool) -> Source? {
         if isOwnHost(address) {
             return isOwnUsers ? nil : .otherUsers

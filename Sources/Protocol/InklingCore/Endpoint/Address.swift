@@ -1,4 +1,4 @@
-/// Where a datagram goes to or came from: an IPv6 address, a port, and the scope of a link-local address.
+/// The source or destination of a datagram: an IPv6 address, a port, and the scope of a link-local address.
 ///
 /// An IPv4 address has its IPv4-mapped form (`::ffff:a.b.c.d`), so that no address has two forms.
 package struct Address: Hashable, Sendable, Comparable {
@@ -18,7 +18,7 @@ package struct Address: Hashable, Sendable, Comparable {
         self.scope = high >> 54 == 0x3FA ? scope : 0
     }
 
-    /// An IPv4 address, its four bytes big-endian in `ipv4`.
+    /// Makes an IPv4 address. `ipv4` has the four bytes in big-endian order.
     package init(ipv4: UInt32, port: UInt16) {
         self.init(high: 0, low: 0xFFFF_0000_0000 | UInt64(ipv4), port: port)
     }
@@ -63,11 +63,11 @@ package struct Address: Hashable, Sendable, Comparable {
     }
 }
 
-/// A network that this host is attached to: an address of its own and the length of the prefix.
+/// A network of this host: the host's address in it, and the length of the network's prefix.
 package struct LocalNetwork: Hashable, Sendable {
-    /// An address of this host on that network; the port has no meaning and is 0.
+    /// The address of this host on that network. The port has no meaning and is 0.
     package let address: Address
-    /// The number of leading bits, of 128, that the hosts of the network share (an IPv4 /24 is 120).
+    /// The number of leading bits, of 128, that all hosts of the network share. An IPv4 /24 network has 120.
     package let prefixLength: Int
 
     package init(address: Address, prefixLength: Int) {
@@ -75,7 +75,7 @@ package struct LocalNetwork: Hashable, Sendable {
         self.prefixLength = min(max(prefixLength, 0), 128)
     }
 
-    /// Whether `other` is reached without a router through this network.
+    /// Returns whether this host reaches `other` through this network without a router.
     package func contains(_ other: Address) -> Bool {
         if other.isIPv6LinkLocal || address.isIPv6LinkLocal {
             return other.isIPv6LinkLocal && address.isIPv6LinkLocal && other.scope == address.scope

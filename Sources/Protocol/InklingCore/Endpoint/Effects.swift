@@ -1,10 +1,11 @@
 import InklingWire
 
-/// The effects of an input: outputs in their order, counters, and the random numbers that the input consumes.
+/// The effects of an input: outputs in order, changed counters, and random numbers.
 struct Effects: Sendable {
-    /// The messages of a chat that wait for the list that ends their authors' typing (T-27).
+    /// The messages of a chat that wait for a list of typists. The list must first show that the authors stopped typing
+    /// (T-27).
     private struct Gate {
-        /// The people in the last list of typists who have stopped typing.
+        /// The people in the last reported list who have stopped typing since.
         var typists: Set<PublicKey> = []
         var messages: [(author: PublicKey, output: Output)] = []
     }
@@ -21,7 +22,7 @@ struct Effects: Sendable {
 
     // MARK: Outputs
 
-    /// The next output, in order; nil when all was taken.
+    /// Returns the next output, in order; nil when all outputs were drained.
     mutating func next() -> Output? {
         guard head < outputs.count else {
             outputs.removeAll(keepingCapacity: true)
@@ -42,7 +43,8 @@ struct Effects: Sendable {
         }
     }
 
-    /// Whether messages of somebody wait from now on: a list that ends their typing is due.
+    /// Begins or ends holding back the messages of a person. The node holds them while a list that ends the person's
+    /// typing is due.
     mutating func holdMessages(of key: PublicKey, in chat: ChatID, _ isHeld: Bool) {
         if isHeld {
             gates[chat, default: Gate()].typists.insert(key)
@@ -51,12 +53,12 @@ struct Effects: Sendable {
         }
     }
 
-    /// Whether a message of somebody waits.
+    /// Returns whether a message of a person waits.
     func holdsMessage(of key: PublicKey, in chat: ChatID) -> Bool {
         gates[chat]?.messages.contains { $0.author == key } ?? false
     }
 
-    /// The messages of a chat that waited go out, in their order.
+    /// Releases the waiting messages of a chat, in their order.
     mutating func releaseMessages(in chat: ChatID) {
         guard let gate = gates.removeValue(forKey: chat) else { return }
         for message in gate.messages { outputs.append(message.output) }
@@ -80,10 +82,10 @@ struct Effects: Sendable {
 
     mutating func cookieKey() -> CookieKey { CookieKey(using: &random) }
 
-    /// The frames of a datagram of a node under test, which adds one of a reserved type now and then.
+    /// Returns the frames of a datagram. A node under test sometimes adds a frame of a reserved type.
     mutating func greased(_ frames: [Frame]) -> [Frame] { Greasing.grease(frames, using: &random) }
 
-    /// An instant at a duration from `start` that is varied at random within `percent`.
+    /// Returns the instant after a duration from `start`. The duration varies at random within `percent`.
     mutating func instant(after start: Instant, _ duration: Duration, percent: ClosedRange<Int>) -> Instant {
         start + duration * (percent.lowerBound + Int(random.next() % UInt64(percent.count))) / 100
     }
@@ -91,7 +93,7 @@ struct Effects: Sendable {
     /// Returns the body of a greasing record if the node sends one before a message.
     mutating func greasingRecord() -> [UInt8]? { Greasing.record(number: 0, using: &random)?.body }
 
-    /// The place of a session that is completed now: after all others (L-70).
+    /// Returns a number for a session that is completed now, above all earlier numbers (L-70).
     mutating func nextOrder() -> UInt64 {
         orders += 1
         return orders

@@ -4,10 +4,10 @@ import InklingWire
 extension Endpoint {
     // MARK: The node
 
-    /// Applies the networks that this host is attached to, and the port of the socket. When they change, the node pings
-    /// its peers, and begins its openings again (L-40).
+    /// Sets the networks of this host, and the port of the socket. After a change of networks, the node pings its peers
+    /// and restarts its openings (L-40).
     ///
-    /// - Parameter own: The source addresses of this host beside those on these networks (L-78).
+    /// - Parameter own: The other source addresses of this host (L-78).
     package mutating func setNetworks(
         _ networks: [LocalNetwork], own: OwnAddresses = OwnAddresses(), port: UInt16, now: Instant
     ) {
@@ -28,7 +28,8 @@ extension Endpoint {
         for person in people() { review(person, now) }
     }
 
-    /// From now on somebody keeps last wills: each session that sends hands one over (L-33).
+    /// Begins to hand out last wills, because a helper process now keeps them. Each session that sends hands over its
+    /// last will (L-33).
     package mutating func keepsWills(now: Instant) {
         begin(now)
         defer { finish() }
@@ -44,7 +45,7 @@ extension Endpoint {
         surroundings.isAway = isAway
         for chat in chats.sortedIDs {
             if isAway, let stop = chats[chat].announcer.end(now) {
-                // The stop that this causes is the frame that says it.
+                // The typing frame of this stop already announces the user as away.
                 announce(stop, in: chat, now)
                 continue
             }
@@ -52,7 +53,7 @@ extension Endpoint {
         }
     }
 
-    /// The node has another name from now on: peers get it in a record (M-24).
+    /// Changes the name of the node. Peers get the name in a record (M-24).
     ///
     /// - Parameter name: NFC, at most 64 bytes of UTF-8.
     package mutating func rename(_ name: String, now: Instant) {
@@ -63,7 +64,7 @@ extension Endpoint {
         for id in links.sortedIDs { links[id].sender.rename(name, now: now) }
     }
 
-    /// Says bye to all: the program is about to be stopped. Nothing is received until `resume`.
+    /// Says bye to all peers, because the program will be stopped. The node receives nothing until `resume`.
     package mutating func suspend(now: Instant) {
         begin(now)
         defer { finish() }
@@ -72,7 +73,7 @@ extension Endpoint {
         surroundings.activity.suspend()
     }
 
-    /// Opens all links again, after a suspension (L-88). The owner registers again.
+    /// Opens all links again after a suspension (L-88). The owner registers the service again.
     package mutating func resume(now: Instant) {
         begin(now)
         defer { finish() }
@@ -89,7 +90,7 @@ extension Endpoint {
         }
     }
 
-    /// Says bye to all: the node ends. Its copies are sent by the deadlines of the next 120 ms.
+    /// Says bye to all peers, because the node ends. The deadlines of the next 120 ms send the copies of the byes.
     package mutating func quit(now: Instant) {
         begin(now)
         defer { finish() }
@@ -97,7 +98,7 @@ extension Endpoint {
         surroundings.activity.suspend()
     }
 
-    /// Whether copies of a farewell still have to go out.
+    /// Whether the node still has to send copies of byes.
     package var hasFarewells: Bool { !farewells.isEmpty }
 
     private mutating func leaveAll(_ reason: ByeReason, _ now: Instant) {
@@ -111,7 +112,7 @@ extension Endpoint {
         for person in openings.sortedIDs { openings.remove(person) }
     }
 
-    /// All people of whom an instance or an address is known.
+    /// Returns all people for whom the node knows an instance or a remembered address.
     private func people() -> [PersonID] {
         Set(directory.instances.unordered.compactMap(\.person) + directory.remembered.people).sorted()
     }
@@ -120,7 +121,8 @@ extension Endpoint {
 
     /// Joins a chat.
     ///
-    /// - Parameter isSecret: Whether its keys are of a secret: then its members are preferred there.
+    /// - Parameter isSecret: Whether the chat has a secret. The node prefers members of a secret chat to strangers
+    ///   there.
     package mutating func join(_ keys: ChatKeys, isSecret: Bool, now: Instant) throws(CommandError) {
         begin(now)
         defer { finish() }
@@ -133,7 +135,7 @@ extension Endpoint {
         for address in directory.peersByHand { directory.ask(.byHand(address), address, in: chat, now: now) }
     }
 
-    /// Leaves a chat: says bye to its peers and keeps nothing of it but its run and epochs (L-32, L-58).
+    /// Leaves a chat, with a bye to its peers. The node keeps only the chat's run and epochs (L-32, L-58).
     package mutating func leave(_ chat: ChatID, now: Instant) throws(CommandError) {
         begin(now)
         defer { finish() }
@@ -150,19 +152,20 @@ extension Endpoint {
 
     // MARK: Typing
 
-    /// The input field of a chat now holds this text. The text itself goes nowhere (T-1).
+    /// Applies the current text of a chat's input field. The node does not send the text (T-1).
     package mutating func compose(_ text: String, in chat: ChatID, now: Instant) throws(CommandError) {
         begin(now)
         defer { finish() }
         guard let state = chats.find(chat) else { throw .unknownChat }
         let counts = countsAsTyping(text)
-        // Composing the same text again is not an edit, but one that doesn't count ends what `startTyping` began.
+        // The same text again is not an edit. But a text that does not count as typing ends the typing of
+        // `startTyping`.
         guard state.draft != text || (!counts && state.announcer.isUnderWay) else { return }
         chats[chat].draft = text
         edit(isTyping: counts, in: chat, now)
     }
 
-    /// An edit of a text that the core is not shown.
+    /// Applies an edit of a text that the core does not see.
     package mutating func startTyping(in chat: ChatID, now: Instant) throws(CommandError) {
         begin(now)
         defer { finish() }
@@ -170,7 +173,7 @@ extension Endpoint {
         edit(isTyping: true, in: chat, now)
     }
 
-    /// The input is empty, or was given up.
+    /// Ends typing, because the input field is empty or the user gave its text up.
     package mutating func stopTyping(in chat: ChatID, now: Instant) throws(CommandError) {
         begin(now)
         defer { finish() }
@@ -187,7 +190,7 @@ extension Endpoint {
 
     // MARK: Messages
 
-    /// Sends a message to everybody in a chat whose link is shown or down (M-36). The message ends typing, in the
+    /// Sends a message to all people in a chat with a named link, up or down (M-36). The message ends typing, in the
     /// same datagram and before the text (M-9).
     ///
     /// - Parameter text: 1 to 65,536 bytes of UTF-8.
@@ -226,8 +229,9 @@ extension Endpoint {
         return (message, Set(rooms.map(\.person)).count)
     }
 
-    /// The user took a message that ``Output/message(_:from:number:text:)`` handed out under that number, so that it is
-    /// held no more (M-20). Until then it counts; an owner that takes nothing gets 8 MiB of text at most.
+    /// Frees the text of a received message that the user has taken (M-20). The message is the one that
+    /// ``Output/message(_:from:number:text:)`` handed out under `number`. Texts not taken use up the node's room: an
+    /// owner that takes none gets at most 8 MiB of text.
     package mutating func messageTaken(_ number: UInt64) {
         guard let (link, size) = untaken.removeValue(forKey: number) else { return }
         pools.take(size, of: link)
@@ -236,7 +240,7 @@ extension Endpoint {
 
     // MARK: Standing
 
-    /// Replaces the standings of all people; people not listed are strangers. A node evicts lower standings first
+    /// Replaces the standings of all people. People not listed are strangers. A node evicts lower standings first
     /// (L-52), and keeps a share of some limits for higher ones (L-6, L-10).
     package mutating func setStandings(_ standings: [PublicKey: Standing], now: Instant) {
         begin(now)
@@ -248,7 +252,7 @@ extension Endpoint {
         knownAddresses.rebuild(links, directory, surroundings)
     }
 
-    /// Takes up where somebody whom the user knows was in an earlier run of the node, the last address first (D-19).
+    /// Restores the addresses of a known person from an earlier run of the node, the last address first (D-19).
     package mutating func recall(_ key: PublicKey, at addresses: [Address], in chat: ChatID, now: Instant) {
         begin(now)
         defer { finish() }
@@ -263,7 +267,7 @@ extension Endpoint {
 
     // MARK: Blocking
 
-    /// Blocks an identity in all chats: its links end at once, and nothing of it is shown or answered (L-36).
+    /// Blocks an identity in all chats. Its links end at once, and the node no longer shows or answers it (L-36).
     package mutating func block(_ user: UserID, now: Instant) {
         begin(now)
         defer { finish() }
@@ -276,7 +280,7 @@ extension Endpoint {
         for person in openings.sortedIDs where person.key.userID == user { openings.remove(person) }
     }
 
-    /// Undoes a block: the peer's instances are new (L-36).
+    /// Ends a block. The node treats the peer's instances as new (L-36).
     package mutating func unblock(_ user: UserID, now: Instant) {
         begin(now)
         defer { finish() }
@@ -290,12 +294,12 @@ extension Endpoint {
         }
     }
 
-    /// Reports the effects of the user's own command at once (T-26).
+    /// Reports the effects of the user's own command at once, regardless of the pace of reports (T-26).
     private mutating func tellDue(_ now: Instant) {
         for chat in chats.sortedIDs { roster.tellDue(in: chat, links, &effects, now: now) }
     }
 
-    /// Asks a chat's nodes for a round trip.
+    /// Pings all peers of a chat to measure the round trips.
     package mutating func measureRoundTrip(in chat: ChatID, now: Instant) {
         begin(now)
         defer { finish() }

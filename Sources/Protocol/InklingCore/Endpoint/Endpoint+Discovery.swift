@@ -1,13 +1,14 @@
 import InklingWire
 
-/// Possible addresses of peers, from discovery and by hand.
+/// Possible addresses of peers, from discovery and added by hand.
 extension Endpoint {
-    /// Discovery lists an instance of a chat; again whenever its addresses change.
+    /// Applies that discovery lists an instance of a chat, or lists it with other addresses.
     ///
     /// - Parameters:
     ///   - name: The instance's name.
     ///   - key: The static key in its TXT record.
-    ///   - addresses: All candidates. Those that are not on-link and unicast are left out, as are ours (D-8).
+    ///   - addresses: All listed addresses. The node ignores addresses that are not on-link and unicast, and its own
+    ///     (D-8).
     package mutating func found(
         _ name: String, chat: ChatID, key: PublicKey, addresses: [Address], now: Instant
     ) {
@@ -24,7 +25,8 @@ extension Endpoint {
         if isNew || hasLeft { hasNewCandidates(person, now) }
     }
 
-    /// Discovery knows a covered instance under other candidates than its link's address: the peer may have moved (L-41).
+    /// Handles a covered instance whose candidates no longer include its link's address: the peer may have moved
+    /// (L-41).
     ///
     /// - Returns: Whether a link no longer covers the instance, because its address is another instance's.
     private mutating func peerHasOtherCandidates(_ name: String, _ person: PersonID, _ now: Instant) -> Bool {
@@ -44,7 +46,7 @@ extension Endpoint {
         return hasLeft
     }
 
-    /// Discovery no longer lists an instance. That alone ends nothing: the peer is pinged (L-29).
+    /// Applies that discovery no longer lists an instance. The node pings the peer, but ends no link (L-29).
     package mutating func lost(_ name: String, chat: ChatID, now: Instant) {
         begin(now)
         defer { finish() }
@@ -54,14 +56,15 @@ extension Endpoint {
         review(person, now)
     }
 
-    /// An ICMP error or another doubt about an address: the peers there are pinged, at most once a second each (L-29).
+    /// Pings the peers at an address after an ICMP error or another hint. Each peer gets at most one such ping a second
+    /// (L-29).
     package mutating func doubt(_ address: Address, now: Instant) {
         begin(now)
         defer { finish() }
         for id in links.sortedIDs where links[id].address == address { probe(id, now) }
     }
 
-    /// Adds a peer by hand. The node asks the address for its key in every chat (D-11).
+    /// Adds the address of a peer by hand. The node asks the address for its key in every chat (D-11).
     package mutating func addPeer(_ address: Address, now: Instant) {
         begin(now)
         defer { finish() }
@@ -98,7 +101,7 @@ extension Endpoint {
 
     // MARK: Asks and tells
 
-    /// Asks an address whose it is (D-11).
+    /// Sends an ask to an instance's address, for the key of its node (D-11).
     mutating func ask(_ id: InstanceID) {
         guard let address = directory.instances[id].addresses.first,
             let keys = chats.find(directory.instances[id].chat)?.keys
@@ -108,7 +111,7 @@ extension Endpoint {
         effects.send(Datagram.ask(keys.ask(token: token)).encode(), to: address, .ask)
     }
 
-    /// An ask came (D-13, D-25).
+    /// Answers an ask if it matches a chat and the limits permit (D-13, D-25).
     mutating func receive(_ ask: Ask, from address: Address, isFar: Bool) {
         guard admission.admitsAsk(now: lastInput) else { return effects.drop(.answerLimit) }
         guard let chat = chats.sortedIDs.first(where: { chats[$0].keys.fits(ask) }) else {
@@ -120,7 +123,7 @@ extension Endpoint {
         effects.send(Datagram.tell(tell).encode(), to: address, .tell)
     }
 
-    /// A tell came (D-12).
+    /// Applies a tell, which answers an ask (D-12).
     mutating func receive(_ tell: Tell, from address: Address, _ now: Instant) {
         guard let instance = directory.instance(asking: tell.token, at: address),
             let keys = chats.find(instance.chat)?.keys
@@ -136,12 +139,13 @@ extension Endpoint {
         if let person = directory.instances[instance.id].person { hasNewCandidates(person, now) }
     }
 
-    /// A node of our own identity is at an address: no link, and one ask a minute (D-14).
+    /// Handles an address whose node has our own identity. The node makes no link, and asks the address once a minute
+    /// (D-14).
     private mutating func toldOwnKey(by instance: Instance, at address: Address, _ now: Instant) {
         directory.instances.setKey(of: instance.id, to: nil)
         directory.instances[instance.id].nextAsk = now + Limits.ownKeyAskInterval
         if let person = instance.person { review(person, now) }
-        // The user hears only of addresses that the user added.
+        // A notice is only for addresses that the user added.
         guard instance.isByHand, directory.noteOneself(address) else { return }
         effects.tell(.peerIsOneself(address))
     }

@@ -1,10 +1,10 @@
 import InklingWire
 
-/// Handshakes: initiations answered, responses received, and the sessions that both make.
+/// Handshakes: answers to initiations, received responses, and the sessions that result.
 extension Endpoint {
     // MARK: Initiations
 
-    /// An initiation came: the steps of L-8, in their order, after its form and source.
+    /// Handles an initiation by the steps of L-8, in order. The form and the source have been checked before.
     mutating func receive(
         _ initiation: Initiation, bytes: [UInt8], from address: Address, isFar: Bool, _ now: Instant
     ) {
@@ -50,7 +50,7 @@ extension Endpoint {
         effects.send(Datagram.retry(retry).encode(), to: address, .retry)
     }
 
-    /// Steps 8 and 9, and the response (L-62).
+    /// Performs steps 8 and 9 of L-8, and sends the response (L-62).
     private mutating func answer(
         _ received: ReceivedHandshake, in chat: ChatID, bytes: [UInt8], from address: Address,
         _ acquaintance: Acquaintance, _ now: Instant
@@ -78,14 +78,15 @@ extension Endpoint {
         effects.send(encoded, to: address, .response)
     }
 
-    /// Joins a responder's session on which the first sealed datagram opened (L-67), unless its frames say bye
-    /// (L-34).
+    /// Confirms a responder's session by the first datagram that opened on it. The session then joins a link (L-67),
+    /// unless the frames contain a bye (L-34).
     mutating func confirm(
         _ unconfirmed: UnconfirmedSession, _ sealed: SealedDatagram, _ plaintext: [UInt8], from address: Address,
         _ now: Instant
     ) {
         let frames = try? Frames.parse(plaintext, counter: sealed.counter)
-        // A last will is a bye; any other datagram under its counter leaves the session unconfirmed (W-21).
+        // A last will is a bye. Any other plaintext under the last will's counter leaves the session unconfirmed
+        // (W-21).
         guard frames != nil || sealed.counter != Limits.lastWillCounter else { return effects.drop(.frames) }
         handshakes.remove(unconfirmed.session.localIndex)
         let person = unconfirmed.person
@@ -106,8 +107,8 @@ extension Endpoint {
 
     // MARK: Responses
 
-    /// Receives a response, which completes a handshake or leaves the handshake unchanged (L-7). The node opens a
-    /// limited number of them (L-49).
+    /// Handles a response. A valid response completes its handshake; any other leaves it unchanged (L-7). The node
+    /// opens only a limited number of responses (L-49).
     mutating func receive(_ response: Response, from address: Address, _ now: Instant) {
         guard var attempt = handshakes.attempt(response.receiverIndex) else { return effects.drop(.unknownIndex) }
         if attempt.wasSent(to: address) {
@@ -146,7 +147,7 @@ extension Endpoint {
         }
     }
 
-    /// A session joins, after the decision on its epochs (L-68).
+    /// Adds a session to a link, by the decision on its epochs (L-68).
     ///
     /// - Returns: The link; nil if the session was dropped.
     private mutating func join(
@@ -170,7 +171,7 @@ extension Endpoint {
         return id
     }
 
-    /// A handshake with another epoch goes to where a response came from, at once (L-65, L-66).
+    /// Begins a handshake with another epoch at once, at the address of the response that requires it (L-65, L-66).
     private mutating func followUp(
         _ attempt: Attempt, epoch: UInt32, isForLink: Bool, at address: Address, _ now: Instant
     ) {
@@ -182,7 +183,7 @@ extension Endpoint {
         advance(attempt: index, now)
     }
 
-    /// A retry came: the same initiation goes out with its cookie, to that address alone (L-13).
+    /// Handles a retry: sends the same initiation with the retry's cookie, to that address alone (L-13).
     mutating func receive(_ retry: Retry, from address: Address, _ now: Instant) {
         guard var attempt = handshakes.attempt(retry.receiverIndex), attempt.obeysRetry(from: address) else {
             return effects.drop(.unexpected)
@@ -203,7 +204,7 @@ extension Endpoint {
 
     /// Begins a handshake. Its first transmission is due now.
     ///
-    /// - Returns: Its index; nil if no handshake with that key can be secret (W-4).
+    /// - Returns: The index of the handshake; nil if no shared secret with that key is possible (W-4).
     mutating func begin(
         _ person: PersonID, _ purpose: Attempt.Purpose, epoch: UInt32, isFavoured: Bool, at candidates: [Address],
         _ now: Instant
@@ -222,7 +223,7 @@ extension Endpoint {
         return index
     }
 
-    /// A random index that the node does not use (W-16).
+    /// Returns a random index that the node does not use (W-16).
     private mutating func freshIndex() -> UInt32 {
         while true {
             let index = effects.index()
@@ -232,10 +233,10 @@ extension Endpoint {
 
     // MARK: Runs and epochs
 
-    /// The node's run in a chat (L-58).
+    /// Returns the node's run in a chat (L-58).
     func run(in chat: ChatID) -> UInt64 { epochs[chat]?.run ?? 0 }
 
-    /// The node's epoch of a key, with which it deals from now on (L-59).
+    /// Returns the node's own epoch for a person's key. From now on the node uses this epoch with the key (L-59).
     mutating func epoch(of person: PersonID) -> UInt32 {
         if (epochs[person.chat]?.count ?? 0) > Endpoint.epochsKept {
             let (links, handshakes) = (links, handshakes)
@@ -247,10 +248,10 @@ extension Endpoint {
         return epochs[person.chat, default: Epochs(run: 0)].epoch(of: person.key)
     }
 
-    /// The keys of a chat whose epochs are kept before those of unused ones are dropped.
+    /// The number of keys in a chat whose epochs a node keeps. Above it, the node drops the epochs of unused keys.
     private static let epochsKept = 4_096
 
-    /// The epoch that an initiation of an opening names (L-64).
+    /// Returns this node's epoch for an initiation of an opening (L-64).
     mutating func openingEpoch(of person: PersonID) -> UInt32 {
         links.ids(of: person).last { links[$0].isDown }.map { links[$0].epochs.own } ?? epoch(of: person)
     }

@@ -1,15 +1,15 @@
 import InklingWire
 
-/// How links are made, come up, go down and end.
+/// The life of links: how they are made, come up, go down and end.
 extension Endpoint {
     // MARK: Making
 
-    /// Whether another link with a person would be one too many (L-39, L-52, L-53).
+    /// Returns whether the node has room for another link with a person (L-39, L-52, L-53).
     func room(for person: PersonID, at address: Address) -> LinkTable.Room {
         links.room(for: person, at: address, chatCount: chats.count, surroundings)
     }
 
-    /// Makes a link if there is room. The link is down, and not shown (L-80).
+    /// Makes a link if the node has room. A new link is down, and its person is not shown (L-80).
     mutating func make(
         _ person: PersonID, run: UInt64, _ epochs: EpochPair, at address: Address, _ now: Instant
     ) -> LinkID? {
@@ -28,7 +28,7 @@ extension Endpoint {
         return id
     }
 
-    /// A session joins a link (L-67, L-81).
+    /// Adds a session to a link (L-67, L-81).
     mutating func join(_ session: Session, to id: LinkID, _ now: Instant) {
         if links[id].isDown { links[id].move(to: session.address, surroundings) }
         if let replaced = links[id].join(session, &effects) { links.own(replaced, nil) }
@@ -41,7 +41,7 @@ extension Endpoint {
         pingJoined(session.localIndex, of: id, now)
     }
 
-    /// A new state begins in place of a link's old one (L-69).
+    /// Replaces the state of a link by a new one (L-69).
     mutating func replace(_ id: LinkID, by epochs: EpochPair, _ now: Instant) {
         let before = links[id]
         for index in before.sessions.indices { links.own(index, nil) }
@@ -56,7 +56,7 @@ extension Endpoint {
 
     // MARK: Up and down
 
-    /// An awaited pong came on a down link (L-80, L-82).
+    /// Brings a down link up, because an awaited pong arrived (L-80, L-82).
     mutating func comeUp(_ id: LinkID, _ now: Instant) {
         links.count(isUp: true)
         links[id].liveness.comeUp(now)
@@ -72,11 +72,11 @@ extension Endpoint {
         cameUp(link, now)
     }
 
-    /// Silence is over its time, or no session is left (L-27, L-38).
+    /// Takes a link down after too long a silence, or because it has no session left (L-27, L-38).
     mutating func goDown(_ id: LinkID, _ now: Instant) {
         effects.counters.linksDown += 1
         let isSilent = !links[id].sessions.isEmpty
-        // Without a session nothing was heard that says the person is gone (L-103).
+        // Without a session, silence does not show that the person has gone (L-103).
         let reason: PresenceReason = isSilent ? .silence : .replaced
         if !isSilent, links[id].isShown { roster.keepShown(links[id].personID, until: now + Limits.keptShown) }
         guard links[id].liveness.lifetime(now) >= Limits.shortestUp else { return forget(id, .silence, reason, now) }
@@ -94,7 +94,7 @@ extension Endpoint {
 
     // MARK: Ending
 
-    /// The peer said bye on a session of a link, or its last will did (L-34).
+    /// Ends a link because of the peer's bye or last will (L-34).
     mutating func endByBye(_ id: LinkID, _ reason: ByeReason, _ now: Instant) {
         directory.rest(links[id], now: now)
         let isWill = reason == .lastWill
@@ -103,7 +103,7 @@ extension Endpoint {
 
     /// Ends a link with a bye (L-32).
     ///
-    /// - Parameter rests: Whether nothing is opened there for a while (L-35).
+    /// - Parameter rests: Whether the node opens nothing at the link's addresses for a while (L-35).
     mutating func sayBye(
         _ id: LinkID, _ reason: ByeReason, _ failure: FailureReason, _ presence: PresenceReason, rests: Bool = true,
         _ now: Instant
@@ -113,7 +113,8 @@ extension Endpoint {
         forget(id, failure, presence, now)
     }
 
-    /// Forgets a link: its state, sessions, messages and what is shown of it, and the handshakes of its key (L-60, L-87).
+    /// Forgets a link with its state, sessions and messages, and the pending handshakes of its key. The person's
+    /// presence changes accordingly (L-60, L-87).
     mutating func forget(_ id: LinkID, _ failure: FailureReason, _ presence: PresenceReason, _ now: Instant) {
         guard var link = links.remove(id) else { return }
         effects.counters.linksForgotten += 1
@@ -130,14 +131,14 @@ extension Endpoint {
         if !hasEpoch { renewRun(in: link.chat, now) }
     }
 
-    /// Frees what a link held of the pools and rates.
+    /// Frees the link's part of the text pools and of the record rates.
     private mutating func release(_ id: LinkID) {
         pools.remove(id)
         pacer.remove(id)
     }
 
-    /// Ends the links of a chat that has used up its epochs, and gives the chat a new run, as after leave and join
-    /// (L-60).
+    /// Ends all links of a chat that has used up its epochs, and gives the chat a new run. The effect is as if the node
+    /// left and joined the chat (L-60).
     private mutating func renewRun(in chat: ChatID, _ now: Instant) {
         for id in links.ids(in: chat) where links.contains(id) {
             sayBye(id, .left, .lostState, .replaced, rests: false, now)
@@ -151,7 +152,7 @@ extension Endpoint {
 
     mutating func advance(link id: LinkID, _ now: Instant) {
         guard let link = links.find(id) else { return }
-        // The timer may be late: the link must not announce typing that has ended by now.
+        // The timer may be late. The link must not announce typing that should have ended by now.
         if let chat = chats.find(link.chat), chat.announcer.nextDeadline.map({ $0 <= now }) ?? false {
             for emission in chats[link.chat].announcer.advance(now) { announce(emission, in: link.chat, now) }
         }
@@ -179,14 +180,14 @@ extension Endpoint {
         links[id].nextHeartbeat = nextHeartbeat(of: id, now)
     }
 
-    /// The copies of the unheard heartbeat (L-44).
+    /// Sends the copies of the "unheard" heartbeat that are due (L-44).
     private mutating func advanceDown(_ id: LinkID, _ now: Instant) {
         guard let first = links[id].unheardCopies.first, first <= now else { return }
         links[id].unheardCopies.removeAll { $0 <= now }
         sendHeartbeat(id, now)
     }
 
-    /// Erases sessions whose time is over, and repeats the pings of those that are new (L-38, L-74, L-75).
+    /// Erases expired sessions, and repeats the pings on new ones (L-38, L-74, L-75).
     private mutating func advanceSessions(of id: LinkID, _ now: Instant) {
         let sending = links[id].sessions.sending?.localIndex
         for session in links[id].sessions.all where session.expiry(isSending: session.localIndex == sending) <= now {
@@ -220,14 +221,14 @@ extension Endpoint {
 
     // MARK: Lateness
 
-    /// Our own timer came more than 500 ms late (L-30, L-42, L-89).
+    /// Handles a timer of this node that came more than 500 ms late (L-30, L-42, L-89).
     mutating func fallBehind(sinceLast: Duration, _ now: Instant) {
         effects.counters.lateTimers += 1
         let isStop = sinceLast > Limits.stop && !surroundings.isBehind
         surroundings.activity.fallBehind()
         for id in links.sortedIDs where !links[id].isDown {
             links[id].overslept(now)
-            // Nothing is sealed on a session whose time is over.
+            // The node must not seal on an expired session.
             advanceSessions(of: id, now)
             guard isStop, links.find(id)?.isDown == false else { continue }
             links[id].liveness.stoodStill()
@@ -237,14 +238,14 @@ extension Endpoint {
         finish()
     }
 
-    /// Handles the end of catching up: each later datagram is new. A spent round of pings gets one more ping (L-89).
+    /// Ends catching up. From now on each datagram counts as new, and a spent round of pings gets one more ping (L-89).
     mutating func caughtUp(_ now: Instant) {
         for id in links.sortedIDs where links[id].liveness.isSpent { links[id].liveness.caughtUp(now) }
     }
 
     // MARK: Reports
 
-    /// Reports what a datagram or a deadline changed of a person: presence, then typing (T-29).
+    /// Reports a link's changes after a datagram or a deadline: presence, then typing (T-29).
     mutating func report(_ id: LinkID, _ now: Instant) {
         let link = links[id]
         let isTypingNews = roster.update(link, now: now)

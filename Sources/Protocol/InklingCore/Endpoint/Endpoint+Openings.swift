@@ -4,28 +4,28 @@ import InklingWire
 extension Endpoint {
     // MARK: Beginning and ending
 
-    /// Something changed of what is to be opened to: an opening begins, or ends.
+    /// Begins or ends a person's opening after a change of its possible addresses.
     mutating func review(_ person: PersonID, _ now: Instant) {
         guard hasToOpen(to: person, now) else { return stopOpening(with: person) }
         if openings.find(person) == nil { restartOpening(with: person, now) }
     }
 
-    /// Begins an opening again with new candidates. An attempt under way continues as the first, with the candidates
-    /// added (L-102).
+    /// Restarts an opening because of new candidates. A running attempt continues, counts as the first, and includes
+    /// the new candidates (L-102).
     mutating func hasNewCandidates(_ person: PersonID, _ now: Instant) {
         guard hasToOpen(to: person, now) else { return stopOpening(with: person) }
         guard openings.find(person)?.isUnderWay == true else { return restartOpening(with: person, now) }
         openings[person].continueAsFirst()
     }
 
-    /// Begins an opening with its first attempt, at this node's turn (L-1).
+    /// Restarts an opening with its first attempt, at this node's turn (L-1).
     mutating func restartOpening(with person: PersonID, _ now: Instant) {
         cancelAttempt(of: person)
         guard hasToOpen(to: person, now) else { return stopOpening(with: person) }
         openings.insert(Opening(at: surroundings.turn(with: person.key, now)), for: person)
     }
 
-    /// Begins all openings again with the first attempt; resting instances stay at rest (L-40, L-42).
+    /// Restarts all openings with the first attempt. Resting instances stay at rest (L-40, L-42).
     mutating func restartOpenings(_ now: Instant) {
         for person in openings.sortedIDs { restartOpening(with: person, now) }
     }
@@ -47,7 +47,8 @@ extension Endpoint {
 
     // MARK: Links
 
-    /// A link came up: the attempt that led to it succeeded, and the next begins at once if something is left (L-91).
+    /// Handles a link that came up. The opening's attempt succeeded, and the next attempt begins at once if uncovered
+    /// instances remain (L-91).
     mutating func cameUp(_ link: Link, _ now: Instant) {
         directory.remembered.plan(link.personID, at: nil)
         guard let opening = openings.find(link.personID) else { return }
@@ -66,23 +67,24 @@ extension Endpoint {
         planRemembered(link.personID, now)
     }
 
-    /// A link is over: its opening begins again with the first attempt (L-87).
+    /// Handles a link that was forgotten: restarts its opening with the first attempt (L-87).
     mutating func wasForgotten(_ link: Link, _ now: Instant) {
         directory.uncover(link, links, surroundings)
         restartOpening(with: link.personID, now)
         planRemembered(link.personID, now)
     }
 
-    /// Gives the peer, whose session joined a down link, 3 s as for an attempt. Then this node opens too.
+    /// Handles a session that a peer's handshake added to a down link. This node waits 3 s for the link to come up, and
+    /// then opens too.
     mutating func peerOpened(_ person: PersonID, _ index: UInt32, _ id: LinkID, _ now: Instant) {
         guard links.find(id)?.isDown == true, openings.find(person)?.isUnderWay != true else { return }
         if openings.find(person) == nil { openings.insert(Opening(at: now), for: person) }
         openings[person].join(index, now: now)
     }
 
-    /// A session of an opening's attempt joined a link, which has to come up within 3 s (L-91).
+    /// Handles a session that this opening's attempt added to a link. The link must come up within 3 s (L-91).
     ///
-    /// - Parameter covers: Whether an instance is covered because of it.
+    /// - Parameter covers: Whether the session covers an instance that was uncovered before.
     mutating func openingJoined(
         _ person: PersonID, _ index: UInt32, _ id: LinkID, covers: Bool, _ now: Instant
     ) {
@@ -134,14 +136,14 @@ extension Endpoint {
         advance(attempt: index, now)
     }
 
-    /// How long an opening waits whose addresses are all crowded.
+    /// The delay of an opening while all of its addresses are crowded.
     private static let crowdedDelay = Duration.seconds(1)
-    /// How long an opening waits for a place among the pending ones, or for what may be sent.
+    /// The delay of an opening when too many handshakes are pending, or the node has reached its limit of initiations.
     private static let pendingDelay = Duration.milliseconds(250)
-    /// How long a transmission waits for what may be sent.
+    /// The delay of a transmission when the node has reached its limit of initiations.
     private static let transmissionDelay = Duration.milliseconds(50)
 
-    /// Forgets a key from a tell that makes no secret (W-4). The node asks the address again.
+    /// Forgets a key that a tell gave and that allows no shared secret (W-4). The node asks the address again.
     private mutating func forgetToldKey(of person: PersonID, _ now: Instant) {
         stopOpening(with: person)
         for instance in directory.instances.instances(of: person) where instance.isAsked {
@@ -150,12 +152,15 @@ extension Endpoint {
         }
     }
 
-    /// Whether some of what may be sent is kept for a person (L-6).
+    /// Returns whether the node keeps some of its initiations for a person (L-6).
     private func isFavoured(_ person: PersonID) -> Bool {
         surroundings.isPreferred(person) || directory.instances.instances(of: person).contains(where: \.isByHand)
     }
 
-    /// With too many pending the one with the most attempts gives its place to a first one (L-98).
+    /// Makes room among the pending handshakes for a first attempt. The opening with the most attempts must give up its
+    /// current attempt (L-98).
+    ///
+    /// - Returns: Whether there is room.
     private mutating func makePendingRoom(isFavoured: Bool, isFirst: Bool, _ now: Instant) -> Bool {
         if handshakes.hasRoom(isFavoured: isFavoured) { return true }
         guard isFirst else { return false }
@@ -190,18 +195,18 @@ extension Endpoint {
         }
     }
 
-    /// No valid response came, or one that led to no link.
+    /// Handles an attempt without a valid response, or whose response led to no link.
     mutating func attemptFailed(_ attempt: Attempt, _ now: Instant) {
         handshakes.remove(attempt.index)
         guard attempt.isOfOpening, let opening = openings.find(attempt.person) else { return }
-        // A response removes the attempt before it is judged.
+        // The attempt of a received response is already removed here.
         guard opening.pending == attempt.index || opening.pending == nil else { return }
         countFailure(of: attempt.person, at: attempt.destinations)
         guard hasToOpen(to: attempt.person, now) else { return stopOpening(with: attempt.person) }
         openings[attempt.person].failed(&effects, now: now)
     }
 
-    /// Counts an attempt that failed for the instances to which it went (D-22).
+    /// Counts a failed attempt for each instance to which it sent initiations (D-22).
     private mutating func countFailure(of person: PersonID, at destinations: Set<Address>) {
         for instance in directory.instances.instances(of: person)
         where instance.addresses.contains(where: destinations.contains) && !directory.isCovered(instance, links) {
@@ -209,7 +214,8 @@ extension Endpoint {
         }
     }
 
-    /// Where an opening's initiations go: of strangers not to addresses at which too many keys are listed (L-2, D-17).
+    /// Returns the addresses for an opening's initiations. For a stranger, the node leaves out addresses at which too
+    /// many keys are listed (L-2, D-17).
     private mutating func openable(_ person: PersonID, _ now: Instant) -> [Address] {
         let addresses = directory.destinations(for: person, links, surroundings, now: now)
         guard !surroundings.isPreferred(person) else { return addresses }
@@ -220,13 +226,13 @@ extension Endpoint {
         return crowded.isEmpty ? addresses : addresses.filter { !crowded.contains($0) }
     }
 
-    /// Returns whether an address lists too many keys and has not told this one.
+    /// Returns whether an address lists too many keys and has not told this person's key.
     private func isCrowded(_ address: Address, for person: PersonID) -> Bool {
         guard directory.crowds.isCrowded(address, in: person.chat) else { return false }
         return !directory.instances.instances(of: person).contains { $0.isAsked && $0.addresses.contains(address) }
     }
 
-    /// Begins to ask a crowded address; of too many, one at random is replaced (D-26).
+    /// Begins to ask a crowded address for its key. At the limit, the new address replaces a random one (D-26).
     private mutating func askCrowd(at address: Address, in chat: ChatID, _ now: Instant) {
         guard directory.instances.id(of: .crowded(address), in: chat) == nil, directory.crowds.admitsAsk(now) else {
             return
@@ -242,7 +248,7 @@ extension Endpoint {
 
     // MARK: Handshakes for links
 
-    /// Plans the handshake that replaces the sending session (L-37).
+    /// Plans the handshake for a new session to replace the sending one (L-37).
     mutating func planRekey(_ id: LinkID, _ now: Instant) {
         guard let sending = links[id].sessions.sending else { return links[id].nextRekey = nil }
         let spread = (Limits.rekeyAtLatest - Limits.rekeyAfter).nanoseconds
@@ -265,13 +271,13 @@ extension Endpoint {
 
     // MARK: Remembered addresses
 
-    /// Remembers where a preferred person's link leads (D-19).
+    /// Remembers the address of a preferred person's link (D-19).
     mutating func remember(_ link: Link) {
         guard surroundings.isPreferred(link.personID) else { return }
         directory.remembered.remember(link.personID, at: [link.address], links, surroundings)
     }
 
-    /// Opens to the remembered addresses of a person from now on, unless an up link leads there (D-23).
+    /// Plans attempts at a person's remembered addresses, unless the person has an up link (D-23).
     mutating func planRemembered(_ person: PersonID, _ now: Instant) {
         let isNeeded = !links.hasLiveLink(to: person)
         directory.remembered.plan(person, at: isNeeded ? surroundings.turn(with: person.key, now) : nil)

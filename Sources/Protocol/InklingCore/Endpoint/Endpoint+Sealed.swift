@@ -1,6 +1,6 @@
 import InklingWire
 
-/// The effects of sealed datagrams.
+/// The effects of received sealed datagrams.
 extension Endpoint {
     mutating func receive(_ sealed: SealedDatagram, from address: Address, _ now: Instant) {
         let index = sealed.receiverIndex
@@ -26,7 +26,7 @@ extension Endpoint {
         sendingSessionMayHaveChanged(id, from: before, wasComplete: wasComplete, now)
     }
 
-    /// A session was completed: the link sends on it from now on (L-70).
+    /// Updates the plans for the sending session if another session is the sending one now, or was completed (L-70).
     private mutating func sendingSessionMayHaveChanged(
         _ id: LinkID, from before: UInt32?, wasComplete: Bool?, _ now: Instant
     ) {
@@ -38,14 +38,15 @@ extension Endpoint {
 
     // MARK: Frames
 
-    /// Applies the frames of a datagram that passed the window: status, ping, pong, ack, forward, record, bye (W-30).
+    /// Applies the frames of a datagram that passed the replay window, in this order: status, ping, pong, ack, forward,
+    /// record, bye (W-30).
     private mutating func apply(_ received: ReceivedFrames, on id: LinkID, from source: Address, _ now: Instant) {
         let isBehind = surroundings.isBehind
         let isWithinLimit = takesDatagram(id, now)
         let answer = received.pong.map { links[id].pings.pong($0, from: source, now: now) }
         let isAwaited = answer == .awaited || answer == .confirmed
         let wasDown = links[id].isDown
-        // With an awaited pong all frames beside it count on a down link (L-80).
+        // On a down link, frames count only in a datagram with an awaited pong (L-80).
         let counts = !wasDown || isAwaited && !isBehind && isWithinLimit
         let isUnheard = received.status?.isUnheard == true && !isAwaited
         let isEvidence = received.isNewest && !isUnheard && !isBehind && counts
@@ -62,7 +63,7 @@ extension Endpoint {
             if wasDown, counts { comeUp(id, now) }
             if counts { texts = applyRecords(of: received, on: id, isEvidence: isEvidence, now) }
         }
-        // An ack may have ended the link.
+        // An ack can end the link.
         guard links.contains(id) else { return }
         report(id, now)
         for text in texts { deliver(text, from: id) }
@@ -74,7 +75,9 @@ extension Endpoint {
         }
     }
 
-    /// Whether a datagram is within what its link and its source may send (L-25).
+    /// Counts a datagram against the limits of its link and its source (L-25).
+    ///
+    /// - Returns: Whether the limits permit it.
     private mutating func takesDatagram(_ id: LinkID, _ now: Instant) -> Bool {
         let source = surroundings.source(of: links[id])
         let isWithinLimits =
@@ -99,7 +102,7 @@ extension Endpoint {
         }
     }
 
-    /// Answers a ping at once, to its source (L-28); to an address that is not the link's within L-72.
+    /// Answers a ping at once, to its source (L-28). L-72 limits answers to an address that is not the link's.
     private mutating func sendPong(_ token: UInt16, _ own: Heartbeat, on id: LinkID, to source: Address) {
         let frames: [Frame] = [.heartbeat(own), .pong(token)]
         if source == links[id].address {
@@ -112,7 +115,7 @@ extension Endpoint {
 
     /// Applies acks, forwards and records.
     ///
-    /// - Returns: The messages that are whole now.
+    /// - Returns: The messages that are complete now.
     private mutating func applyRecords(
         of received: ReceivedFrames, on id: LinkID, isEvidence: Bool, _ now: Instant
     ) -> [String] {
@@ -141,7 +144,7 @@ extension Endpoint {
             guard !wasNamed, links[id].isNamed else { continue }
             links[id].sender.peerWasNamed(now: now)
             sendHeartbeat(id, now)
-            // Typing was not announced here before (L-85, T-8).
+            // Until now, the heartbeats did not announce typing to this peer (L-85, T-8).
             if status(of: id).isTyping { links[id].nextHeartbeat = nextHeartbeat(of: id, now) }
         }
         return texts
@@ -158,8 +161,7 @@ extension Endpoint {
 
     // MARK: Addresses
 
-    /// Records where a datagram came from: one from another address that the link may follow draws a ping there (L-51,
-    /// L-100).
+    /// Records the source of a datagram. The node pings a new source that the link may follow (L-51, L-100).
     private mutating func note(
         _ received: ReceivedFrames, on id: LinkID, from source: Address, isEvidence: Bool, draws: Bool, _ now: Instant
     ) {
@@ -174,7 +176,7 @@ extension Endpoint {
         sendElsewhere([.ping(token)], .ping, on: id, to: source)
     }
 
-    /// Applies what a pong says of the link's address (L-51, L-73).
+    /// Applies a pong from another address than the link's: the link may move there (L-51, L-73).
     private mutating func apply(_ answer: PingClock.Answer, on id: LinkID, from source: Address, _ now: Instant) {
         guard source != links[id].address else { return }
         switch answer {
@@ -188,15 +190,15 @@ extension Endpoint {
         }
     }
 
-    /// Whether a link may have an address (L-24).
+    /// Returns whether a link may move to an address (L-24).
     private func mayFollow(_ id: LinkID, to source: Address) -> Bool {
         guard !surroundings.isOneself(source) else { return false }
         return surroundings.isOnLink(source) || !surroundings.isOnLink(links[id].address)
             || !links[id].isDown && directory.coversByHand(links[id])
     }
 
-    /// Sends a ping on a down link, at most every 125 ms (L-71). To an address that the link may follow to, the check
-    /// sends the pings (L-100).
+    /// Sends a ping on a down link that received a datagram, at most every 125 ms (L-71). The address check pings
+    /// addresses to which the link may move (L-100).
     private mutating func pingDown(_ id: LinkID, from source: Address, _ now: Instant) {
         guard source == links[id].address || !mayFollow(id, to: source) else { return }
         if let last = links[id].pings.lastSent, now - last < Limits.checkInterval { return }
@@ -206,15 +208,15 @@ extension Endpoint {
     }
 }
 
-/// The frames of a sealed datagram that authenticated, parsed and passed the window.
+/// The frames of a sealed datagram that was authenticated, parsed, and accepted by the replay window.
 struct ReceivedFrames {
     let counter: UInt32
     /// The length of the whole datagram, in bytes.
     let size: Int
-    /// Whether its counter is above all that were marked before (L-23).
+    /// Whether the datagram's counter is above all counters received before (L-23).
     let isNewest: Bool
     private(set) var status: Status?
-    /// The idle interval of its heartbeat.
+    /// The idle interval in the datagram's heartbeat.
     private(set) var interval: Duration?
     private(set) var ping: UInt16?
     private(set) var pong: UInt16?

@@ -4,19 +4,20 @@ import InklingWire
 extension Endpoint {
     // MARK: Our own status
 
-    /// The announced state of a chat (T-2).
+    /// Returns the status that the node announces in a chat (T-2).
     func status(in chat: ChatID) -> Status {
         let isTyping = chats.contains(chat) && chats[chat].announcer.isAnnounced
         return Status(isTyping: isTyping && surroundings.configuration.sendsTyping, isAway: surroundings.isAway)
     }
 
-    /// The status on a link: unheard on a down one, and nothing to a peer that has not named itself (L-44, L-85).
+    /// Returns the status for a link. A down link gets "unheard"; a peer that has not named itself gets an empty status
+    /// (L-44, L-85).
     func status(of id: LinkID) -> Status {
         if links[id].isDown { return Status(isUnheard: true) }
         return links[id].isNamed ? status(in: links[id].chat) : Status()
     }
 
-    /// The idle interval: 1 s, stretched to links ÷ 50 s, in steps of 100 ms (T-24).
+    /// The idle interval: 1 s with up to 50 links, and links ÷ 50 s above, in steps of 100 ms (T-24).
     var idleInterval: Duration {
         let tenths = (links.liveCount * 10 + Limits.idleHeartbeats - 1) / Limits.idleHeartbeats
         return min(max(.milliseconds(100 * tenths), Limits.idleInterval), Limits.maximumIntervalTaken)
@@ -26,7 +27,7 @@ extension Endpoint {
         Heartbeat(status: status(of: id), interval: UInt8(clamping: idleInterval.nanoseconds / 100_000_000))
     }
 
-    /// The time between heartbeats while typing is announced (T-8, T-23).
+    /// Returns the time between heartbeats while typing is announced (T-8, T-23).
     private func typingInterval(of id: LinkID) -> Duration {
         guard links.liveCount > Limits.linksOfTypingHeartbeat, !surroundings.isPreferred(links[id].personID) else {
             return Limits.typingHeartbeat
@@ -35,7 +36,7 @@ extension Endpoint {
         return min(stretched, Limits.longestTypingHeartbeat)
     }
 
-    /// When the heartbeat after one that goes out now is due (T-8, T-11).
+    /// Returns the time of the next heartbeat after one that is sent now (T-8, T-11).
     mutating func nextHeartbeat(of id: LinkID, _ now: Instant) -> Instant {
         if status(of: id).isTyping { return now + typingInterval(of: id) }
         return effects.instant(after: now, idleInterval, percent: Limits.idleJitterPercent)
@@ -43,7 +44,7 @@ extension Endpoint {
 
     // MARK: Datagrams
 
-    /// Seals frames once and sends them to the link's address, or to those addresses.
+    /// Seals frames as one datagram, and sends it to the link's address or to `addresses`.
     ///
     /// - Parameter session: The index of the session; nil for the sending one (L-70).
     mutating func send(
@@ -52,13 +53,13 @@ extension Endpoint {
         let frames = surroundings.configuration.isGreasing ? effects.greased(frames) : frames
         guard let bytes = links[id].seal(frames, on: session) else { return }
         for case .heartbeat(let beat) in frames where links[id].nextHeartbeat > lastInput + beat.idleInterval {
-            // No wait is longer than the interval that was announced last (T-24).
+            // The next heartbeat must follow within the interval that the node announced last (T-24).
             links[id].nextHeartbeat = lastInput + beat.idleInterval
         }
         for address in addresses ?? [links[id].address] { effects.send(bytes, to: address, kind) }
     }
 
-    /// Sends frames to an address that is not the link's, if the bytes that came from there allow it (L-72).
+    /// Sends frames to an address that is not the link's. The bytes received from there limit the bytes sent (L-72).
     mutating func sendElsewhere(_ frames: [Frame], _ kind: DatagramKind, on id: LinkID, to address: Address) {
         guard links[id].check.take(SealedDatagram.size(of: frames), to: address),
             let bytes = links[id].seal(frames)
@@ -70,12 +71,13 @@ extension Endpoint {
         send([.heartbeat(heartbeat(of: id))], .heartbeat, on: id)
     }
 
-    /// Says which record is expected next (M-15).
+    /// Sends an ack with the next expected record (M-15).
     mutating func acknowledge(_ id: LinkID) { send([.ack(links[id].receiver.ack)], .ack, on: id) }
 
     // MARK: Pings
 
-    /// Pings a peer once, sealed once: at the link's address and the candidates of its covered instances (L-26).
+    /// Pings a peer with one sealed datagram: at the link's address, and at the candidates of its covered instances
+    /// (L-26).
     mutating func ping(_ id: LinkID, _ reach: Liveness.Reach, _ now: Instant) {
         ping(id, at: addresses(of: id, reach), now)
     }
@@ -85,7 +87,7 @@ extension Endpoint {
         send([.ping(token)], .ping, on: id, to: addresses)
     }
 
-    /// Pings a suspect link, if so many may go out (L-76).
+    /// Pings a suspect link if the limit of pings permits (L-76).
     mutating func pingSuspect(_ id: LinkID, _ reach: Liveness.Reach, _ now: Instant) {
         let addresses = addresses(of: id, reach)
         let isStranger = !surroundings.isPreferred(links[id].personID)
@@ -95,20 +97,20 @@ extension Endpoint {
         ping(id, at: addresses, now)
     }
 
-    /// Pings a peer that is not suspect, because of a hint, at most once a second (L-29).
+    /// Pings a peer that is not suspect because of a hint, at most once a second (L-29).
     mutating func probe(_ id: LinkID, _ now: Instant) {
         guard !links[id].isDown, !links[id].liveness.isSuspect, links[id].hints.take(now) else { return }
         ping(id, .everywhere, now)
     }
 
-    /// Pings on a session that has joined (L-74).
+    /// Pings a peer on a session that has joined its link (L-74).
     mutating func pingJoined(_ index: UInt32, of id: LinkID, _ now: Instant) {
         let token = links[id].pings.next(to: [links[id].address], &effects, now: now)
         links[id].withSession(index) { $0.pinged(now) }
         send([.heartbeat(heartbeat(of: id)), .ping(token)], .ping, on: id, session: index)
     }
 
-    /// Where the peer of a link may be: its address, then the candidates of the instances that it covers.
+    /// Returns the possible addresses of a link's peer: the link's own, then the candidates of its covered instances.
     func addresses(of id: LinkID, _ reach: Liveness.Reach) -> [Address] {
         var addresses = [links[id].address]
         guard reach == .everywhere else { return addresses }
@@ -118,7 +120,7 @@ extension Endpoint {
         return addresses
     }
 
-    /// Follows a peer to another address (L-24).
+    /// Moves a link to another address of its peer (L-24).
     mutating func move(_ id: LinkID, to address: Address) {
         links[id].move(to: address, surroundings)
         links[id].handOverWill(surroundings, &effects)
@@ -126,7 +128,8 @@ extension Endpoint {
 
     // MARK: Typing
 
-    /// Sends an edge or a copy of it on each link that is shown, but `excluded`, which have it already (T-6, L-85).
+    /// Sends an edge, or a copy of it, on each named up link except `excluded`. The links in `excluded` have it already
+    /// (T-6, L-85).
     mutating func announce(
         _ emission: TypingAnnouncer.Emission, in chat: ChatID, excluding excluded: Set<LinkID> = [], _ now: Instant
     ) {
@@ -141,15 +144,15 @@ extension Endpoint {
 
     // MARK: Records
 
-    /// Sends all records that a changed link has and that no limit holds back.
+    /// Asks for a turn for a link that may have records to send.
     mutating func requestRecords(_ id: LinkID, _ now: Instant) {
         while let number = links[id].sender.nextForward(now) { send([.forward(number)], .forward, on: id) }
         if links[id].sender.wantsToSend, !links[id].liveness.isStale { pacer.request(id) }
     }
 
-    /// Sends the records that rates and windows let go, each behind the status (M-9, M-13).
+    /// Sends the records that the rates and windows permit. Each datagram has the status before its record (M-9, M-13).
     ///
-    /// - Returns: The links on which a record left.
+    /// - Returns: The links on which a record was sent.
     @discardableResult
     mutating func sendRecords(_ now: Instant) -> Set<LinkID> {
         var sent: Set<LinkID> = []

@@ -2,24 +2,25 @@ import InklingWire
 
 /// The protocol as a deterministic state machine: one node's identity, chats, links and deadlines.
 ///
-/// Inputs are the mutating methods. Each carries `now`, which never decreases, and first runs the deadlines that have
-/// passed (T-18). After an input the owner drains `nextOutput()` before it suspends, and comes back at
-/// `nextDeadline`. An endpoint performs no I/O and reads no clock. Its randomness comes from the generator of the
-/// initialiser, so that two runs with equal inputs are equal to the byte.
+/// Inputs are the mutating methods. Each has the parameter `now`, which never decreases, and first runs the deadlines
+/// that have passed (T-18). After an input, the owner drains `nextOutput()` before it suspends, and comes back at
+/// `nextDeadline`. An endpoint performs no I/O and reads no clock. All random numbers come from the initialiser's
+/// generator. Two runs with equal inputs are therefore equal to the byte.
 package struct Endpoint: Sendable {
-    /// The settings of a node, all of them constant but the name.
+    /// The settings of a node. Only the name can change.
     package struct Configuration: Sendable {
         /// The identity's static key pair.
         package var identity: KeyPair
         /// The display name: NFC, at most 64 bytes of UTF-8.
         package var name: String
-        /// Whether this user's typing is announced.
+        /// Whether the node announces this user's typing.
         package var sendsTyping: Bool
-        /// Whether initiations and asks are taken from beyond the networks of the host (D-16).
+        /// Whether the node accepts initiations and asks from beyond the networks of the host (D-16).
         package var acceptsRouted: Bool
-        /// Whether frames of reserved types are added now and then, as a node under test does.
+        /// Whether the node adds reserved frames at random, as a node under test does.
         package var isGreasing: Bool
-        /// Tells whether the socket at an address of this host is known to belong to the node's own user (L-78).
+        /// Returns whether the system knows that a socket at an address of this host belongs to the node's own user
+        /// (L-78).
         package var isOwnUsers: @Sendable (Address) -> Bool
 
         package init(
@@ -39,14 +40,15 @@ package struct Endpoint: Sendable {
     struct ChatState: Sendable {
         let keys: ChatKeys
         var announcer = TypingAnnouncer()
-        /// The content of the input field, to tell an edit from a repetition. It never leaves the node (T-1).
+        /// The current text of the input field, to tell an edit from a repetition. The text never leaves the node
+        /// (T-1).
         var draft = ""
     }
 
     var surroundings: Surroundings
     var effects: Effects
     var chats = Table<ChatID, ChatState>()
-    /// The runs and epochs of all chats since the start, also of those that were left (L-58).
+    /// The runs and epochs of all chats since the start, including chats that the node has left (L-58).
     var epochs: [ChatID: Epochs] = [:]
     var admission: AdmissionControl
     var knownAddresses = KnownAddresses()
@@ -59,13 +61,13 @@ package struct Endpoint: Sendable {
     var outbox = Outbox<LinkID, PersonID>()
     var pacer: RecordPacer<LinkID>
     var pools = TextPools<LinkID, Source, ChatID>()
-    /// The links and sizes of the messages that the user has not taken, by number.
+    /// The links and sizes of received messages that the user has not taken, by number.
     var untaken: [UInt64: (link: LinkID, size: Int)] = [:]
     var farewells = Farewells()
-    /// Where the links led that a suspension ended (L-88).
+    /// The last addresses of links that a suspension ended (L-88).
     var lastLinks: [(person: PersonID, address: Address)] = []
     private var deadlines = Deadlines()
-    /// When the node last had anything to do.
+    /// The time of the last input.
     private(set) var lastInput: Instant
 
     package init(
@@ -80,7 +82,7 @@ package struct Endpoint: Sendable {
 
     // MARK: Outputs
 
-    /// The next thing to do, in order; nil when all was drained.
+    /// Returns the next output, in order; nil when all outputs were drained.
     package mutating func nextOutput() -> Output? { effects.next() }
 
     /// Counters since the start.
@@ -91,18 +93,18 @@ package struct Endpoint: Sendable {
 
     // MARK: Time
 
-    /// When `advance(to:)` has to be called at the latest; nil while there is nothing to wait for. A node in a chat has
-    /// something to do in each second, if only to notice that it was stopped (L-46).
+    /// The latest time for the next `advance(to:)`; nil if the node waits for nothing. A node in a chat has a deadline
+    /// within each second. So it notices when it was stopped (L-46).
     package var nextDeadline: Instant? {
         guard !surroundings.isSuspended, !chats.isEmpty else { return deadlines.earliest }
         return earliest(deadlines.earliest, or: lastInput + Limits.longestTimer)
     }
 
-    /// Returns the latest time for `advance(to:)`, and whether anybody is shown as typing. While somebody is shown,
-    /// an owner whose timers stand still in suspend reads the clock more often.
+    /// Returns the latest time for the next `advance(to:)`, and whether any person is shown as typing. Timers stand
+    /// still while a machine is suspended. So an owner should read the clock more often while a person is shown.
     ///
-    /// The method only reads. An owner that is an object would copy the whole endpoint for a query of this size that
-    /// is not mutating.
+    /// The method changes nothing. Because it is mutating, an owner that is an object need not copy the whole endpoint
+    /// for this query.
     package mutating func nextWake() -> (deadline: Instant?, isTypingShown: Bool) {
         (nextDeadline, roster.isTypingShown)
     }
@@ -113,7 +115,8 @@ package struct Endpoint: Sendable {
         finish()
     }
 
-    /// Ends catching up after the owner read the socket until it was empty: each later arrival is new (L-30).
+    /// Ends catching up, because the owner has read the socket until it was empty. Each later arrival counts as new
+    /// (L-30).
     package mutating func socketDrained(now: Instant) {
         begin(now)
         pacer.socketWasRead()
@@ -123,10 +126,10 @@ package struct Endpoint: Sendable {
         finish()
     }
 
-    /// Whether the owner has to say when the socket is empty.
+    /// Whether the owner must call `socketDrained(now:)` when the socket is empty.
     package var wantsSocketDrained: Bool { surroundings.isBehind || pacer.nextDeadline(lastInput) != nil }
 
-    /// Starts an input: notices lateness, then runs the deadlines that have passed.
+    /// Begins an input: notices a late timer, then runs the deadlines that have passed.
     mutating func begin(_ now: Instant) {
         let (due, last) = (nextDeadline, lastInput)
         lastInput = now
@@ -151,7 +154,7 @@ package struct Endpoint: Sendable {
         }
     }
 
-    /// Every input ends here: deadlines that may have changed are looked at again, and records go out.
+    /// Ends an input: updates changed deadlines, and sends records.
     mutating func finish() {
         for id in links.takeTouched() { settle(id) }
         for id in pools.release() where links.find(id)?.isDown == false { acknowledge(id) }
@@ -197,7 +200,7 @@ package struct Endpoint: Sendable {
             case .link(let id): links.deadline(of: id)
             case .reports(let chat): roster.nextDeadline(in: chat)
             }
-        // A deadline in the past counts as due now, so that no timer looks late (L-30).
+        // A deadline in the past becomes due now, because its timer must not look late (L-30).
         deadlines.set(timer, to: deadline.map { max($0, lastInput) })
     }
 
@@ -216,12 +219,12 @@ package struct Endpoint: Sendable {
 
     // MARK: Datagrams
 
-    /// A datagram came.
+    /// Receives a datagram.
     ///
     /// - Parameters:
     ///   - bytes: Its UDP payload.
-    ///   - address: Where it came from.
-    ///   - hopLimit: Its hop limit, or time to live; nil if that is not known (L-92).
+    ///   - address: Its source.
+    ///   - hopLimit: Its hop limit, or time to live; nil if unknown (L-92).
     ///   - overNamedTunnel: Whether it came over a point-to-point interface that the user chose by name (D-16).
     package mutating func receive(
         _ bytes: [UInt8], from address: Address, hopLimit: Int? = nil, overNamedTunnel: Bool = false, now: Instant
@@ -251,7 +254,7 @@ package struct Endpoint: Sendable {
         }
     }
 
-    /// Whether initiations and asks are taken from an address (D-16).
+    /// Returns whether the node accepts initiations and asks from an address (D-16).
     private func admits(_ address: Address) -> Bool {
         surroundings.isOnLink(address) || surroundings.configuration.acceptsRouted
             || directory.isHostByHand(address) || directory.isLast(address)

@@ -1,6 +1,6 @@
 import InklingWire
 
-/// The copies of byes, whose bytes are sealed already (L-32).
+/// The copies of byes that a node has yet to send, already sealed (L-32).
 struct Farewells: Sendable {
     private struct Copy: Sendable {
         let at: Instant
@@ -13,7 +13,7 @@ struct Farewells: Sendable {
     var isEmpty: Bool { copies.isEmpty }
     var nextDeadline: Instant? { copies.first?.at }
 
-    /// Says bye on each session of a link, the sending one first: at once, and again when its copies are due.
+    /// Says bye on each session of a link, on the sending one first. The byes go out now, and their copies later.
     mutating func say(_ reason: ByeReason, on link: inout Link, _ effects: inout Effects, now: Instant) {
         guard let sending = link.sessions.sending?.localIndex else { return }
         let indices = [sending] + link.sessions.indices.filter { $0 != sending }

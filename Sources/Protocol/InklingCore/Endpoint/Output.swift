@@ -1,22 +1,22 @@
 import InklingWire
 
-/// Whether a person can be reached: the best that any of the links to that identity says.
+/// Whether a person is reachable, by the best of all links to the person's identity.
 package enum Presence: String, Sendable, Hashable {
     case online, away, offline
 }
 
-/// Why a presence changed.
+/// The reason for a change of presence.
 package enum PresenceReason: String, Sendable, Hashable {
     case hello, back, away, bye, will, silence, blocked, replaced, full
 }
 
-/// Why a message is not known to be delivered.
+/// The reason why a message may not have been delivered.
 package enum FailureReason: String, Sendable, Hashable {
     case bye, silence, will, left, blocked, replaced, quit, stalled, full
     case lostState = "lost-state"
 }
 
-/// A person in a chat. The name is that of the peer's name record: unsafe to print.
+/// A person in a chat. The name comes from the peer's name record and is unsafe to print.
 package struct Person: Hashable, Sendable {
     package let key: PublicKey
     package let name: String
@@ -27,36 +27,37 @@ package struct Person: Hashable, Sendable {
     }
 }
 
-/// The purpose of an outgoing datagram: its kind on the wire, and for a sealed one the frame that caused it.
+/// The purpose of an outgoing datagram: its kind on the wire, or for a sealed one the frame that caused it.
 package enum DatagramKind: String, CaseIterable, Sendable, Hashable {
     case initiation, response, retry, ask, tell
     case heartbeat, typing, record, ack, forward, ping, pong, bye
 }
 
-/// The actions for the core's owner, in their order.
+/// The core's requests and reports to its owner, in order.
 package enum Output: Equatable, Sendable {
-    /// Send these bytes as one datagram.
+    /// The owner sends these bytes as one datagram.
     case send([UInt8], to: Address, DatagramKind)
-    /// All who are typing in a chat, in the order in which to name them; on each change.
+    /// The new list of all people who are typing in a chat, in the order in which to name them.
     case typing(ChatID, [Person])
     /// A person's presence changed.
     case presence(ChatID, Person, Presence, PresenceReason)
-    /// A message came, whole and in order; `number` counts those received by this node. The owner says when its user has
-    /// taken it, by ``Endpoint/messageTaken(_:)``.
+    /// A complete message arrived, in order. `number` counts the messages that this node received. The owner calls
+    /// ``Endpoint/messageTaken(_:)`` when its user has taken the message.
     case message(ChatID, from: Person, number: UInt64, text: String)
-    /// A message of ours was acknowledged whole by that person.
+    /// The person acknowledged one of this node's messages completely.
     case delivered(message: UInt64, ChatID, PublicKey)
-    /// A message of ours is not known to be delivered to that person.
+    /// One of this node's messages may not have reached the person.
     case failed(message: UInt64, ChatID, PublicKey, FailureReason)
-    /// Keep this datagram for when the node dies without a farewell, in place of the one before of that session.
+    /// The owner keeps this datagram, in place of the session's previous one. A helper sends it if the node dies
+    /// without a bye.
     case keepWill(session: UInt32, [UInt8], to: Address)
-    /// The session is over, and so is its last will.
+    /// The owner drops the session's last will, because the session has ended.
     case dropWill(session: UInt32)
-    /// The address that was given by hand belongs to this node itself, or to another device of its identity.
+    /// The address added by hand belongs to this node itself, or to another device of its identity.
     case peerIsOneself(Address)
 }
 
-/// Why a command did nothing.
+/// The reason why a command did nothing.
 package enum CommandError: Error, Equatable, Sendable {
     case unknownChat
     case chatExists
@@ -66,7 +67,7 @@ package enum CommandError: Error, Equatable, Sendable {
     case queueFull(PublicKey)
 }
 
-/// Why a datagram was dropped.
+/// The reason why the node dropped a datagram.
 package enum DropReason: String, CaseIterable, Sendable, Hashable {
     case malformed, unknownChat, unknownIndex, replayed, unauthenticated, frames, notUnicast
     case ownIdentity, blocked, cookie, answerLimit, responseLimit, sourceLimit, linkLimit, peerLimit, unexpected,

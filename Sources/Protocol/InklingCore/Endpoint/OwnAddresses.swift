@@ -1,4 +1,5 @@
-/// The addresses that programs of a host can send from, on used and unused interfaces alike.
+/// The addresses from which programs of a host can send, on all of its interfaces, even those that the node does not
+/// use.
 package struct OwnAddresses: Equatable, Sendable {
     private struct Key: Hashable {
         let high: UInt64
@@ -6,15 +7,17 @@ package struct OwnAddresses: Equatable, Sendable {
     }
 
     private var addresses: Set<Key> = []
-    /// Ranges that the host takes for its own, such as 127.0.0.0/8.
+    /// The ranges that the host treats as its own, such as 127.0.0.0/8.
     private var ranges: Set<LocalNetwork> = []
 
-    /// - Parameter networks: Ranges of own addresses, a single address with a prefix of 128 bits.
+    /// Makes a set of ranges.
+    ///
+    /// - Parameter networks: Ranges of the host's addresses. A single address has a prefix of 128 bits.
     package init(_ networks: [LocalNetwork] = []) {
         for network in networks { insert(network) }
     }
 
-    /// Whether a datagram from `address` can come from this host. The port and the scope don't count.
+    /// Returns whether a datagram from `address` can come from this host, regardless of port and scope.
     package func contains(_ address: Address) -> Bool {
         if address.isLoopback || addresses.contains(Key(high: address.high, low: address.low)) { return true }
         return ranges.contains { $0.covers(address) }
@@ -31,7 +34,7 @@ package struct OwnAddresses: Equatable, Sendable {
 }
 
 extension LocalNetwork {
-    /// Whether the leading bits are the same, of link-local addresses too.
+    /// Returns whether `other` has the same leading bits. Link-local addresses count too.
     fileprivate func covers(_ other: Address) -> Bool {
         let high: UInt64 = prefixLength >= 64 ? ~0 : ~(~0 >> UInt64(prefixLength))
         let low: UInt64 = prefixLength <= 64 ? 0 : ~(prefixLength == 128 ? 0 : ~0 >> UInt64(prefixLength - 64))

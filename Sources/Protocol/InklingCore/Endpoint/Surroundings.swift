@@ -1,19 +1,20 @@
 import InklingWire
 
-/// The state that all parts of a node share: its identity and settings, its networks, and its activity. Only commands
-/// and a late timer change this state.
+/// The state that all parts of a node share: its identity, settings, networks and activity. Only commands and a late
+/// timer change this state.
 struct Surroundings: Sendable {
-    /// The participation of a node in its chats.
+    /// Whether a node takes part in its chats.
     enum Activity: Equatable {
         case running
-        /// Our own timer was late, and what the socket still holds is old (L-30). `read`: the datagrams since.
+        /// A timer of this node was late, and the datagrams in the socket may be old (L-30). `read` counts the
+        /// datagrams read since.
         case catchingUp(read: Int)
         /// The user suspended the program, or the program ends: the node receives and opens nothing.
         ///
-        /// `isBehind`: Our own timer was late meanwhile, so that catching up comes next.
+        /// `isBehind`: Whether a timer was late in the meantime, so that the node must catch up next.
         case suspended(isBehind: Bool)
 
-        /// Our own timer was late.
+        /// Begins catching up, because a timer of this node was late.
         mutating func fallBehind() {
             switch self {
             case .running, .catchingUp: self = .catchingUp(read: 0)
@@ -21,9 +22,9 @@ struct Surroundings: Sendable {
             }
         }
 
-        /// A datagram was read.
+        /// Counts a datagram that was read.
         ///
-        /// - Returns: Whether that was one more than may count as old: this one is new.
+        /// - Returns: Whether the datagram is new, because the limit of possibly old ones was reached.
         mutating func read() -> Bool {
             guard case .catchingUp(let read) = self else { return false }
             guard read < Limits.datagramsCaughtUp else {
@@ -34,7 +35,7 @@ struct Surroundings: Sendable {
             return false
         }
 
-        /// The socket was read until it was empty.
+        /// Ends catching up, because the socket was read until it was empty.
         mutating func catchUp() {
             switch self {
             case .running, .catchingUp: self = .running
@@ -61,17 +62,17 @@ struct Surroundings: Sendable {
     /// The display name: NFC, 1 to 64 bytes of UTF-8.
     var name: String
     var activity = Activity.running
-    /// The user said to be away.
+    /// Whether the user is away.
     var isAway = false
-    /// Whether somebody keeps last wills (L-33).
+    /// Whether a helper process keeps last wills (L-33).
     var keepsWills = false
     var blocked: Set<UserID> = []
-    /// How well the user knows whom; all others are strangers.
+    /// How well the user knows each person. All people not listed are strangers.
     var standings: [PublicKey: Standing] = [:]
-    /// The secret chats among those that the node is in.
+    /// The chats of the node that have a secret.
     var secretChats: Set<ChatID> = []
     var networks: [LocalNetwork] = []
-    /// The source addresses of this host beside those on ``networks``.
+    /// The source addresses of this host besides the addresses in ``networks``.
     var ownAddresses = OwnAddresses()
     var ownPort: UInt16 = 0
 
@@ -85,7 +86,7 @@ struct Surroundings: Sendable {
         if case .suspended = activity { true } else { false }
     }
 
-    /// Whether what is received may have waited in the socket for long.
+    /// Whether received datagrams may have waited in the socket for long.
     var isBehind: Bool {
         switch activity {
         case .running: false
@@ -94,31 +95,32 @@ struct Surroundings: Sendable {
         }
     }
 
-    /// Whether a key's node is opened to and shown.
+    /// Returns whether the node opens to a key and shows it.
     func admits(_ key: PublicKey) -> Bool { key != ownKey && !isBlocked(key) }
 
     func isBlocked(_ key: PublicKey) -> Bool { !blocked.isEmpty && blocked.contains(key.userID) }
 
     func isOnLink(_ address: Address) -> Bool { networks.contains { $0.contains(address) } }
 
-    /// Whether it is an address of this host together with our own port.
+    /// Returns whether an address is this node's socket: an address of this host with the node's own port.
     func isOneself(_ address: Address) -> Bool { address.port == ownPort && isOnOwnNetwork(address) }
 
-    /// Whether programs of this host can send from that address.
+    /// Returns whether programs of this host can send from an address.
     func isOwnHost(_ address: Address) -> Bool { isOnOwnNetwork(address) || ownAddresses.contains(address) }
 
     private func isOnOwnNetwork(_ address: Address) -> Bool {
         networks.contains { $0.address.high == address.high && $0.address.low == address.low }
     }
 
-    /// Asks the system whether a socket of the node's own user has that address.
+    /// Returns whether the system knows that a socket of the node's own user has an address.
     func isOwnUsers(_ address: Address) -> Bool { isOwnHost(address) && configuration.isOwnUsers(address) }
 
-    /// Those of a peer's addresses that are unicast, on-link and not this node's own (D-8).
+    /// Returns the addresses that are unicast, on-link and not this node's own (D-8).
     func usable(_ addresses: [Address]) -> [Address] {
         addresses.filter { $0.isUnicast && isOnLink($0) && !isOneself($0) }
     }
 
-    /// When a handshake with that key may begin: the larger key leaves it to the other for a while (L-1).
+    /// Returns when this node may begin a handshake with a key. The node with the larger key lets the other begin first
+    /// (L-1).
     func turn(with key: PublicKey, _ now: Instant) -> Instant { ownKey < key ? now : now + Limits.largerKeyWait }
 }

@@ -1,6 +1,6 @@
-/// A dictionary that remembers which entries were opened for writing, so that their deadlines are looked at again.
+/// A dictionary that records which entries were accessed for writing, so that the node can update their deadlines.
 ///
-/// Its entries lie in an array, in no particular order: there they can be read in place, where a dictionary would copy
+/// The entries lie in an array, in no particular order. Code can read them in place there; a dictionary would copy
 /// them.
 struct Table<ID: Hashable & Comparable & Sendable, Value: Sendable>: Sendable {
     private var places: [ID: Int] = [:]
@@ -10,17 +10,17 @@ struct Table<ID: Hashable & Comparable & Sendable, Value: Sendable>: Sendable {
 
     var count: Int { values.count }
     var isEmpty: Bool { values.isEmpty }
-    /// The identifiers in ascending order: nothing that leaves the node may depend on the order of the entries.
+    /// The identifiers in ascending order, because a node's outputs must not depend on the order of the entries.
     var sortedIDs: [ID] { ids.sorted() }
-    /// The values in no particular order, for questions whose answer does not depend on it.
+    /// The values in no particular order, for queries whose result does not depend on the order.
     var unorderedValues: [Value] { values }
 
     func contains(_ id: ID) -> Bool { places[id] != nil }
 
-    /// The entry of that name, if there is one.
+    /// Returns the entry of an identifier; nil if there is none.
     func find(_ id: ID) -> Value? { places[id].map { values[$0] } }
 
-    /// The entry of an identifier that is known to have one; read and changed in place.
+    /// The entry of an identifier that is known to exist. Reads and changes happen in place.
     subscript(id: ID) -> Value {
         _read { yield values[place(of: id)] }
         _modify {
@@ -49,7 +49,7 @@ struct Table<ID: Hashable & Comparable & Sendable, Value: Sendable>: Sendable {
     mutating func remove(_ id: ID) -> Value? {
         touch(id)
         guard let place = places.removeValue(forKey: id) else { return nil }
-        // The last one takes its place.
+        // The last entry moves to the free place.
         ids.swapAt(place, ids.count - 1)
         values.swapAt(place, values.count - 1)
         ids.removeLast()
@@ -61,7 +61,8 @@ struct Table<ID: Hashable & Comparable & Sendable, Value: Sendable>: Sendable {
         if touched.last != id { touched.append(id) }
     }
 
-    /// Those that were opened for writing, added or taken away since the last call; some of them more than once.
+    /// Returns the entries that were accessed for writing, added or removed since the last call. An entry may occur
+    /// several times.
     mutating func takeTouched() -> [ID] {
         guard !touched.isEmpty else { return [] }
         defer { touched.removeAll() }
@@ -69,8 +70,8 @@ struct Table<ID: Hashable & Comparable & Sendable, Value: Sendable>: Sendable {
     }
 }
 
-/// The entries of a table that share a key, in ascending order. Work for one person or chat must not grow with the
-/// number of others.
+/// The entries of a table by a common key, in ascending order. With it, work for one person or chat does not grow with
+/// the number of others.
 struct Index<Key: Hashable & Sendable, ID: Comparable & Sendable>: Sendable {
     private var ids: [Key: [ID]] = [:]
 

@@ -1,21 +1,21 @@
 import InklingWire
 
-/// Whether a link may follow its evidence to another address: only after a pong came from there, and until then little
-/// goes there (L-51, L-72).
+/// The check before a link follows its peer to another address. A pong must come from the new address; until then, the
+/// node sends little there (L-51, L-72).
 struct AddressCheck: Sendable {
-    /// The address other than the link's that something came from last.
+    /// The address of the last datagram that did not come from the link's address.
     private var elsewhere: Address?
-    /// The bytes that opened from there, and those that went there.
+    /// The bytes of opened datagrams from ``elsewhere``, and the bytes sent there.
     private var received = 0
     private var sent = 0
-    /// Where the newest datagram that counts came from.
+    /// The source of the newest datagram that counts.
     private var newest: Address?
-    /// When the next ping may go out.
+    /// The earliest time for the next ping.
     private var nextPing: Instant?
 
     // MARK: Inputs
 
-    /// Counts a datagram that opened and came from an address that is not the link's.
+    /// Counts an opened datagram from an address that is not the link's.
     mutating func received(_ bytes: Int, from source: Address) {
         if source != elsewhere {
             elsewhere = source
@@ -24,30 +24,30 @@ struct AddressCheck: Sendable {
         received += bytes
     }
 
-    /// Records where the newest datagram came from, the link's address or another.
+    /// Records the source of the newest datagram, the link's address or another.
     mutating func heard(from source: Address) { newest = source }
 
-    /// Takes so many of the bytes that may go to an address that is not the link's.
+    /// Uses up some of the bytes that the node may send to an address that is not the link's.
     ///
-    /// - Returns: Whether so many were left.
+    /// - Returns: Whether enough bytes were left.
     mutating func take(_ bytes: Int, to address: Address) -> Bool {
         guard address == elsewhere, sent + bytes <= received * Limits.unconfirmedAddressFactor else { return false }
         sent += bytes
         return true
     }
 
-    /// Whether a ping may go to where a datagram came from; if so, the next one waits.
+    /// Returns whether a ping may go to the new source of a datagram. If so, the next ping must wait.
     mutating func mayPing(_ now: Instant) -> Bool {
         if let nextPing, now < nextPing { return false }
         nextPing = now + Limits.checkInterval
         return true
     }
 
-    /// Ends the check, because a pong came from elsewhere whose token is not awaited (L-73).
+    /// Pauses the check, because a pong with a wrong token came from an address that is not the link's (L-73).
     mutating func end(_ now: Instant) { nextPing = now + Limits.checkPause }
 
     // MARK: Queries
 
-    /// Whether the newest datagram came from that address (L-100).
+    /// Returns whether the newest datagram came from an address (L-100).
     func isNewest(_ address: Address) -> Bool { address == newest }
 }

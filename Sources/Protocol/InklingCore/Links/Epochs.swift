@@ -1,6 +1,6 @@
 import InklingWire
 
-/// The two epochs that name a state, as one end sees them (L-68).
+/// The two epochs that identify a state, as one of its two nodes sees them (L-68).
 struct EpochPair: Hashable, Sendable {
     let own: UInt32
     let peer: UInt32
@@ -8,9 +8,9 @@ struct EpochPair: Hashable, Sendable {
 
 /// The run of this node in one chat, and its epochs there (L-58 to L-60).
 struct Epochs: Sendable {
-    /// The bytes of the run as a big-endian number.
+    /// The run: 8 random bytes as a big-endian number.
     let run: UInt64
-    /// The epoch of a key that the node has not dealt with.
+    /// The epoch for keys that the node has not dealt with yet.
     private(set) var counter: UInt32
     private var values: [PublicKey: UInt32] = [:]
 
@@ -19,16 +19,16 @@ struct Epochs: Sendable {
         self.counter = counter
     }
 
-    /// The epoch of a key with which the node deals from now on (L-59).
+    /// Returns the node's own epoch for a key. From now on the node uses it with the key (L-59).
     mutating func epoch(of key: PublicKey) -> UInt32 {
         if let value = values[key] { return value }
         values[key] = counter
         return counter
     }
 
-    /// Gives a key another epoch, because a link with it was forgotten (L-60).
+    /// Gives a key another epoch, because the node forgot a link with it (L-60).
     ///
-    /// - Returns: False if no epoch is left: the chat needs a new run.
+    /// - Returns: False if no epoch is left and the chat needs a new run.
     mutating func forget(_ key: PublicKey) -> Bool {
         guard counter < .max else { return false }
         counter += 1
@@ -36,23 +36,23 @@ struct Epochs: Sendable {
         return true
     }
 
-    /// How many keys have an epoch of their own.
+    /// The number of keys that have their own epoch.
     var count: Int { values.count }
 
-    /// Drops the epochs of keys that are not in use; they come back no lower (L-59).
+    /// Drops the epochs of unused keys. A later epoch of such a key is not lower (L-59).
     mutating func drop(where isUnused: (PublicKey) -> Bool) {
         values = values.filter { !isUnused($0.key) }
     }
 }
 
-/// The decisions on the epochs that a handshake names.
+/// The decisions about the epochs in a handshake.
 enum EpochRules {
-    /// The epoch of a response; nil if the initiation is old (L-62, L-63).
+    /// Returns the epoch for a response; nil if the initiation is outdated (L-62, L-63).
     ///
     /// - Parameters:
-    ///   - link: The pair of the link with the initiation's run.
-    ///   - keyEpoch: The own epoch of the key.
-    ///   - epoch: The one that the initiation names.
+    ///   - link: The epochs of the link with the initiation's run.
+    ///   - keyEpoch: The node's own epoch for the key.
+    ///   - epoch: The epoch in the initiation.
     static func answer(link: EpochPair?, keyEpoch: UInt32, epoch: UInt32) -> UInt32? {
         guard let link else { return keyEpoch }
         guard epoch >= link.peer else { return nil }
@@ -61,10 +61,10 @@ enum EpochRules {
 
     /// The effect of a session that joins (L-68).
     enum Joining: Equatable {
-        /// A new link begins.
+        /// The session makes a new link.
         case make
         case join
-        /// A new state begins in place of the link's.
+        /// The session begins a new state of the link.
         case replace
         case drop
     }
@@ -75,19 +75,21 @@ enum EpochRules {
         return pair == link ? .join : .replace
     }
 
-    /// The effect of a response that opened.
+    /// The consequence of a response that opened.
     enum Response: Equatable {
         case joining(Joining)
-        /// A handshake with that epoch goes to the same address (L-65, L-66).
+        /// The node begins a handshake with that epoch, at the same address (L-65, L-66).
         case handshake(epoch: UInt32)
-        /// The peer's state is one from before: the link ends (L-95).
+        /// The peer's state is older than the link's, so the link ends (L-95).
         case forget
         case drop
     }
 
+    /// Decides on a response that opened.
+    ///
     /// - Parameters:
-    ///   - link: The pair of the link with the response's run, and whether it is down.
-    ///   - isFollowUp: Whether the initiation was itself caused by L-65 or L-66.
+    ///   - link: The epochs of the link with the response's run, and whether the link is down.
+    ///   - isFollowUp: Whether the node began this handshake itself because of L-65 or L-66.
     static func response(
         link: (pair: EpochPair, isDown: Bool)?, keyEpoch: UInt32, named own: UInt32, peer: UInt32, isFollowUp: Bool
     ) -> Response {

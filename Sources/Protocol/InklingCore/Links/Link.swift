@@ -1,8 +1,9 @@
 import InklingWire
 
-/// The shared state with one run of a peer in one chat.
+/// The state that this node shares with one run of a peer in one chat.
 ///
-/// Its state is the counters, the replay window and the records of both directions (L-69); the sessions are only keys.
+/// The state consists of the counters, the replay window and the records of both directions (L-69). Sessions only
+/// provide keys.
 struct Link: Sendable {
     let id: LinkID
     let personID: PersonID
@@ -15,28 +16,28 @@ struct Link: Sendable {
     var sender: RecordSender
     var receiver = RecordReceiver()
     private var window = ReplayWindow()
-    /// The counter of the next datagram that we send.
+    /// The counter of the next datagram that this node sends.
     var nextCounter: UInt32 = 0
-    /// Where the peer is (L-24, L-81).
+    /// The peer's address (L-24, L-81).
     private(set) var address: Address
-    /// Whether a socket of the node's own user is at ``address`` (L-78).
+    /// Whether a socket of the node's own user has ``address`` (L-78).
     private(set) var isOwnUsers: Bool
     var check = AddressCheck()
     var pings = PingClock()
     private(set) var sessions = SessionSet()
-    /// When the next heartbeat is due on an up link.
+    /// The time of the next heartbeat on an up link.
     var nextHeartbeat: Instant
-    /// When the copies of the unheard heartbeat are due (L-44).
+    /// The times of the copies of the "unheard" heartbeat (L-44).
     var unheardCopies: [Instant] = []
-    /// When the next handshake for a new session is due (L-37); nil without a session.
+    /// The time of the next handshake for a new session (L-37); nil without a session.
     var nextRekey: Instant?
-    /// When the link is forgotten because a session completed with an old counter (L-93).
+    /// The time when the node forgets the link, because a session was completed with an old counter (L-93).
     private var snapshotDeadline: Instant?
     var hints = HintPings()
     private var datagrams: TokenBucket
-    /// Whether a state before this one was named: messages for the person are queued (L-103).
+    /// Whether the peer had named itself in an earlier state. The node then queues messages for the person (L-103).
     private var wasNamed = false
-    /// Whether the peer began to type since its last message.
+    /// Whether the peer has begun to type since its last message.
     var typedSinceMessage = false
 
     init(
@@ -63,16 +64,16 @@ struct Link: Sendable {
     var chat: ChatID { personID.chat }
     var key: PublicKey { personID.key }
     var isDown: Bool { liveness.isDown }
-    /// Whether the peer's record 0 was delivered (L-85).
+    /// Whether the peer's record 0, its name, has arrived (L-85).
     var isNamed: Bool { receiver.isPeerNamed }
-    /// Whether messages for its person are queued on it.
+    /// Whether the node queues messages for the person on this link.
     var takesMessages: Bool { isNamed || wasNamed }
-    /// Whether its person shows as present because of it.
+    /// Whether the person shows as present because of this link.
     var isShown: Bool { isNamed && !isDown }
     var person: Person { Person(key: key, name: status.name ?? "") }
     /// The smoothed round trip; nil if none was measured.
     var roundTrip: Duration? { pings.roundTrip ?? sender.roundTrip }
-    /// Whether all ordinary counters are used (L-79).
+    /// Whether the link has used all ordinary counters (L-79).
     var isExhausted: Bool { nextCounter > Limits.lastCounter }
 
     var nextDeadline: Instant {
@@ -88,9 +89,9 @@ struct Link: Sendable {
 
     // MARK: State
 
-    /// A new state replaces the one before, with all its sessions (L-69).
+    /// Replaces the state, with all its sessions (L-69).
     ///
-    /// - Returns: The messages that failed because records of them were sent.
+    /// - Returns: The messages that failed, because some of their records had been sent.
     mutating func replace(_ epochs: EpochPair, _ effects: inout Effects, now: Instant) -> [UInt64] {
         for index in sessions.indices { _ = removeSession(index, &effects) }
         wasNamed = takesMessages
@@ -107,13 +108,14 @@ struct Link: Sendable {
         return sender.restart(now: now)
     }
 
-    /// Our own timer was late: the node reads the socket before silence ends anything (L-38, L-89).
+    /// Gives the link more time after a late timer: the node reads its socket before silence ends anything (L-38,
+    /// L-89).
     mutating func overslept(_ now: Instant) {
         liveness.overslept(now)
         sessions.putOffExpiry(now)
     }
 
-    /// Follows the peer to another address.
+    /// Moves the link to another address of its peer.
     mutating func move(to address: Address, _ surroundings: Surroundings) {
         guard address != self.address else { return }
         self.address = address
@@ -132,7 +134,7 @@ struct Link: Sendable {
         return replaced.localIndex
     }
 
-    /// Changes a session; the sending one may be another afterwards.
+    /// Changes a session. Afterwards another session may be the sending one.
     mutating func withSession(_ index: UInt32, _ body: (inout Session) -> Void) {
         if let place = sessions.place(of: index) { body(&sessions[place]) }
     }
@@ -144,7 +146,7 @@ struct Link: Sendable {
         return true
     }
 
-    /// Lets the keeper of last wills have that of the sending session alone (L-33).
+    /// Hands the last will of the sending session to the helper that keeps wills, and withdraws all others (L-33).
     mutating func handOverWill(_ surroundings: Surroundings, _ effects: inout Effects) {
         let sending = sessions.sendingPlace
         for place in sessions.all.indices where place != sending { sessions[place].takeBackWill(&effects) }
@@ -170,14 +172,15 @@ struct Link: Sendable {
     /// The content of a sealed datagram.
     enum Unsealed: Equatable {
         case dropped(DropReason)
-        /// The last will (W-21).
+        /// The peer's last will (W-21).
         case lastWill
-        /// The datagram completes a session under a marked counter: the peer's state is a snapshot's (L-93).
+        /// The datagram completes a session, but its counter is marked: the peer has returned to a snapshot (L-93).
         case snapshot
         case frames([Frame], isNewest: Bool)
     }
 
-    /// Checks, authenticates and marks a sealed datagram on one of the sessions (W-22, W-23, W-39).
+    /// Opens a sealed datagram on one of the sessions: checks its counter, authenticates it and marks the counter
+    /// (W-22, W-23, W-39).
     mutating func unseal(_ sealed: SealedDatagram, order: UInt64, now: Instant) -> Unsealed {
         guard let place = sessions.place(of: sealed.receiverIndex) else { return .dropped(.unknownIndex) }
         let counterPlace = window.place(of: sealed.counter)
@@ -200,17 +203,19 @@ struct Link: Sendable {
         return frames.map { .frames($0, isNewest: counterPlace == .newest) } ?? .dropped(.frames)
     }
 
-    /// Whether the state has seen nothing pass for 3 s after a session completed with an old counter (L-93).
+    /// Returns whether no datagram passed in the 3 s after a session was completed with an old counter (L-93).
     func isSnapshot(_ now: Instant) -> Bool { snapshotDeadline.map { $0 <= now } ?? false }
 
-    /// Takes a datagram from what the peer may send (L-25).
+    /// Counts a datagram against the peer's limit (L-25).
+    ///
+    /// - Returns: Whether the limit permits it.
     mutating func takesDatagram(_ now: Instant) -> Bool { datagrams.take(now) }
 }
 
 extension Link {
     // MARK: Records in
 
-    /// Takes a record or a forward (M-15, M-38).
+    /// Applies a record or a forward (M-15, M-38).
     mutating func receive(
         _ frame: Frame, _ pools: inout TextPools<LinkID, Source, ChatID>, _ surroundings: Surroundings, now: Instant
     ) -> [RecordEvent] {
@@ -222,7 +227,7 @@ extension Link {
         }
     }
 
-    /// Gives up what waits for records that do not come (M-43).
+    /// Drops received records that have waited too long for a missing one (M-43).
     mutating func advanceReceiver(
         _ pools: inout TextPools<LinkID, Source, ChatID>, _ surroundings: Surroundings, now: Instant
     ) {
@@ -232,7 +237,7 @@ extension Link {
 }
 
 extension Surroundings {
-    /// The shares of the pools that a link draws on (M-42).
+    /// Returns the shares of the text pools that a link uses (M-42).
     fileprivate func tenant(of link: Link) -> TextPools<LinkID, Source, ChatID>.Tenant {
         .init(
             standing: standing(of: link.personID), source: source(of: link),
@@ -240,15 +245,16 @@ extension Surroundings {
     }
 }
 
-/// The pings that something else than silence asks for (L-29, L-40, L-41).
+/// The pings that have another reason than silence (L-29, L-40, L-41).
 struct HintPings: Sendable {
     private var last: Instant?
-    /// A change of the own networks asked for one within the second after another.
+    /// The time of a postponed ping. A ping is postponed if this host's networks change less than a second after
+    /// another ping.
     private var due: Instant?
 
     var nextDeadline: Instant? { due }
 
-    /// Whether a hint may draw a ping now; at most one a second.
+    /// Returns whether a hint may cause a ping now. The limit is one a second.
     mutating func take(_ now: Instant) -> Bool {
         if let last, now - last < Limits.hintInterval { return false }
         last = now
@@ -256,14 +262,16 @@ struct HintPings: Sendable {
         return true
     }
 
-    /// The own networks changed: whether a ping goes out now; else one goes out when the second is over.
+    /// Handles a change of this host's networks.
+    ///
+    /// - Returns: Whether a ping goes out now. If not, one follows when a second has passed since the last.
     mutating func networksChanged(_ now: Instant) -> Bool {
         if take(now) { return true }
         due = last.map { $0 + Limits.hintInterval }
         return false
     }
 
-    /// Whether a ping that was put off is due.
+    /// Returns whether a postponed ping is due.
     mutating func advance(_ now: Instant) -> Bool {
         guard let due, due <= now else { return false }
         return take(now)

@@ -1,14 +1,14 @@
 import InklingWire
 
-/// All links of a node, and what leads to them: their sessions' indices, their persons and their chats.
+/// All links of a node, with indices by session, person and chat.
 struct LinkTable: Sendable {
     private var links = Table<LinkID, Link>()
-    /// The link of each session that belongs to one, by its local index.
+    /// The link of each session, by the session's local index.
     private var owners: [UInt32: LinkID] = [:]
     private var byPerson = Index<PersonID, LinkID>()
     private var byChat = Index<ChatID, LinkID>()
     private var newest: UInt64 = 0
-    /// How many links are up or suspect.
+    /// The number of up or suspect links.
     private(set) var liveCount = 0
 
     // MARK: Queries
@@ -16,10 +16,10 @@ struct LinkTable: Sendable {
     var count: Int { links.count }
     var sessionCount: Int { owners.count }
     var sortedIDs: [LinkID] { links.sortedIDs }
-    /// The links in no particular order, for questions whose answer does not depend on it.
+    /// The links in no particular order, for queries whose result does not depend on the order.
     var unordered: [Link] { links.unorderedValues }
 
-    /// A link that is known to exist; changed in place.
+    /// A link that is known to exist. Changes happen in place.
     #if DEBUG
         // Without optimisation, Swift 6.2 copies a large value out of a coroutine, and then destroys the original. A
         // coroutine that has ended may have freed that original.
@@ -37,35 +37,35 @@ struct LinkTable: Sendable {
     func find(_ id: LinkID) -> Link? { links.find(id) }
     func contains(_ id: LinkID) -> Bool { links.contains(id) }
 
-    /// The link of a session, by its local index.
+    /// Returns the link of a session, by its local index.
     func link(ofSession index: UInt32) -> LinkID? { owners[index] }
 
-    /// The links of one person in one chat, in the order of their making.
+    /// Returns the links of one person in one chat, oldest first.
     func ids(of person: PersonID) -> [LinkID] { byPerson[person] }
     func links(of person: PersonID) -> [Link] { byPerson[person].map { links[$0] } }
 
-    /// The links of one chat, in the order of their making.
+    /// Returns the links of one chat, oldest first.
     func ids(in chat: ChatID) -> [LinkID] { byChat[chat] }
 
     func hasLink(to person: PersonID) -> Bool { !byPerson[person].isEmpty }
 
-    /// Whether an up or suspect link leads to a person.
+    /// Returns whether a person has an up or suspect link.
     func hasLiveLink(to person: PersonID) -> Bool { byPerson[person].contains { !links[$0].isDown } }
 
-    /// The link of a person's run (L-61).
+    /// Returns the link with a person's run (L-61).
     func link(to person: PersonID, run: UInt64) -> LinkID? { byPerson[person].first { links[$0].run == run } }
 
-    /// The addresses of the up and suspect links of a person.
+    /// Returns the addresses of a person's up and suspect links.
     func liveAddresses(of person: PersonID) -> [Address] {
         byPerson[person].filter { !links[$0].isDown }.map { links[$0].address }
     }
 
-    /// The name of the shown link of a person that was made last (T-28); nil if none is shown.
+    /// Returns the name on the newest shown link of a person (T-28); nil if no link is shown.
     func name(of person: PersonID) -> String? {
         byPerson[person].last { links[$0].isShown }.flatMap { links[$0].status.name }
     }
 
-    /// The best of the person's links: online before away before offline (T-19).
+    /// Returns the best presence of a person's links, where online is best and offline worst (T-19).
     func presence(of person: PersonID) -> Presence {
         let shown = byPerson[person].filter { links[$0].isShown }
         guard !shown.isEmpty else { return .offline }
@@ -74,7 +74,7 @@ struct LinkTable: Sendable {
 
     // MARK: Changes
 
-    /// The identifier of the next link.
+    /// Returns the identifier for the next link.
     mutating func nextID() -> LinkID {
         newest += 1
         return LinkID(value: newest)
@@ -87,10 +87,10 @@ struct LinkTable: Sendable {
         for index in link.sessions.indices { own(index, link.id) }
     }
 
-    /// Counts a link that came up, or went down.
+    /// Counts a link that came up or went down.
     mutating func count(isUp: Bool) { liveCount += isUp ? 1 : -1 }
 
-    /// Takes out a link; its sessions lead nowhere any more.
+    /// Removes a link with its sessions.
     mutating func remove(_ id: LinkID) -> Link? {
         guard let link = links.remove(id) else { return nil }
         if !link.isDown { liveCount -= 1 }
@@ -100,7 +100,7 @@ struct LinkTable: Sendable {
         return link
     }
 
-    /// A session joined a link, or belongs to none any more.
+    /// Records the link of a session; nil if the session belongs to no link any more.
     mutating func own(_ index: UInt32, _ id: LinkID?) {
         owners[index] = id
     }
@@ -109,6 +109,6 @@ struct LinkTable: Sendable {
 
     func deadline(of id: LinkID) -> Instant? { links.contains(id) ? links[id].nextDeadline : nil }
 
-    /// Links that were opened for writing, added or taken away since the last call.
+    /// Returns the links that were accessed for writing, added or removed since the last call.
     mutating func takeTouched() -> [LinkID] { links.takeTouched() }
 }

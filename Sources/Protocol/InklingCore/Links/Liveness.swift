@@ -3,39 +3,39 @@ import InklingWire
 /// The liveness of a link: up, suspect or down (L-26, L-27, L-80).
 struct Liveness: Sendable {
     private enum State: Equatable {
-        /// Heard from; silence makes the link suspect then.
+        /// Evidence arrived lately. Without more, the link becomes suspect at `until`.
         case up(until: Instant)
-        /// Silent for too long: so many pings of the round are spent, and the next step is due then.
+        /// No evidence arrived for too long. `pings` of the round are spent, and the next step is due at `next`.
         case suspect(pings: Int, next: Instant, reach: Reach)
-        /// New, or silent for good.
+        /// The link is new, or was silent for a whole round of pings.
         case down(since: Instant)
     }
 
-    /// Where the pings of a round go.
+    /// The destinations of a round of pings.
     enum Reach: Equatable {
-        /// To the link's address and the candidates of its covered instances (L-26).
+        /// The link's address and the candidates of its covered instances (L-26).
         case everywhere
-        /// To the link's address alone (L-45).
+        /// The link's address alone (L-45).
         case address
     }
 
     private var state: State
-    /// When the last evidence of the peer came.
+    /// The time of the peer's last evidence.
     private(set) var lastEvidence: Instant
-    /// The peer's idle interval, as its last heartbeat announced it.
+    /// The idle interval in the peer's last heartbeat.
     private(set) var announcedInterval = Limits.idleInterval
-    /// When the link came up last, and for how long it was up before (L-84).
+    /// The time when the link last came up, and the total time for which it was up before (L-84).
     private var upSince: Instant
     private var upBefore = Duration.zero
-    /// When the peer of an up link must have named itself (L-86).
+    /// The time by which the peer of an up link must have named itself (L-86).
     private(set) var nameDeadline: Instant
     private var lastUnheard: Instant?
-    /// Whether this node stood still and has heard nothing since: the peer may have forgotten the link (L-42).
+    /// Whether this node stood still and has received no evidence since. The peer may have forgotten the link (L-42).
     private(set) var isStale = false
-    /// How many pings of the round went out; others were over the limit of L-76.
+    /// The number of pings sent in this round. Pings above the limit of L-76 were skipped.
     private var pingsSent = 0
 
-    /// A new link is down (L-80).
+    /// A new link, which is down (L-80).
     init(now: Instant) {
         lastEvidence = now
         upSince = now
@@ -48,16 +48,16 @@ struct Liveness: Sendable {
     var isDown: Bool { if case .down = state { true } else { false } }
     var isSuspect: Bool { if case .suspect = state { true } else { false } }
 
-    /// Whether all pings of a round are spent, and the end comes next.
+    /// Whether all pings of the round are spent, so that the link goes down next.
     var isSpent: Bool { if case .suspect(Limits.pings, _, _) = state { true } else { false } }
 
-    /// Whether one more ping of the round has to go out to make three (L-76).
+    /// Whether the node must send a ping even above the limit, so that the round has three (L-76).
     var needsPing: Bool {
         guard case .suspect(let pings, _, _) = state else { return false }
         return pingsSent + (Limits.pings - pings) < Limits.suspectPingsPerLink
     }
 
-    /// For how long the link was up in all since it was made (L-84).
+    /// Returns the total time for which the link was up since it was made (L-84).
     func lifetime(_ now: Instant) -> Duration { isDown ? upBefore : upBefore + (now - upSince) }
 
     var nextDeadline: Instant {
@@ -72,34 +72,34 @@ struct Liveness: Sendable {
 
     // MARK: Inputs
 
-    /// An awaited pong came on a down link (L-80).
+    /// Brings a down link up after an awaited pong (L-80).
     mutating func comeUp(_ now: Instant) {
         upSince = now
         nameDeadline = now + Limits.unnamedPeriod
         heard(now)
     }
 
-    /// Evidence came on an up or suspect link (L-23).
+    /// Records evidence on an up or suspect link (L-23).
     mutating func heard(_ now: Instant) {
         lastEvidence = now
         isStale = false
         state = .up(until: now + Liveness.silence(of: announcedInterval))
     }
 
-    /// The peer's heartbeat announced its idle interval (T-12).
+    /// Records the idle interval in the peer's heartbeat (T-12).
     mutating func announced(_ interval: Duration) {
         guard interval != announcedInterval else { return }
         announcedInterval = interval
         if case .up = state { state = .up(until: lastEvidence + Liveness.silence(of: interval)) }
     }
 
-    /// Something else says that the peer may be gone: the first ping is due (L-31).
+    /// Makes the link suspect because of another sign that the peer may be gone. The first ping is due now (L-31).
     mutating func doubt(_ now: Instant) {
         if case .up = state { begin(pings: 0, next: now, .everywhere) }
     }
 
-    /// The newest datagram says that the peer hears nothing: half of the pings are spent, at most once in 10 s (L-45). A
-    /// peer that still comes up says so for 3 s.
+    /// Makes the link suspect because the newest datagram reports "unheard". Half of the pings count as spent, at most
+    /// once in 10 s (L-45). A link that came up in the last 3 s is left out: its peer may still be coming up.
     mutating func unheard(_ now: Instant) {
         guard case .up = state, now - upSince >= Limits.joinPingPeriod,
             lastUnheard.map({ now - $0 >= Limits.unheardInterval }) ?? true
@@ -108,7 +108,7 @@ struct Liveness: Sendable {
         begin(pings: Limits.pingsSpentByUnheard, next: now, .address)
     }
 
-    /// Our own timer was late: a link that is due for suspicion or down gets a whole new round (L-89).
+    /// Restarts the round of pings after a late timer, if the link was about to become suspect or go down (L-89).
     mutating func overslept(_ now: Instant) {
         putOffNameDeadline(now)
         switch state {
@@ -118,21 +118,22 @@ struct Liveness: Sendable {
         }
     }
 
-    /// Gives a link that is due to end for want of a name the time of a round: the socket may hold the name (L-89).
+    /// Postpones the end of an unnamed link by the time of one round of pings. The peer's name may wait in the socket
+    /// (L-89).
     mutating func putOffNameDeadline(_ now: Instant) {
         if nameDeadline <= now { nameDeadline = now + Limits.pingInterval * Limits.pings }
     }
 
-    /// This node stood still: nothing is known of the peer until evidence comes (L-42).
+    /// Records that this node stood still. The peer's state is unknown until evidence arrives (L-42).
     mutating func stoodStill() { isStale = true }
 
-    /// Gives a spent round one more ping and 125 ms, as datagrams count again (L-89).
+    /// Gives a spent round one more ping and 125 ms, because datagrams count again (L-89).
     mutating func caughtUp(_ now: Instant) {
         guard case .suspect(Limits.pings, _, let reach) = state else { return }
         state = .suspect(pings: Limits.pings - 1, next: now, reach: reach)
     }
 
-    /// The link has no session left (L-38).
+    /// Takes the link down, for silence or because no session is left (L-38).
     mutating func goDown(_ now: Instant) {
         upBefore = lifetime(now)
         isStale = false
@@ -144,21 +145,24 @@ struct Liveness: Sendable {
         state = .suspect(pings: pings, next: next, reach: reach)
     }
 
-    /// One ping of the round went out.
+    /// Counts a ping of the round that went out.
     mutating func pinged() { pingsSent += 1 }
 
     // MARK: Time
 
-    /// The action that silence requires.
+    /// The action that the link's silence requires.
     enum Step: Equatable {
         case none
         case ping(Reach)
         case down
-        /// Down, or new, for 60 s (L-83).
+        /// The link is forgotten after 60 s without being up (L-83).
         case forget
     }
 
-    /// - Parameter isBehind: Whether what the socket holds may still be evidence: no link goes down then.
+    /// Returns the step that is due.
+    ///
+    /// - Parameter isBehind: Whether the socket may still hold evidence of the peer. In this case the link does not go
+    ///   down yet.
     mutating func advance(_ now: Instant, isBehind: Bool) -> Step {
         switch state {
         case .up(let until):
@@ -172,7 +176,7 @@ struct Liveness: Sendable {
                 state = .suspect(pings: pings, next: now + Limits.pingInterval, reach: reach)
                 return .none
             }
-            // The answer to the last one has its whole time.
+            // The node waits the full interval for the answer to the last ping.
             let isLast = pings + 1 == Limits.pings
             let step = isLast ? now + Limits.pingInterval : Liveness.next(after: next, sent: now)
             state = .suspect(pings: pings + 1, next: step, reach: reach)
@@ -182,7 +186,8 @@ struct Liveness: Sendable {
         }
     }
 
-    /// When the ping after one is due, so that late timers do not add up; at least half an interval lies between two.
+    /// Returns the time of the next ping. The planned times decide, because delays must not add up. At least half an
+    /// interval lies between two pings.
     private static func next(after due: Instant, sent now: Instant) -> Instant {
         max(due + Limits.pingInterval, now + Limits.pingInterval / 2)
     }

@@ -1,28 +1,28 @@
 import InklingWire
 
-/// The unanswered pings of one link, and what their pongs tell (L-28, L-80).
+/// The unanswered pings of one link. Their pongs give round trips and confirm addresses (L-28, L-80).
 struct PingClock: Sendable {
     private struct Ping: Sendable {
         let token: UInt16
         let sentAt: Instant
-        /// Where it went, as long as its pong may confirm that.
+        /// The destinations of the ping that its pong may still confirm.
         var addresses: [Address]
     }
 
-    /// The pings whose pongs are awaited at most; the oldest is forgotten.
+    /// The most pings that wait for a pong. Above it, the oldest is forgotten.
     private static let capacity = 64
 
     /// The smoothed round trip; nil before the first pong.
     private(set) var roundTrip: Duration?
-    /// When the last ping went out.
+    /// The time of the last ping.
     private(set) var lastSent: Instant?
-    /// The oldest first.
+    /// The pings that wait for a pong, the oldest first.
     private var awaited: [Ping] = []
 
-    /// Records a ping that goes out.
+    /// Records a ping that the node sends.
     ///
-    /// - Parameter addresses: All that it goes to.
-    /// - Returns: Its token.
+    /// - Parameter addresses: All destinations of the ping.
+    /// - Returns: The token of the ping.
     mutating func next(to addresses: [Address], _ effects: inout Effects, now: Instant) -> UInt16 {
         forget(now)
         lastSent = now
@@ -37,14 +37,14 @@ struct PingClock: Sendable {
 
     /// The effect of a pong.
     enum Answer: Equatable {
-        /// Its token is not awaited.
+        /// No ping with this token waits for a pong.
         case unexpected
         case awaited
-        /// The ping was sent to where the pong came from (L-51).
+        /// The pong came from a destination of its ping (L-51).
         case confirmed
     }
 
-    /// Takes the token of a pong that came from an address.
+    /// Applies the token of a pong from an address.
     mutating func pong(_ token: UInt16, from source: Address, now: Instant) -> Answer {
         forget(now)
         guard let index = awaited.firstIndex(where: { $0.token == token }) else { return .unexpected }
@@ -54,7 +54,7 @@ struct PingClock: Sendable {
         return ping.addresses.contains(source) ? .confirmed : .awaited
     }
 
-    /// Lets no earlier ping confirm an address any more (L-73).
+    /// Ends all address checks: no earlier ping can confirm an address any more (L-73).
     mutating func endChecks() {
         for index in awaited.indices { awaited[index].addresses = [] }
     }

@@ -1,6 +1,6 @@
 import InklingWire
 
-/// The transport keys of one handshake, once it has joined a link (L-67).
+/// The transport keys of one handshake, after the session joined a link (L-67).
 struct Session: Sendable {
     enum Role: Sendable { case initiator, responder }
 
@@ -8,17 +8,18 @@ struct Session: Sendable {
     let remoteIndex: UInt32
     let role: Role
     let keys: TransportKeys
-    /// Where its peer is, as far as the handshake says (L-81).
+    /// The peer's address in the handshake (L-81).
     let address: Address
     private(set) var joinedAt: Instant
-    /// Whether a sealed datagram has opened on it.
+    /// Whether a sealed datagram has opened on the session.
     private(set) var isComplete = false
-    /// Its place among the sessions of the node on which a newest datagram has opened; nil before the first (L-70).
+    /// The session's number in an order of the node's sessions: by the time of the first datagram that was the newest
+    /// of its state. Nil before that datagram (L-70).
     private(set) var proof: UInt64?
     private(set) var lastOpened: Instant
-    /// When the next of its first pings is due; nil after the last (L-74).
+    /// The time of the next ping on a new session; nil after the last (L-74).
     private(set) var nextPing: Instant?
-    /// The last will, sealed once (L-33).
+    /// The session's last will, sealed only once (L-33).
     private var will: [UInt8]?
 
     init(
@@ -34,7 +35,7 @@ struct Session: Sendable {
         nextPing = now
     }
 
-    /// The same session, which joins its link now (L-67).
+    /// Returns the same session at the moment when it joins its link (L-67).
     func joining(at now: Instant) -> Session {
         var session = self
         session.joinedAt = now
@@ -43,10 +44,10 @@ struct Session: Sendable {
         return session
     }
 
-    /// A sealed datagram has opened on it.
+    /// Records that a sealed datagram opened on the session.
     ///
     /// - Parameters:
-    ///   - order: Its place if this is the first newest datagram on it.
+    ///   - order: The session's number if this is its first newest datagram.
     ///   - isNewest: Whether the datagram has the highest counter of its state.
     mutating func opened(order: UInt64, isNewest: Bool, now: Instant) {
         lastOpened = now
@@ -54,22 +55,22 @@ struct Session: Sendable {
         if isNewest, proof == nil { proof = order }
     }
 
-    /// When it is erased, unless something opens on it before (L-38, L-75).
+    /// Returns the time when the session is erased unless a datagram opens on it before (L-38, L-75).
     ///
-    /// - Parameter isSending: Whether the link sends on it.
+    /// - Parameter isSending: Whether the link sends on the session.
     func expiry(isSending: Bool) -> Instant {
         let end = joinedAt + Limits.sessionLifetime
         if !isComplete { return min(end, joinedAt + Limits.joinPingPeriod) }
         return isSending ? end : min(end, lastOpened + Limits.silentSession)
     }
 
-    /// Puts off the expiry by silence: datagrams in the socket may open on the session (L-38).
+    /// Postpones the expiry by silence. Datagrams in the socket may still open on the session (L-38).
     mutating func putOffExpiry(_ now: Instant) {
         let round = Limits.pingInterval * Limits.pings
         lastOpened = max(lastOpened, now + (round - Limits.silentSession))
     }
 
-    /// Plans the ping after the one that is due now (L-74).
+    /// Plans the next ping of a new session (L-74).
     mutating func pinged(_ now: Instant) {
         let next = now + Limits.joinPingInterval
         nextPing = next - joinedAt < Limits.joinPingPeriod ? next : nil
@@ -79,22 +80,22 @@ struct Session: Sendable {
 
     // MARK: Sealing
 
-    /// Seals frames under a counter of its link's state (W-19).
+    /// Seals frames under a counter of the link's state (W-19).
     func seal(_ frames: [Frame], counter: UInt32) -> [UInt8] {
         keys.seal(frames, receiverIndex: remoteIndex, counter: counter).encode()
     }
 
-    /// The plaintext of a sealed datagram; nil if it does not authenticate.
+    /// Returns the plaintext of a sealed datagram; nil if it does not authenticate.
     func open(_ sealed: SealedDatagram) -> [UInt8]? { try? keys.open(sealed) }
 
-    /// Hands over the last will, sealed once; again when the peer has moved (L-33).
+    /// Hands over the last will, which is sealed only once. A move of the peer requires another call (L-33).
     mutating func handOverWill(to address: Address, _ effects: inout Effects) {
         let bytes = will ?? keys.sealLastWill(receiverIndex: remoteIndex).encode()
         will = bytes
         effects.tell(.keepWill(session: localIndex, bytes, to: address))
     }
 
-    /// Withdraws the last will: the session no longer sends.
+    /// Withdraws the last will, because the session no longer sends.
     mutating func takeBackWill(_ effects: inout Effects) {
         guard will != nil else { return }
         will = nil
@@ -104,7 +105,7 @@ struct Session: Sendable {
 
 /// The sessions of one link, at most four (L-77).
 struct SessionSet: Sendable {
-    /// In the order of their joining.
+    /// The sessions, in the order in which they joined.
     private(set) var all: [Session] = []
 
     var isEmpty: Bool { all.isEmpty }
@@ -125,7 +126,8 @@ struct SessionSet: Sendable {
         }
     #endif
 
-    /// The place of the session whose first newest datagram opened last (L-70); without any, of that which joined last.
+    /// The index of the sending session: the one whose first newest datagram opened last. If there is none, the one
+    /// that joined last (L-70).
     var sendingPlace: Int? {
         let proven = all.indices.filter { all[$0].proof != nil }
         return proven.max { (all[$0].proof ?? 0) < (all[$1].proof ?? 0) } ?? all.indices.last
@@ -135,7 +137,7 @@ struct SessionSet: Sendable {
 
     /// Adds a session that joins.
     ///
-    /// - Returns: The session that it replaces, on which nothing opened for longest (L-77).
+    /// - Returns: The session that it replaces: the one with the longest time since a datagram opened (L-77).
     mutating func add(_ session: Session) -> Session? {
         all.append(session)
         guard all.count > Limits.sessionsPerLink else { return nil }
@@ -156,9 +158,9 @@ struct SessionSet: Sendable {
         return all
     }
 
-    /// The first instant at which one of them is erased, or pings.
+    /// Returns the time of the next ping, or of the next expired session.
     ///
-    /// - Parameter isDown: Whether the link is down: sessions of an up link ping only while they are incomplete.
+    /// - Parameter isDown: Whether the link is down. Sessions of an up link ping only while they are incomplete.
     func nextDeadline(isDown: Bool) -> Instant? {
         let sending = sendingPlace
         return all.indices.compactMap { place -> Instant? in

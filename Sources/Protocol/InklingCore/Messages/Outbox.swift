@@ -1,22 +1,23 @@
-/// The node's own messages that a person has not acknowledged whole, with one outcome for each message and person (M-17).
+/// The node's own messages that a person has not completely acknowledged. Each message has one outcome for each person
+/// (M-17).
 struct Outbox<LinkID: Hashable & Sendable, PersonID: Hashable & Sendable>: Sendable {
-    /// The end of a message for one person.
+    /// The outcome of a message for one person.
     struct Outcome: Hashable, Sendable {
         let message: UInt64
         let person: PersonID
-        /// Nil if the message was delivered.
+        /// The reason for a failure; nil if the message was delivered.
         let failure: FailureReason?
     }
 
-    /// The answer to a new message.
+    /// The result of adding a message.
     enum Admission: Equatable, Sendable {
-        /// A peer's queue is full, and the message goes to nobody (M-14, M-30).
+        /// A peer's queue is full, so the node sends the message to nobody (M-14, M-30).
         case refused
-        /// The message goes out on these links, which have to queue it. For the other people it failed at once (M-30).
+        /// The node queues the message on these links. For the people in `failed`, the message failed at once (M-30).
         case accepted(message: UInt64, over: [LinkID], failed: [Outcome])
     }
 
-    /// For each message and person the links on which it may still be delivered.
+    /// The links on which a message may still be delivered, by message and person.
     private var messages: [UInt64: [PersonID: Set<LinkID>]] = [:]
     private var newest: UInt64 = 0
 
@@ -25,7 +26,7 @@ struct Outbox<LinkID: Hashable & Sendable, PersonID: Hashable & Sendable>: Senda
 
     // MARK: Inputs
 
-    /// Adds a message for the links that are shown, up, suspect or down (M-36).
+    /// Adds a message for named links, whether they are up, suspect or down (M-36).
     mutating func add(to links: [(link: LinkID, person: PersonID, room: RecordSender.Room)]) -> Admission {
         let open = links.filter { $0.room == .fits }
         guard !links.contains(where: { $0.room == .full }), links.isEmpty || !open.isEmpty else { return .refused }
@@ -40,18 +41,19 @@ struct Outbox<LinkID: Hashable & Sendable, PersonID: Hashable & Sendable>: Senda
         return .accepted(message: newest, over: open.map(\.link), failed: failed)
     }
 
-    /// Applies that a link acknowledged a message whole.
+    /// Records that a link acknowledged a message completely.
     ///
-    /// - Returns: The outcome; nil if the person's is known already.
+    /// - Returns: The outcome; nil if the person has one already.
     mutating func delivered(_ message: UInt64, to person: PersonID, over link: LinkID) -> Outcome? {
         guard let links = messages[message]?[person], links.contains(link) else { return nil }
         finish(message, person)
         return Outcome(message: message, person: person, failure: nil)
     }
 
-    /// Applies that a link will not acknowledge a message whole.
+    /// Records that a link will not acknowledge a message completely.
     ///
-    /// - Returns: The outcome; nil if another link of the person could still, or if the outcome is known already (M-18).
+    /// - Returns: The outcome; nil if another link of the person may still deliver the message, or if the person has an
+    ///   outcome already (M-18).
     mutating func failed(
         _ message: UInt64, to person: PersonID, over link: LinkID, _ reason: FailureReason
     ) -> Outcome? {

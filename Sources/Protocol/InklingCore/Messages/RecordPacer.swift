@@ -1,17 +1,17 @@
 import InklingWire
 
-/// The rates of record datagrams, and the turns of links that wait for them (M-13, M-21).
+/// The rates of record datagrams, and the turns of the links that wait to send (M-13, M-21).
 ///
-/// A link that has a record asks for a turn. Links come to their turns in the order in which they asked, so a link that
-/// has sent comes after those that waited before.
+/// A link with a record asks for a turn. Turns have the order of the requests. So a link that has sent comes after all
+/// links that waited before.
 struct RecordPacer<LinkID: Hashable & Comparable & Sendable>: Sendable {
     private var node: TokenBucket
     private var links: [LinkID: TokenBucket] = [:]
     /// The links that wait for a turn, in order.
     private var turns: [LinkID] = []
-    /// The links that wait for their own rate, with the instants of their next tokens.
+    /// The links that wait because of their own rate, with the times of their next tokens.
     private var resting: [LinkID: Instant] = [:]
-    /// The links of both.
+    /// All links in ``turns`` and ``resting``.
     private var waiting: Set<LinkID> = []
     private var sentSinceRead = 0
 
@@ -21,18 +21,18 @@ struct RecordPacer<LinkID: Hashable & Comparable & Sendable>: Sendable {
 
     // MARK: Inputs
 
-    /// Applies a read of the socket, also an empty one, after which 64 records may go (M-13).
+    /// Records a read of the socket, even of an empty one. The node may then send 64 more records (M-13).
     mutating func socketWasRead() { sentSinceRead = 0 }
 
-    /// Asks for a turn of a link that has a record. A link that has asked keeps its place.
+    /// Requests a turn for a link that has a record. A link that has requested one keeps its place.
     mutating func request(_ link: LinkID) {
         guard waiting.insert(link).inserted else { return }
         turns.append(link)
     }
 
-    /// Returns the link whose turn it is, which may send one record now; nil when none may.
+    /// Returns the link whose turn it is, and which may send one record now; nil if no link may send.
     ///
-    /// The turn is used up, also if the link sends nothing. A record is counted by ``sent(_:now:)``.
+    /// The call uses up the turn, even if the link sends nothing. ``sent(_:now:)`` counts the record.
     mutating func nextLink(_ now: Instant) -> LinkID? {
         wake(now)
         while sentSinceRead < Limits.recordsBetweenReads, node.has(now), !turns.isEmpty {
@@ -47,7 +47,7 @@ struct RecordPacer<LinkID: Hashable & Comparable & Sendable>: Sendable {
         return nil
     }
 
-    /// Counts a record datagram that went out on a link, also a repeated one.
+    /// Counts a record datagram that a link sent, including repeats.
     mutating func sent(_ link: LinkID, now: Instant) {
         var bucket = bucket(of: link, now)
         _ = bucket.take(now)
@@ -56,7 +56,7 @@ struct RecordPacer<LinkID: Hashable & Comparable & Sendable>: Sendable {
         sentSinceRead += 1
     }
 
-    /// Forgets a link that ended, with what it has left of its rate. A link that goes down only leaves its turns unused.
+    /// Forgets a link that ended, and its rate. A link that only went down lets its turns pass.
     mutating func remove(_ link: LinkID) {
         links[link] = nil
         resting[link] = nil
@@ -65,7 +65,8 @@ struct RecordPacer<LinkID: Hashable & Comparable & Sendable>: Sendable {
 
     // MARK: Queries
 
-    /// The instant of the next turn; nil when no link waits. After 64 records it is 1 ms later, so that the socket is read.
+    /// Returns the time of the next turn; nil if no link waits. After 64 records the time is 1 ms later, so that the
+    /// owner reads the socket.
     func nextDeadline(_ now: Instant) -> Instant? {
         let rested = resting.values.min()
         guard !turns.isEmpty else { return rested }
@@ -75,7 +76,7 @@ struct RecordPacer<LinkID: Hashable & Comparable & Sendable>: Sendable {
 
     // MARK: Helpers
 
-    /// Lets links whose next token is there wait for a turn.
+    /// Moves links whose next token has arrived to the links that wait for a turn.
     private mutating func wake(_ now: Instant) {
         let due = resting.filter { $0.value <= now }.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
         for (link, _) in due {

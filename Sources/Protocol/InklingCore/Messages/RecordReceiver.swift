@@ -1,46 +1,48 @@
 import InklingWire
 
-/// The effect of a record that was taken.
+/// The effect of a received record.
 enum RecordEvent: Equatable, Sendable {
-    /// The peer's display name: empty if the record's was not valid (M-25).
+    /// The peer's display name, empty if the record's name was not valid (M-25).
     case name(String)
-    /// A whole message.
+    /// A complete message.
     case message(String)
 }
 
-/// The records that a node receives on one link: in any order → names and whole messages, in order and once (M-2).
+/// The received records of one link. Records arrive in any order; names and complete messages come out in order, and
+/// only once (M-2).
 ///
-/// A new receiver is down. Its owner answers each record and each forward with ``ack`` at once, also if it returns no event
-/// (M-15).
+/// A new receiver is down. Its owner answers each record and each forward with ``ack`` at once, even if no event
+/// results (M-15).
 struct RecordReceiver: Sendable {
     private enum Assembly {
         case none
         case begun(text: [UInt8], since: Instant)
-        /// No record is taken until a forward comes (M-43).
+        /// The receiver accepts no record until a forward arrives (M-43).
         case givenUp
     }
 
-    /// Whether a name was delivered, so that the link is shown (L-85). The name is record 0, unless a forward passed
-    /// over that (M-37).
+    /// Whether a name has arrived, so that the person is shown (L-85). The name is record 0, unless a forward skipped
+    /// record 0 (M-37).
     private(set) var isPeerNamed = false
     private var expected: UInt32 = 0
     private var beyond: [UInt32: Record] = [:]
     private var assembly = Assembly.none
-    /// The instant since when the expected record is missing while others are held.
+    /// The time since when the expected record is missing while later records are held.
     private var gapSince: Instant?
     private var lastRecord = Instant.zero
     private var downSince: Instant? = .zero
 
     // MARK: Queries
 
-    /// The ack that names the expected record and those held beyond it (M-15).
+    /// The ack with the expected record and the held later ones (M-15).
     var ack: Ack {
         var bitmap: UInt16 = 0
         for number in beyond.keys { bitmap |= 1 << UInt16(number - expected - 1) }
         return Ack(next: expected, bitmap: bitmap)
     }
 
-    /// The instant when held records and a begun message are dropped; nil without any, or while the link is down (M-43).
+    /// The time when the receiver drops held records and a begun message; nil without any, or while the link is down
+    /// (M-43).
     var nextDeadline: Instant? {
         var since = gapSince
         if case .begun(_, let begun) = assembly { since = earliest(since, or: begun) }
@@ -50,14 +52,14 @@ struct RecordReceiver: Sendable {
 
     // MARK: Inputs
 
-    /// Takes or holds a record.
+    /// Receives a record. A record that is not the expected one may be held.
     ///
-    /// - Parameter grant: Answers a demand for room, and applies it if there is room.
+    /// - Parameter grant: Answers a demand for room, and reserves the room if there is any.
     /// - Returns: The names and messages that the record completes, in order.
     mutating func receive(_ record: Record, now: Instant, grant: (TextDemand) -> Bool) -> [RecordEvent] {
         if case .givenUp = assembly { return [] }
         lastRecord = now
-        // The last number would leave none to expect.
+        // After the highest number, no number would be left to expect.
         guard record.number >= expected, record.number < .max, beyond[record.number] == nil else { return [] }
         guard record.number > expected else { return take(record, now, grant) }
         guard record.number - expected < UInt32(Limits.recordsAbove), grant(.hold(record.body.count)) else { return [] }
@@ -66,7 +68,7 @@ struct RecordReceiver: Sendable {
         return []
     }
 
-    /// Drops held records below a forward's number and a begun message, and expects that number (M-38).
+    /// Applies a forward: drops a begun message and held records below its number, and then expects that number (M-38).
     mutating func receive(forward number: UInt32, now: Instant, grant: (TextDemand) -> Bool) -> [RecordEvent] {
         guard number > expected else { return [] }
         dropMessage(grant)
@@ -86,10 +88,10 @@ struct RecordReceiver: Sendable {
         assembly = .givenUp
     }
 
-    /// Applies that the link went down, where the times stand still (M-43).
+    /// Records that the link went down. The times of M-43 stand still while it is down.
     mutating func goDown(now: Instant) { downSince = downSince ?? now }
 
-    /// Applies that the link came up.
+    /// Records that the link came up.
     mutating func comeUp(now: Instant) {
         guard let pause = downSince.map({ now - $0 }) else { return }
         downSince = nil
@@ -100,7 +102,7 @@ struct RecordReceiver: Sendable {
 
     // MARK: Records in order
 
-    /// Takes the expected record, and those held right above it.
+    /// Applies the expected record, and the held records that follow it directly.
     private mutating func take(_ record: Record?, _ now: Instant, _ grant: (TextDemand) -> Bool) -> [RecordEvent] {
         var events: [RecordEvent] = []
         var next = record
@@ -113,16 +115,16 @@ struct RecordReceiver: Sendable {
         return events
     }
 
-    /// Returns the expected record if it was held, without the room that it had.
+    /// Returns the expected record if it was held, and frees its room.
     private mutating func removeExpected(_ grant: (TextDemand) -> Bool) -> Record? {
         guard let record = beyond.removeValue(forKey: expected) else { return nil }
         _ = grant(.drop(record.body.count))
         return record
     }
 
-    /// Applies a record at its turn.
+    /// Applies a record in order.
     ///
-    /// - Returns: Whether it is taken; otherwise there is no room for it (M-39).
+    /// - Returns: Whether the receiver accepted the record. If not, there is no room for it (M-39).
     private mutating func apply(
         _ record: Record, _ now: Instant, _ grant: (TextDemand) -> Bool, _ events: inout [RecordEvent]
     ) -> Bool {
@@ -132,14 +134,14 @@ struct RecordReceiver: Sendable {
             events.append(.name(record.displayName))
             return true
         case .text:
-            // A peer that did not name itself is not shown, nor are its texts (L-85).
+            // Texts of a peer that has not named itself are not shown, and neither is the peer (L-85).
             return !isPeerNamed || join(record, now, grant, &events)
         case .invite, .successor, .unknown:
             return true
         }
     }
 
-    /// Joins a text to the message in progress. A text that breaks M-1 is dropped with the message (M-23).
+    /// Adds a text to the message in progress. A text that breaks M-1 is dropped together with the message (M-23).
     private mutating func join(
         _ record: Record, _ now: Instant, _ grant: (TextDemand) -> Bool, _ events: inout [RecordEvent]
     ) -> Bool {
@@ -155,7 +157,7 @@ struct RecordReceiver: Sendable {
                 dropMessage(grant)
                 return true
             }
-            // Without a second owner the text grows in place.
+            // With a single reference, the text grows in place without a copy.
             assembly = .none
             text += record.body
             if record.isLast, deliver(text, grant, &events) {

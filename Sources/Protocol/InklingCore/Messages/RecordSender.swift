@@ -17,7 +17,7 @@ struct RecordSender: Sendable {
             }
         }
 
-        /// Lets a forward that was sent go once more.
+        /// Schedules the forward again if it was sent before.
         mutating func sendAgain() {
             if case .awaited(let number) = self { self = .due(number) }
         }
@@ -25,26 +25,27 @@ struct RecordSender: Sendable {
 
     /// Whether the link is up or suspect.
     private(set) var isUp = false
-    /// The records that were sent and are not acknowledged.
+    /// The records that were sent but not acknowledged.
     private(set) var window = SendWindow()
     private var queue: SendQueue
     private var timer: RetransmissionTimer
     private var forward = Forward.none
     private var isPeerNamed = false
-    /// The next of the newest ack, and the counter of its datagram.
+    /// The next expected record in the newest ack, and the counter of that ack's datagram.
     private var acknowledged: UInt32 = 0
     private var newestAck: UInt32?
 
-    /// The time for which the link was up.
+    /// The stopwatch of the time for which the link was up.
     private var up = Stopwatch()
-    /// The time for which a record or forward was in flight, and its reading at the last ack of something new (M-19).
+    /// The stopwatch of the time with a record or forward in flight, and its reading at the last new acknowledgement
+    /// (M-19).
     private var wait = Stopwatch()
     private var waitAtProgress = Duration.zero
-    /// The oldest message, and the time for which the link was up when it became the oldest (M-30).
+    /// The oldest unfinished message, and the link's up time when it became the oldest (M-30).
     private var oldest: (message: UInt64, since: Duration)?
     private var isNameDue = true
-    /// Whether a name failed and was not sent again. The node may send such a name before the peer is named, like
-    /// record 0.
+    /// Whether a name failed and was not sent again. Like record 0, the node may send such a name before the peer names
+    /// itself.
     private var isNameLost = false
 
     /// - Parameters:
@@ -57,12 +58,12 @@ struct RecordSender: Sendable {
 
     // MARK: Queries
 
-    /// The room of the link's queue for one more message.
+    /// The room for one more message in the link's queue.
     enum Room: Equatable, Sendable {
         case fits
-        /// The queue is full, and the oldest message is at most 5 s old: the message is refused (M-14).
+        /// The queue is full, and its oldest message is at most 5 s old. The whole message is refused (M-14).
         case full
-        /// The queue is full, and the oldest message is older than 5 s: the message fails on this link (M-30).
+        /// The queue is full, and its oldest message is older than 5 s. The message fails on this link (M-30).
         case overdue
     }
 
@@ -74,19 +75,19 @@ struct RecordSender: Sendable {
         return up.reading(now) - since > Limits.overdueMessage ? .overdue : .full
     }
 
-    /// The bytes of text that are not acknowledged, with 256 for each unfinished message (M-14).
+    /// The bytes of text that are not acknowledged, plus 256 for each unfinished message (M-14).
     var queuedBytes: Int { queue.bytes + window.parts.reduce(0) { $0 + $1.cost } }
 
-    /// Whether a record could go now if the rates allow.
+    /// Whether the sender has a record that it could send now if the rates permit.
     var wantsToSend: Bool { isUp && (window.hasRepeat || canBegin) }
 
-    /// The messages that are not acknowledged whole, oldest first.
+    /// The messages that are not completely acknowledged, oldest first.
     var unfinished: [UInt64] { RecordSender.messages(of: window.parts, then: queue.messages) }
 
     /// The smoothed round trip; nil before the first sample.
     var roundTrip: Duration? { timer.smoothed }
 
-    /// The instant of the next ``advance(_:)``; nil when there is none.
+    /// The time of the next ``advance(_:)``; nil if none is necessary.
     var nextDeadline: Instant? {
         guard isUp else { return nil }
         let stalled = wait.instant(of: waitAtProgress + Limits.stalled)
@@ -104,12 +105,12 @@ struct RecordSender: Sendable {
 
     private var oldestBegun: Duration? { window.firstText?.begun ?? queue.firstBegun }
 
-    /// Whether a record or a forward is in flight. None is while the link is down.
+    /// Whether a record or a forward is in flight. While the link is down, none is.
     private var isInFlight: Bool {
         if case .awaited = forward { true } else { window.inFlight > 0 }
     }
 
-    /// Whether a record may be sent for the first time (M-10, M-34, M-37, L-85).
+    /// Whether the sender may send a record for the first time (M-10, M-34, M-37, L-85).
     private var canBegin: Bool {
         guard forward == .none, window.hasRoom else { return false }
         return window.next == 0 || isNameLost && isNameDue || isPeerNamed && (isNameDue || !queue.isEmpty)
@@ -124,32 +125,32 @@ struct RecordSender: Sendable {
         settle(now)
     }
 
-    /// Queues another display name, 0 to 64 bytes. The name replaces a name that still waits (M-24).
+    /// Queues another display name, 0 to 64 bytes. The name replaces an earlier name that was not sent yet (M-24).
     mutating func rename(_ name: String, now: Instant) {
         queue.rename(name)
         settle(now)
     }
 
-    /// Lets a record of the greasing type go before the next message.
+    /// Adds a record of the greasing type before the next message.
     mutating func grease(_ body: [UInt8]) { queue.greasing = body }
 
-    /// Applies that the peer's record 0 was delivered, so that more than record 0 may go (L-85).
+    /// Records that the peer's record 0 has arrived. The sender may now send more than its own record 0 (L-85).
     mutating func peerWasNamed(now: Instant) {
         isPeerNamed = true
         settle(now)
     }
 
-    /// Applies whether the link's address is on-link (M-11).
+    /// Sets whether the link's address is on-link (M-11).
     mutating func setOnLink(_ isOnLink: Bool) { timer.isOnLink = isOnLink }
 
-    /// Applies that the link came up: unacknowledged records go out, from the lowest on (M-29).
+    /// Records that the link came up. Unacknowledged records go out again, from the lowest number on (M-29).
     mutating func comeUp(now: Instant) {
         isUp = true
         window.comeUp()
         settle(now)
     }
 
-    /// Applies that the link went down, where the times stand still (M-44).
+    /// Records that the link went down. The times of M-44 stand still while it is down.
     mutating func goDown(now: Instant) {
         isUp = false
         window.goDown()
@@ -157,9 +158,10 @@ struct RecordSender: Sendable {
         settle(now)
     }
 
-    /// Begins a new state on the link, which is down then (L-69).
+    /// Begins a new state on a down link (L-69).
     ///
-    /// - Returns: The messages of which a record was sent. They failed with `lost-state`; the others stay queued.
+    /// - Returns: The messages of which the node had sent a record. They fail with `lost-state`. All other messages
+    ///   stay queued.
     mutating func restart(now: Instant) -> [UInt64] {
         let begun = queue.dropBegun().map { [$0] } ?? []
         let failed = RecordSender.messages(of: window.parts, then: begun)
@@ -174,18 +176,18 @@ struct RecordSender: Sendable {
 
     /// The effect of an ack.
     enum AckEffect: Equatable, Sendable {
-        /// These messages are acknowledged whole.
+        /// These messages are now completely acknowledged.
         case taken(delivered: [UInt64])
-        /// The ack goes back, or beyond what was sent, and changed nothing. If its datagram was the newest evidence, the
-        /// link is to be forgotten (L-94).
+        /// The ack is lower than an earlier one, or beyond the sent records, and changes nothing. If its datagram was
+        /// the newest evidence, the node forgets the link (L-94).
         case impossible
     }
 
-    /// Applies an ack. An ack older than another changes nothing (M-31).
+    /// Applies an ack. An ack older than another one changes nothing (M-31).
     ///
     /// - Parameters:
     ///   - counter: The counter of the ack's datagram.
-    ///   - isTimely: Whether the ack gives a sample; false while the node catches up (M-32).
+    ///   - isTimely: Whether the ack may give a round trip; false while the node catches up (M-32).
     mutating func receive(_ ack: Ack, counter: UInt32, isTimely: Bool, now: Instant) -> AckEffect {
         if let newestAck, counter < newestAck { return .taken(delivered: []) }
         guard ack.next >= acknowledged, ack.next <= forward.number ?? window.next else { return .impossible }
@@ -221,7 +223,7 @@ struct RecordSender: Sendable {
 
     // MARK: Outputs
 
-    /// Returns the number of a forward that is to be sent now, marked as sent; nil when there is none (M-37).
+    /// Returns the number of a forward to send now, and marks the forward as sent; nil if none is due (M-37).
     mutating func nextForward(_ now: Instant) -> UInt32? {
         guard isUp, case .due(let number) = forward else { return nil }
         forward = .awaited(number)
@@ -229,13 +231,14 @@ struct RecordSender: Sendable {
         return number
     }
 
-    /// Returns this node's name while it is not acknowledged, to go beside a pong (L-82); nil on a down link.
+    /// Returns the record with this node's name if it is not acknowledged yet, to go beside a pong (L-82); nil on a
+    /// down link.
     mutating func nameBesidePong() -> Record? { isUp ? window.recordZero() : nil }
 
-    /// How many records were sent again.
+    /// The number of repeated records.
     private(set) var repeats = 0
 
-    /// Returns the next record that the window lets go, marked as sent; nil when there is none.
+    /// Returns the next record that the window permits, and marks it as sent; nil if there is none.
     mutating func nextRecord(_ now: Instant) -> Record? {
         guard wantsToSend else { return nil }
         defer { settle(now) }
@@ -255,7 +258,8 @@ struct RecordSender: Sendable {
             || oldestBegun.map { up.reading(now) - $0 >= Limits.longestDelivery } ?? false
     }
 
-    /// Fails all waiting records and begins a forward. A forward that is not acknowledged yet stays (M-19, M-37).
+    /// Fails all unacknowledged messages and begins a forward. An earlier forward that is not acknowledged yet stays
+    /// (M-19, M-37).
     private mutating func stall(_ now: Instant) -> [UInt64] {
         let failed = unfinished
         if window.parts.contains(where: { $0.type == .name }) {
@@ -269,7 +273,7 @@ struct RecordSender: Sendable {
         return failed
     }
 
-    /// Brings timer and clocks up to date. Every input ends here.
+    /// Ends an input: updates the timer and the stopwatches.
     private mutating func settle(_ now: Instant) {
         isNameDue = queue.nameDue.map { $0 <= now } ?? false
         timer.run(isInFlight, now)

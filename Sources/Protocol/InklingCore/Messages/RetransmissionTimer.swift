@@ -2,13 +2,13 @@ import InklingWire
 
 /// The one retransmission timer of a link (M-32), computed as RFC 6298, section 2 (M-11).
 struct RetransmissionTimer {
-    /// Whether the link's address is on-link, where the bounds are shorter (M-11).
+    /// Whether the link's address is on-link. The limits of the timer are shorter then (M-11).
     var isOnLink: Bool {
         didSet { if isOnLink != oldValue { deadline = startedAt.map { $0 + timeout } } }
     }
     /// The smoothed round trip; nil before the first sample.
     private(set) var smoothed: Duration?
-    /// The instant when the timer runs out; nil while it is stopped.
+    /// The time when the timer expires; nil while it is stopped.
     private(set) var deadline: Instant?
     private var startedAt: Instant?
     private var variation = Duration.zero
@@ -16,7 +16,7 @@ struct RetransmissionTimer {
 
     init(isOnLink: Bool) { self.isOnLink = isOnLink }
 
-    /// The time from a transmission to its repeat.
+    /// The time from a transmission to its repeat. Each expiry of the timer has doubled the time.
     var timeout: Duration {
         let (initial, shortest, longest) = RetransmissionTimer.bounds(isOnLink)
         let computed = smoothed.map { $0 + max(.milliseconds(1), variation * 4) } ?? initial
@@ -29,13 +29,13 @@ struct RetransmissionTimer {
             : (Limits.initialTimerOffLink, Limits.minimumTimerOffLink, Limits.maximumTimerOffLink)
     }
 
-    /// Starts the timer unless it runs, or stops it.
+    /// Starts the timer if it does not run yet, or stops it.
     mutating func run(_ isRunning: Bool, _ now: Instant) {
         startedAt = isRunning ? startedAt ?? now : nil
         deadline = isRunning ? deadline ?? now + timeout : nil
     }
 
-    /// Applies the round trip of a record that was sent once, which ends the doubling (M-32).
+    /// Applies the round trip of a record that was sent only once. The doublings end (M-32).
     mutating func measure(_ sample: Duration) {
         if let smoothed {
             let deviation = smoothed > sample ? smoothed - sample : sample - smoothed
@@ -48,27 +48,27 @@ struct RetransmissionTimer {
         doublings = 0
     }
 
-    /// Stops a timer that ran out, and doubles its time.
+    /// Stops an expired timer and doubles its time.
     ///
-    /// - Returns: Whether it ran out.
+    /// - Returns: Whether the timer had expired.
     mutating func expire(_ now: Instant) -> Bool {
         guard let deadline, deadline <= now else { return false }
         self.deadline = nil
         startedAt = nil
-        // Six doublings of the shortest timer exceed each longest one.
+        // Six doublings of the shortest timer exceed every longest timer.
         doublings = min(doublings + 1, 6)
         return true
     }
 }
 
-/// The time that something went on, with pauses.
+/// A stopwatch: measures the total time of an activity with pauses.
 struct Stopwatch {
     private var counted = Duration.zero
     private var runsSince: Instant?
 
     func reading(_ now: Instant) -> Duration { counted + (runsSince.map { now - $0 } ?? .zero) }
 
-    /// The instant when it will show `reading` unless it pauses before; nil while it pauses.
+    /// Returns the time when the stopwatch will show `reading` if it does not pause before; nil while it pauses.
     func instant(of reading: Duration) -> Instant? { runsSince.map { $0 + (reading - counted) } }
 
     mutating func run(_ isRunning: Bool, _ now: Instant) {

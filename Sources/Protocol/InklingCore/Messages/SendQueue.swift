@@ -1,21 +1,22 @@
 import InklingWire
 
-/// The texts and the name of a link that have no record number yet.
+/// The waiting texts and the waiting name of a link, which have no record numbers yet.
 ///
-/// A record number is given at the first transmission (M-10), so that a name can go before texts that were queued earlier.
+/// A part gets its record number at its first transmission (M-10). So a name can go before texts that were queued
+/// earlier.
 struct SendQueue {
     /// The content of a record that is sent for the first time.
     struct Part {
-        /// The text's message; nil for another type.
+        /// The message of a text part; nil for another type.
         var message: UInt64?
         var type = RecordType.text
         var isFirst = true
         var isLast = true
         let body: [UInt8]
-        /// The time for which the link was up when the first record of the message was sent.
+        /// The link's up time when the first record of the message was sent.
         let begun: Duration
 
-        /// The bytes that the part counts in its link's queue (M-14).
+        /// The part's size for the limit of its link's queue (M-14).
         var cost: Int { message == nil ? 0 : body.count + (isLast ? Limits.queuedMessageOverhead : 0) }
     }
 
@@ -26,9 +27,9 @@ struct SendQueue {
         var begun: Duration?
     }
 
-    /// The body of a greasing record that goes before the next message.
+    /// The body of a greasing record that is sent before the next message.
     var greasing: [UInt8]?
-    /// The bytes of text that wait, with 256 for each message.
+    /// The bytes of waiting text, plus 256 for each message.
     private(set) var bytes = 0
     private var waiting: [Waiting] = []
     private var head = 0
@@ -40,13 +41,13 @@ struct SendQueue {
 
     /// Whether no text waits.
     var isEmpty: Bool { head == waiting.count }
-    /// The message of the first text that waits; nil when there is none.
+    /// The message of the first waiting text; nil if none waits.
     var first: UInt64? { isEmpty ? nil : waiting[head].message }
-    /// The time for which the link was up when the first record of ``first`` was sent; nil before.
+    /// The link's up time when the first record of ``first`` was sent; nil before that.
     var firstBegun: Duration? { isEmpty ? nil : waiting[head].begun }
-    /// The messages that wait or of which a part waits, oldest first.
+    /// The messages that wait completely or in part, oldest first.
     var messages: [UInt64] { waiting[head...].map(\.message) }
-    /// The earliest instant for a waiting name, or nil if none waits (M-24).
+    /// The earliest time for the waiting name; nil if none waits (M-24).
     var nameDue: Instant? {
         guard isNameWaiting, isBetweenMessages else { return nil }
         return lastName.map { $0 + Limits.nameInterval } ?? .zero
@@ -66,18 +67,18 @@ struct SendQueue {
         isNameWaiting = true
     }
 
-    /// Lets the name go once more.
+    /// Schedules the current name again.
     mutating func repeatName() { isNameWaiting = true }
 
-    /// Lets the name go at once, as record 0 of a state (M-24).
+    /// Lets the name go at once, as record 0 of a new state (M-24).
     mutating func beginState() {
         isNameWaiting = true
         lastName = nil
     }
 
-    /// Removes the first text if a part of it was taken.
+    /// Removes the first text if some of it was already sent.
     ///
-    /// - Returns: Its message.
+    /// - Returns: The message of the removed text.
     mutating func dropBegun() -> UInt64? {
         guard !isBetweenMessages else { return nil }
         let begun = waiting[head]
@@ -92,7 +93,8 @@ struct SendQueue {
         head = 0
     }
 
-    /// Takes the next part: the name if it may go, or up to 1,167 bytes of text, cut at a scalar boundary (M-1, M-27).
+    /// Removes and returns the next part: the name if it is due, or else up to 1,167 bytes of text. A text is cut
+    /// between two Unicode scalars (M-1, M-27).
     mutating func next(now: Instant, up: Duration) -> Part? {
         if let nameDue, nameDue <= now {
             isNameWaiting = false
@@ -106,7 +108,7 @@ struct SendQueue {
         guard !isEmpty else { return nil }
         let first = waiting[head]
         var end = min(first.offset + Limits.maximumRecordTextSize, first.text.count)
-        // A continuation byte belongs to the scalar before it.
+        // A continuation byte of UTF-8 must stay with the bytes before it.
         while end < first.text.count, end > first.offset, first.text[end] & 0xC0 == 0x80 { end -= 1 }
         let begun = first.begun ?? up
         waiting[head].begun = begun

@@ -1,51 +1,53 @@
 import InklingWire
 
-/// The records of a link that were sent and are not acknowledged, and the congestion window (M-10, M-12, M-31 to M-35).
+/// The sent but unacknowledged records of a link, and the congestion window (M-10, M-12, M-31 to M-35).
 struct SendWindow {
     private enum State {
-        /// To be sent again as the window allows.
+        /// The record waits to be sent again as soon as the window permits.
         case queued
-        /// To be sent again at once (M-12). Until then the record counts as in flight.
+        /// The record is due to be sent again at once (M-12). Until then it counts as in flight.
         case again
         case inFlight
-        /// Named in the bitmap of the newest ack.
+        /// The bitmap of the newest ack contains the record.
         case held
     }
 
     private struct SentRecord {
         let part: SendQueue.Part
         var state = State.inFlight
-        /// The place of the last transmission among all of the link; 0 before the first.
+        /// The number of the record's last transmission, counted over all transmissions of the link; 0 before the
+        /// first.
         var transmission: UInt64 = 0
         var isRepeated = false
         var sentAt = Instant.zero
-        /// The acknowledged records whose last transmission was later.
+        /// The number of acknowledged records whose last transmission was later than this record's.
         var overtakings = 0
 
         var isInFlight: Bool { state == .inFlight || state == .again }
     }
 
-    /// The lowest unacknowledged number.
+    /// The lowest unacknowledged record number.
     private(set) var base: UInt32 = 0
     private var sent: [SentRecord] = []
     private var transmissions: UInt64 = 0
     private var limit = Limits.initialWindow
-    /// The number that was next when the window was halved last.
+    /// The next unused number at the time when the window was last halved.
     private var halvedUntil: UInt32 = 0
 
     // MARK: Queries
 
-    /// The next unused number.
+    /// The next unused record number.
     var next: UInt32 { base + UInt32(sent.count) }
-    /// The parts that are not acknowledged, lowest number first.
+    /// The unacknowledged parts, lowest number first.
     var parts: [SendQueue.Part] { sent.map(\.part) }
-    /// The first part of a message; nil when there is none.
+    /// The first part that belongs to a message; nil if there is none.
     var firstText: SendQueue.Part? { sent.first { $0.part.message != nil }?.part }
-    /// The records that are sent and not acknowledged, named in the newest bitmap or set back by the timer (M-34).
+    /// The number of records in flight: sent, and neither acknowledged, nor in the newest bitmap, nor set back by the
+    /// timer (M-34).
     var inFlight: Int { sent.count(where: \.isInFlight) }
-    /// Whether a record may be sent for the first time (M-10, M-34).
+    /// Whether the window has room for a record's first transmission (M-10, M-34).
     var hasRoom: Bool { isOpen && sent.count < Limits.recordsAbove }
-    /// Whether a record may be sent again.
+    /// Whether a record may be sent again now.
     var hasRepeat: Bool { repeatIndex != nil }
 
     private var isOpen: Bool { inFlight < limit }
@@ -57,16 +59,17 @@ struct SendWindow {
 
     // MARK: Transmissions
 
-    /// Gives a part its number and marks it as sent.
+    /// Gives a part its record number and marks it as sent.
     mutating func send(_ part: SendQueue.Part, _ now: Instant) -> Record {
         sent.append(SentRecord(part: part))
         return transmit(sent.count - 1, now)
     }
 
-    /// Returns the lowest record that may be sent again, marked as sent; nil when there is none.
+    /// Returns the lowest record that may be sent again, and marks it as sent; nil if there is none.
     mutating func repeatRecord(_ now: Instant) -> Record? { repeatIndex.map { transmit($0, now) } }
 
-    /// Returns record 0 if it was sent and is not acknowledged, to go beside a pong (L-82). Its ack then gives no sample.
+    /// Returns record 0 if it was sent but not acknowledged, to go beside a pong (L-82). Its ack then gives no round
+    /// trip.
     mutating func recordZero() -> Record? {
         guard base == 0, let first = sent.first else { return nil }
         sent[0].isRepeated = true
@@ -91,8 +94,8 @@ struct SendWindow {
 
     /// Applies the newest ack, whose next is not beyond ``next``.
     ///
-    /// - Returns: The parts that the ack acknowledges, and the round trip of the latest record that it acknowledges
-    ///   or names for the first time. The round trip is nil if the node sent that record twice (M-32).
+    /// - Returns: The parts that the ack acknowledges, and the round trip of the latest record that it acknowledges or
+    ///   names for the first time. The round trip is nil if the node sent that record twice (M-32).
     mutating func receive(_ ack: Ack, _ now: Instant) -> (acknowledged: [SendQueue.Part], sample: Duration?) {
         var latest: SentRecord?
         for index in sent.indices {
@@ -121,7 +124,7 @@ struct SendWindow {
         return removed.map(\.part)
     }
 
-    /// Sends records again that three later transmissions overtook, and halves the window once for them (M-12, M-35).
+    /// Schedules records that three later transmissions overtook, and halves the window once for them (M-12, M-35).
     private mutating func repeatOvertaken() {
         let held = sent.filter { $0.state == .held }.map(\.transmission)
         var isOvertaken = false
@@ -136,23 +139,23 @@ struct SendWindow {
         halvedUntil = next
     }
 
-    /// Applies that the timer ran out: records in flight count as not sent (M-33, M-35).
+    /// Handles the expiry of the timer: records in flight count as not sent (M-33, M-35).
     mutating func timeOut() {
         for index in sent.indices where sent[index].isInFlight { sent[index].state = .queued }
         limit = 1
     }
 
-    /// Applies that the link went down: all records are to be sent again (M-29).
+    /// Handles a link that went down: all records must be sent again (M-29).
     mutating func goDown() {
         for index in sent.indices { sent[index].state = .queued }
     }
 
-    /// Applies that the link came up (M-34).
+    /// Handles a link that came up (M-34).
     mutating func comeUp() { limit = Limits.initialWindow }
 
     /// Drops all records and skips one unused number.
     ///
-    /// - Returns: The number that a forward names (M-37).
+    /// - Returns: The number for a forward (M-37).
     mutating func skip() -> UInt32 {
         base = next + 1
         sent = []

@@ -1,31 +1,31 @@
 import InklingWire
 
-/// Room for texts that a link asks for or gives back.
+/// A link's request for room for texts, or its return of room.
 enum TextDemand: Equatable, Sendable {
-    /// 65,792 bytes among the unfinished for a message that begins (M-39).
+    /// A message begins, and reserves 65,792 bytes among the unfinished messages (M-39).
     case begin
-    /// The end of such a message, which frees its bytes.
+    /// A begun message ends, and frees its reservation.
     case end
-    /// Room among the unfinished for a record beyond the expected one, with a body of so many bytes (M-40).
+    /// A record beyond the expected one needs room among the unfinished messages, for a body of this size (M-40).
     case hold(Int)
-    /// The end of such a record, which frees its bytes.
+    /// A record beyond the expected one no longer waits, and frees its room.
     case drop(Int)
-    /// Room among the texts for a whole message of so many bytes (M-39).
+    /// A complete message of this size needs room among the texts (M-39).
     case deliver(Int)
 }
 
-/// The texts of others that a node holds: texts that its user has not taken, and unfinished messages (M-20).
+/// The texts from peers that a node holds: unfinished messages, and texts that its user has not taken (M-20).
 ///
-/// Each pool keeps a quarter for verified people and gives strangers at most half. Each source and each secret chat has a
-/// share. A sender that fills its own shares thus holds back nobody else (M-42).
+/// Each pool keeps a quarter for verified people and gives strangers at most half. Each source and each secret chat has
+/// a share. A sender that fills its own shares thus holds back nobody else (M-42).
 struct TextPools<LinkID, SourceID, ChatID>: Sendable
 where LinkID: Hashable & Comparable & Sendable, SourceID: Hashable & Sendable, ChatID: Hashable & Sendable {
-    /// The shares that a link draws on. A rank or an address that changed takes effect with the next demand.
+    /// The shares that a link uses. A change of rank or address takes effect with the next demand.
     struct Tenant: Equatable, Sendable {
         let standing: Standing
-        /// Nil for a source that has no share: a socket of the node's own user.
+        /// The source; nil for a socket of the node's own user, which has no share.
         let source: SourceID?
-        /// The link's chat if it is secret.
+        /// The link's chat if it has a secret; nil for an open chat.
         let secretChat: ChatID?
     }
 
@@ -34,7 +34,8 @@ where LinkID: Hashable & Comparable & Sendable, SourceID: Hashable & Sendable, C
 
     // MARK: Inputs
 
-    /// Answers a demand of a link, and applies it if there is room. A link without room comes out of ``release()`` later.
+    /// Answers a link's demand, and reserves the room if there is any. ``release()`` later returns a link that found no
+    /// room.
     ///
     /// - Returns: Whether there is room; true if the demand frees room.
     mutating func grant(_ demand: TextDemand, to link: LinkID, _ tenant: Tenant) -> Bool {
@@ -48,28 +49,29 @@ where LinkID: Hashable & Comparable & Sendable, SourceID: Hashable & Sendable, C
         return true
     }
 
-    /// Frees a text of `size` bytes that the user has taken, also of a link that was removed.
+    /// Frees a text of `size` bytes that the user has taken, even if its link was removed.
     mutating func take(_ size: Int, of link: LinkID) { texts.free(cost(of: size), link) }
 
-    /// Frees the unfinished messages of a link that ended or lost its state. Its texts still count.
+    /// Frees the unfinished messages of a link that ended or lost its state. Texts that the user has not taken still
+    /// count.
     mutating func remove(_ link: LinkID) {
         unfinished.remove(link)
         texts.forgetRefusal(link)
     }
 
-    /// Returns the links that found no room and whose shares are half free again, in order (M-41).
+    /// Returns the links that found no room before and whose shares are now at most half full, in order (M-41).
     mutating func release() -> [LinkID] { Set(texts.release() + unfinished.release()).sorted() }
 
     // MARK: Queries
 
-    /// The bytes of both pools that are in use.
+    /// The used bytes of both pools.
     var size: Int { texts.total + unfinished.total }
 
     private func cost(of size: Int) -> Int { size + Limits.heldTextOverhead }
 }
 
 extension TextPools {
-    /// The bytes in use of one pool, in all and by share (M-42).
+    /// The used bytes of one pool, in total and by share (M-42).
     private struct Pool {
         private struct Share: Hashable {
             enum Owner: Hashable {
@@ -91,7 +93,9 @@ extension TextPools {
 
         var total: Int { used[Share(owner: .all, limit: size)] ?? 0 }
 
-        /// - Parameter belowHalf: Whether each share has to be less than half full before (M-40).
+        /// Reserves bytes for a link.
+        ///
+        /// - Parameter belowHalf: Whether each share must be less than half full before (M-40).
         mutating func take(_ bytes: Int, _ link: LinkID, _ tenant: Tenant, belowHalf: Bool = false) -> Bool {
             move(link, to: tenant)
             let own = held[link]?.bytes ?? 0
@@ -99,7 +103,7 @@ extension TextPools {
                 let before = used[$0] ?? 0
                 return before + bytes <= $0.limit && (!belowHalf || before * 2 < $0.limit)
             }
-            // A link that holds over three times what is free waits, so that one friend leaves room for others.
+            // A link may hold at most three times the free bytes. So one friend leaves room for others.
             guard fits, own <= (size - total) * 3 else {
                 refused[link] = tenant
                 return false
@@ -126,7 +130,7 @@ extension TextPools {
             return Array(released.keys)
         }
 
-        /// Counts what a link holds in the shares of its present tenant.
+        /// Moves the bytes of a link to the shares of its current tenant.
         private mutating func move(_ link: LinkID, to tenant: Tenant) {
             guard let (old, bytes) = held[link], old != tenant else { return }
             add(-bytes, link, old)

@@ -4,34 +4,34 @@ import InklingWire
 struct Attempt: Sendable {
     /// The reason for the attempt.
     enum Purpose: Equatable, Sendable {
-        /// The opening of its key.
+        /// The opening of the person's key.
         case opening
-        /// The remembered addresses of its key (D-23).
+        /// The person's remembered addresses (D-23).
         case remembered
-        /// A new session of that link (L-37, L-42).
+        /// A new session of a link (L-37, L-42).
         case link(LinkID)
-        /// A response that named other epochs (L-65, L-66). The opening continues with this attempt if it caused the
-        /// one before.
+        /// A response with other epochs (L-65, L-66). If an opening's attempt received it, the opening continues with
+        /// this attempt.
         case followUp(ofOpening: Bool)
     }
 
     let person: PersonID
     let purpose: Purpose
-    /// The own epoch that its initiation names (L-64).
+    /// This node's epoch in the initiation (L-64).
     let epoch: UInt32
-    /// Whether some of what may be sent is kept for it (L-6).
+    /// Whether the attempt may use the initiations that the node keeps for favoured people (L-6).
     let isFavoured: Bool
-    /// Its own candidates; an opening's are looked up at each transmission.
+    /// The attempt's own candidates. An opening looks up its candidates at each transmission instead.
     let candidates: [Address]
     let handshake: PendingHandshake
     let startedAt: Instant
-    /// When the following transmissions are due, the next first.
+    /// The times of the following transmissions, the next first.
     private var transmissions: [Instant]
     /// The first address of the first transmission.
     private(set) var firstDestination: Address?
-    /// Where the last transmission went and no retry was obeyed from since (L-13).
+    /// The destinations of the last transmission from which the node has not accepted a retry yet (L-13).
     private var unansweredAddresses: Set<Address> = []
-    /// How many more responses from each address that transmissions went to are opened (L-49).
+    /// The number of further responses that the node opens, by destination of a transmission (L-49).
     private var responsesLeft: [Address: Int] = [:]
 
     init(
@@ -59,9 +59,9 @@ struct Attempt: Sendable {
     var index: UInt32 { initiation.senderIndex }
     var isRemembered: Bool { purpose == .remembered }
     var isFollowUp: Bool { if case .followUp = purpose { true } else { false } }
-    /// Whether the opening of its key depends on this attempt.
+    /// Whether the opening of the person's key depends on this attempt.
     var isOfOpening: Bool { purpose == .opening || purpose == .followUp(ofOpening: true) }
-    /// Where any transmission went.
+    /// The destinations of all transmissions so far.
     var destinations: Set<Address> { Set(responsesLeft.keys) }
     var nextDeadline: Instant { earliest(transmissions.first, or: startedAt + Limits.attempt) }
 
@@ -74,12 +74,12 @@ struct Attempt: Sendable {
         return .transmit
     }
 
-    /// Puts off a transmission that is due: the node has sent as many initiations as it may.
+    /// Postpones a transmission that is due, because the node has reached its limit of initiations.
     mutating func putOff(until later: Instant) {
         if !transmissions.isEmpty { transmissions[0] = later }
     }
 
-    /// A transmission that was due went out.
+    /// Records that a due transmission went out.
     mutating func transmitted(to addresses: [Address]) {
         if !transmissions.isEmpty { transmissions.removeFirst() }
         firstDestination = firstDestination ?? addresses.first
@@ -87,19 +87,19 @@ struct Attempt: Sendable {
         for address in addresses { responsesLeft[address, default: 0] += Limits.responsesPerTransmission }
     }
 
-    /// Whether a retry from that address would be obeyed.
+    /// Returns whether the node would accept a retry from an address.
     func obeysRetry(from address: Address) -> Bool { unansweredAddresses.contains(address) }
 
-    /// A retry from that address is obeyed: once for each transmission.
+    /// Records an accepted retry from an address. Each transmission allows one.
     mutating func obeyRetry(from address: Address) {
         unansweredAddresses.remove(address)
         responsesLeft[address, default: 0] += Limits.responsesPerTransmission
     }
 
-    /// Whether a transmission went to that address.
+    /// Returns whether a transmission went to an address.
     func wasSent(to address: Address) -> Bool { responsesLeft[address] != nil }
 
-    /// Returns whether the node may open a response from a destination of the attempt, and counts the response then
+    /// Returns whether the node may open a response from a destination of the attempt. If so, the response counts
     /// (L-49).
     mutating func takeResponse(from address: Address) -> Bool {
         guard let left = responsesLeft[address], left > 0 else { return false }

@@ -1,7 +1,7 @@
 import InklingWire
 
-/// The addresses at which discovery lists so many keys that most must be forged. Only the node there can tell the
-/// right key (D-17).
+/// The addresses at which discovery lists so many keys that most must be forged. Only the node at such an address can
+/// tell which key is right (D-17).
 struct Crowds: Sendable {
     private struct Place: Hashable {
         let chat: ChatID
@@ -9,11 +9,11 @@ struct Crowds: Sendable {
     }
 
     private var listed: [InstanceID: (key: PublicKey, places: [Place])] = [:]
-    /// How many instances list each key at an address.
+    /// The number of instances that list each key at an address.
     private var keys: [Place: [PublicKey: Int]] = [:]
     private var newAsks = SlidingWindow(perSecond: Limits.addressesAskedBegun)
 
-    /// An instance was found, has changed, or is gone.
+    /// Updates the keys of an instance that was found, changed or removed.
     mutating func update(_ id: InstanceID, _ instances: InstanceTable) {
         let source = instances.find(id).flatMap { $0.isDiscovered ? $0 : nil }
         let places = source.map { source in source.addresses.map { Place(chat: source.chat, address: $0) } } ?? []
@@ -33,13 +33,13 @@ struct Crowds: Sendable {
         return keys[Place(chat: chat, address: address)]?.count ?? 0 > Limits.keysPerAddress
     }
 
-    /// Whether a live link leads to one of the keys that are listed at an address.
+    /// Returns whether a live link leads to one of the keys listed at an address.
     func hasLink(_ address: Address, in chat: ChatID, _ links: LinkTable) -> Bool {
         guard let keys = keys[Place(chat: chat, address: address)]?.keys else { return false }
         return keys.contains { links.liveAddresses(of: PersonID(chat: chat, key: $0)).contains(address) }
     }
 
-    /// Whether one more address may be asked.
+    /// Returns whether the node may begin to ask one more address.
     mutating func admitsAsk(_ now: Instant) -> Bool { newAsks.take(now) }
 
     private mutating func count(_ key: PublicKey, at place: Place, _ change: Int) {

@@ -1,11 +1,11 @@
 import InklingWire
 
-/// The instances that discovery lists and that have no room among those of their key (D-22), the oldest first.
+/// The instances that discovery lists but that found no room among the instances of their key (D-22), the oldest first.
 struct DisplacedInstances: Sendable {
     struct Instance: Sendable {
         let name: String
         let person: PersonID
-        /// As discovery lists them.
+        /// The addresses that discovery lists.
         let addresses: [Address]
         let attempts: Int
         let failures: Int
@@ -15,7 +15,7 @@ struct DisplacedInstances: Sendable {
 
     var count: Int { instances.count }
 
-    /// Adds an instance; of too many, forgets the oldest.
+    /// Adds an instance. Above the limit, the oldest is forgotten.
     mutating func insert(_ instance: Instance) {
         instances.append(instance)
         if instances.count > Limits.instancesWithoutRoom { instances.removeFirst() }
@@ -32,9 +32,9 @@ struct DisplacedInstances: Sendable {
     mutating func removeAll(of chat: ChatID) { instances.removeAll { $0.person.chat == chat } }
 }
 
-/// The places for the instances of a key.
+/// The limited room for the instances of a key.
 extension PeerDirectory {
-    /// Adds an instance that discovery lists; there is room for it.
+    /// Adds an instance that discovery lists. The caller has checked that there is room.
     mutating func add(_ instance: DisplacedInstances.Instance, _ links: LinkTable, _ surroundings: Surroundings) {
         let person = instance.person
         let candidates = candidates(among: instance.addresses, of: person, known: [], links, surroundings)
@@ -44,7 +44,7 @@ extension PeerDirectory {
         instances[id].failures = instance.failures
     }
 
-    /// An instance of a person went: one that had no room takes its place (D-22).
+    /// Brings back an instance that had found no room, after another instance of the person was removed (D-22).
     mutating func bringBack(_ person: PersonID, _ links: LinkTable, _ surroundings: Surroundings) {
         guard instances.instances(of: person).count(where: \.isDiscovered) < Limits.instancesPerKey,
             let instance = displaced.removeFirst(of: person)
@@ -52,8 +52,8 @@ extension PeerDirectory {
         add(instance, links, surroundings)
     }
 
-    /// Makes room for one more discovered instance of a key (D-22). The method evicts the instance with the most
-    /// failed attempts, or among equals the one known longest. Covered and untried instances stay.
+    /// Makes room for one more discovered instance of a key (D-22). The method evicts the instance with the most failed
+    /// attempts; among equals, the one known longest. Covered instances and those without an attempt stay.
     ///
     /// - Returns: Whether there is room.
     mutating func makeRoom(for person: PersonID, _ links: LinkTable) -> Bool {

@@ -1,12 +1,12 @@
 import InklingWire
 
-/// A responder's session until the first sealed datagram opens on it (L-12). Until then the session changes nothing.
+/// A responder's session on which no sealed datagram has opened yet (L-12). Such a session changes nothing else.
 struct UnconfirmedSession: Sendable {
     let person: PersonID
-    /// The run of the peer, and the epochs of the handshake.
+    /// The peer's run, and the epochs of the handshake.
     let run: UInt64
     let epochs: EpochPair
-    /// The bytes of the initiation without its cookie, and of our response to it.
+    /// The bytes of the initiation without its cookie, and of this node's response.
     let initiation: [UInt8]
     let response: [UInt8]
     let createdAt: Instant
@@ -15,12 +15,12 @@ struct UnconfirmedSession: Sendable {
     var expiry: Instant { createdAt + Limits.unconfirmedSession }
 }
 
-/// The handshakes that have led to no link: pending ones of this node, and unconfirmed sessions of others'.
+/// The handshakes that have not led to a link: pending ones of this node, and unconfirmed sessions from others.
 struct Handshakes: Sendable {
     private var attempts = Table<UInt32, Attempt>()
     private var attemptsByPerson = Index<PersonID, UInt32>()
     private var unconfirmed: [UInt32: UnconfirmedSession] = [:]
-    /// The unconfirmed ones, by the bytes of the initiation.
+    /// The unconfirmed sessions, by the bytes of their initiations.
     private var byInitiation: [[UInt8]: UInt32] = [:]
     private var touched: [UInt32] = []
 
@@ -33,23 +33,24 @@ struct Handshakes: Sendable {
 
     func unconfirmed(_ index: UInt32) -> UnconfirmedSession? { unconfirmed[index] }
 
-    /// The response to an initiation with those bytes before its cookie, while its session is unconfirmed (L-8, step 2).
+    /// Returns the response to a repeated initiation whose session is still unconfirmed (L-8, step 2). The cookie makes
+    /// no difference.
     func response(to initiation: [UInt8]) -> [UInt8]? {
         guard !byInitiation.isEmpty else { return nil }
         return byInitiation[Handshakes.body(of: initiation)].flatMap { unconfirmed[$0]?.response }
     }
 
-    /// The bytes of an initiation without its cookie.
+    /// Returns the bytes of an initiation without its cookie.
     static func body(of initiation: [UInt8]) -> [UInt8] {
         Array(initiation.prefix(1 + 4 + Limits.checkSize + Limits.noiseMessage1Size))
     }
 
     func attempt(_ index: UInt32) -> Attempt? { attempts.find(index) }
 
-    /// The pending handshakes with a person, by their index.
+    /// Returns the pending handshakes with a person, by their index.
     func attempts(with person: PersonID) -> [Attempt] { attemptsByPerson[person].map { attempts[$0] } }
 
-    /// Whether a handshake with a person is under way.
+    /// Returns whether a handshake with a person is under way.
     func hasAny(with person: PersonID) -> Bool {
         !attemptsByPerson[person].isEmpty || unconfirmed.values.contains { $0.person == person }
     }
@@ -58,7 +59,7 @@ struct Handshakes: Sendable {
 
     func deadline(of index: UInt32) -> Instant? { attempts.find(index)?.nextDeadline ?? unconfirmed[index]?.expiry }
 
-    /// Whether one more attempt may be pending; of those with remembered addresses any number (L-6, D-23).
+    /// Returns whether one more attempt may be pending (L-6). Attempts at remembered addresses have no limit (D-23).
     func hasRoom(isFavoured: Bool) -> Bool {
         guard attempts.count >= Limits.pendingInitiationsOfStrangers else { return true }
         let counted = attempts.unorderedValues.filter { !$0.isRemembered }
@@ -66,12 +67,13 @@ struct Handshakes: Sendable {
         return isFavoured || counted.count { !$0.isFavoured } < Limits.pendingInitiationsOfStrangers
     }
 
-    /// The openings' attempts that a first attempt may replace: of strangers for a stranger (L-98).
+    /// Returns the openings' attempts that a first attempt may replace. A stranger may replace only a stranger's
+    /// attempt (L-98).
     func replaceable(isFavoured: Bool) -> [Attempt] {
         attempts.unorderedValues.filter { $0.isOfOpening && (isFavoured || !$0.isFavoured) }
     }
 
-    /// Those that were added, changed or removed since the last call.
+    /// Returns the handshakes that were added, changed or removed since the last call.
     mutating func takeTouched() -> [UInt32] {
         defer { touched.removeAll() }
         return touched + attempts.takeTouched()
@@ -88,7 +90,7 @@ struct Handshakes: Sendable {
         if attempts.contains(attempt.index) { attempts[attempt.index] = attempt }
     }
 
-    /// Adds the session of an initiation that was answered; of too many, drops the oldest (L-12).
+    /// Adds the session of an answered initiation. Above the limit, the oldest session is dropped (L-12).
     mutating func add(_ session: UnconfirmedSession) {
         if unconfirmed.count >= Limits.unconfirmedSessions {
             let oldest = unconfirmed.values.min {
@@ -112,7 +114,7 @@ struct Handshakes: Sendable {
         }
     }
 
-    /// Removes all handshakes with the people whom `condition` names (L-87).
+    /// Removes all handshakes with people for whom `condition` is true (L-87).
     mutating func removeAll(where condition: (PersonID) -> Bool) {
         for index in attempts.sortedIDs where condition(attempts[index].person) { remove(index) }
         for (index, session) in unconfirmed where condition(session.person) { remove(index) }

@@ -1,21 +1,22 @@
 import InklingWire
 
-/// How many initiations a node sends, and how many responses it opens (L-6, L-49, L-54).
+/// The limits of initiations that a node sends, and of stray responses that it opens (L-6, L-49, L-54).
 struct InitiationLimits: Sendable {
     private var sent = SlidingWindow(perSecond: Limits.initiationsSent)
     private var sentToStrangers = SlidingWindow(perSecond: Limits.initiationsSentToStrangers)
     private var strayResponses = SlidingWindow(perSecond: Limits.responsesFromElsewhere)
     private var destinations = Destinations()
 
-    /// Whether a transmission to one of those addresses may go out now.
+    /// Returns whether a transmission to at least one of the addresses may go out now.
     func hasRoom(for addresses: [Address], isFavoured: Bool, now: Instant) -> Bool {
         sent.hasRoom(now) && (isFavoured || sentToStrangers.hasRoom(now))
             && addresses.contains { destinations.admits($0, isFavoured, now) }
     }
 
-    /// Takes what a transmission costs, to those of the addresses that may get one now; all of it or nothing.
+    /// Counts a transmission to the addresses that may get an initiation now. If the limits do not permit all of these,
+    /// none counts.
     ///
-    /// - Returns: Where it goes; nil if it has to wait.
+    /// - Returns: The destinations; nil if the transmission must wait.
     mutating func take(
         _ addresses: [Address], isFavoured: Bool, _ effects: inout Effects, now: Instant
     ) -> [Address]? {
@@ -31,10 +32,10 @@ struct InitiationLimits: Sendable {
         return reachable
     }
 
-    /// Whether a response may be opened that came from an address to which its initiation did not go (L-49).
+    /// Returns whether the node may open a response from an address to which it sent no initiation (L-49).
     mutating func takesStrayResponse(now: Instant) -> Bool { strayResponses.take(now) }
 
-    /// A valid response, a tell that was taken, or evidence came from an address (L-54).
+    /// Records that an address answered, with a valid response, an accepted tell, or evidence (L-54).
     mutating func answered(from address: Address, _ effects: inout Effects) {
         destinations.answered(address, &effects)
     }

@@ -1,41 +1,41 @@
 import InklingWire
 
-/// A place where a peer may be, in one chat.
+/// A possible place of a peer in one chat.
 struct Instance: Sendable {
-    /// Where it is known from.
+    /// The way in which the node learned of the instance.
     enum Origin: Hashable, Sendable {
         /// A service instance that discovery lists, by its name.
         case discovered(String)
         /// An address added by hand.
         case byHand(Address)
-        /// An address at which too many keys are listed to open to each (D-17).
+        /// An address at which discovery lists so many keys that the node does not open to each (D-17).
         case crowded(Address)
-        /// The last address of a link that ended by suspension; forgotten at that instant (L-88).
+        /// The last address of a link that a suspension ended. The instance is forgotten at `expires` (L-88).
         case last(Address, expires: Instant)
     }
 
     let id: InstanceID
     let chat: ChatID
     let origin: Origin
-    /// The peer's static key; nil for an address that has not told it.
+    /// The peer's static key; nil for an address that has not told its key.
     fileprivate(set) var key: PublicKey?
-    /// The candidates.
+    /// The candidate addresses.
     var addresses: [Address]
-    /// All addresses that discovery offered. The usable ones change with the own networks.
+    /// All addresses that discovery lists. A change of this host's networks changes which of them are usable.
     var offered: [Address] = []
-    /// False once discovery no longer lists it.
+    /// Whether discovery still lists the instance.
     var isListed = true
-    /// How many attempts to its candidates began and failed (D-22).
+    /// The numbers of begun and of failed attempts at the instance's candidates (D-22).
     var attempts = 0
     var failures = 0
-    /// Until when nothing is opened there, after a bye (L-35).
+    /// The time until which the node does not open to the instance, after a bye (L-35).
     var restsUntil: Instant?
-    /// The links that came up at one of its candidates, or that a session from there joined.
+    /// The links that came up at a candidate, or that got a session from there.
     var links: Set<LinkID> = []
     /// The token of the latest ask (D-12).
     var askToken: UInt64?
     var askPace = AskPace()
-    /// When the next ask is due; nil once the key is known.
+    /// The time of the next ask; nil once the key is known.
     var nextAsk: Instant?
 
     fileprivate init(id: InstanceID, chat: ChatID, origin: Origin, key: PublicKey?, addresses: [Address]) {
@@ -57,13 +57,13 @@ struct Instance: Sendable {
     var isByHand: Bool { if case .byHand = origin { true } else { false } }
     var isDiscovered: Bool { if case .discovered = origin { true } else { false } }
     var isCrowded: Bool { if case .crowded = origin { true } else { false } }
-    /// Whether its address is asked for the key (D-11, D-17).
+    /// Whether the node asks the instance's address for its key (D-11, D-17).
     var isAsked: Bool { isByHand || isCrowded }
 
     func isResting(_ now: Instant) -> Bool { restsUntil.map { now < $0 } ?? false }
 }
 
-/// The instances of a node, and what leads to them.
+/// The instances of a node, with indices by name, person and chat.
 struct InstanceTable: Sendable {
     private struct OriginKey: Hashable, Sendable {
         let chat: ChatID
@@ -79,10 +79,10 @@ struct InstanceTable: Sendable {
 
     var count: Int { instances.count }
     var sortedIDs: [InstanceID] { instances.sortedIDs }
-    /// The instances in no particular order, for questions whose answer does not depend on it.
+    /// The instances in no particular order, for queries whose result does not depend on the order.
     var unordered: [Instance] { instances.unorderedValues }
 
-    /// An instance that is known to exist; changed in place.
+    /// An instance that is known to exist. Changes happen in place.
     #if DEBUG
         // See LinkTable.
         subscript(id: InstanceID) -> Instance {
@@ -102,7 +102,7 @@ struct InstanceTable: Sendable {
         byOrigin[OriginKey(chat: chat, origin: origin)]
     }
 
-    /// The instances of one person in one chat, in the order of their making.
+    /// Returns the instances of one person in one chat, oldest first.
     func instances(of person: PersonID) -> [Instance] { byPerson[person].map { instances[$0] } }
 
     mutating func takeTouched() -> [InstanceID] { instances.takeTouched() }
@@ -128,7 +128,7 @@ struct InstanceTable: Sendable {
         if let person = instance.person { byPerson.remove(id, for: person) }
     }
 
-    /// An instance turned out to be another person's, or nobody's yet (D-9, D-12): all that was known of it is over.
+    /// Changes the key of an instance, or removes it (D-9, D-12). The node forgets everything else about the instance.
     mutating func setKey(of id: InstanceID, to key: PublicKey?) {
         guard instances[id].key != key else { return }
         if let person = instances[id].person { byPerson.remove(id, for: person) }

@@ -1,42 +1,44 @@
 import InklingWire
 
-/// The names that the browser lists, and whose chats they are: a node resolves no others (D-4).
+/// The service names that the browser lists, and their chats. A node resolves only names of its own chats (D-4).
 ///
-/// Names wait for their turn to be tried, so that forged ones cost no more than ``Limits/namesTried`` a second (D-25).
+/// The node tries names one after another. So forged names cost no more than ``Limits/namesTried`` a second (D-25).
 package struct ListedNames {
     private struct Name {
-        /// For how many address families each interface lists it.
+        /// The number of address families for which each interface lists the name.
         var families: [UInt32: Int]
         var chat: ChatID?
         var isWaiting: Bool
     }
 
-    /// The names that are remembered; of more, one at random that is no chat's is forgotten.
+    /// The most names that the node remembers. Above it, a random name without a chat is forgotten.
     package static let capacity = 8_192
-    /// A second overlaps two periods at most.
+    /// The length of a period. Any second overlaps at most two periods.
     private static let period = Duration.seconds(1)
     private static let perPeriod = Limits.namesTried / 2
 
     private var names: [String: Name] = [:]
-    /// The names that belong to no chat, tried or not.
+    /// The names that belong to no chat, or were not tried yet.
     private var strangers = RandomTable<String, Void>()
-    /// The names to try, in their order; the browser may have removed some of them.
+    /// The names to try, the next one last. The browser may have removed some of them.
     private var waiting: [String] = []
     private var chats: [ChatKeys] = []
     private var periodEnd: Instant?
     private var triedInPeriod = 0
     private var random: any RandomNumberGenerator & Sendable
 
-    /// - Parameter random: Decides which name is forgotten.
+    /// Makes an empty list.
+    ///
+    /// - Parameter random: The generator that chooses the names to forget.
     package init(random: any RandomNumberGenerator & Sendable) { self.random = random }
 
-    /// Counts names of that chat from now on. All names that belong to no chat are tried again.
+    /// Begins to recognise names of a chat. All names without a chat are tried again.
     package mutating func join(_ chat: ChatKeys) {
         chats.append(chat)
         for name in names.keys.sorted() where names[name]?.chat == nil { wait(name) }
     }
 
-    /// Names of that chat no longer count.
+    /// No longer recognises names of a chat.
     package mutating func leave(_ chat: ChatID) {
         chats.removeAll { $0.id == chat }
         for (name, entry) in names where entry.chat == chat {
@@ -45,7 +47,7 @@ package struct ListedNames {
         }
     }
 
-    /// The browser lists a name on an interface, for one more address family.
+    /// Records that the browser lists a name on an interface, for one more address family.
     ///
     /// - Returns: The chat of the name, or nil while unknown. A later ``next(_:)`` may return it.
     package mutating func added(_ name: String, on interface: UInt32) -> ChatID? {
@@ -59,7 +61,7 @@ package struct ListedNames {
         return names[name]?.chat
     }
 
-    /// The browser no longer lists a name on an interface, for one address family.
+    /// Records that the browser no longer lists a name on an interface, for one address family.
     ///
     /// - Returns: The chat of the name, or nil if unknown.
     package mutating func removed(_ name: String, on interface: UInt32) -> ChatID? {
@@ -71,16 +73,15 @@ package struct ListedNames {
         return entry.chat
     }
 
-    /// The browsers are gone: nothing is listed.
+    /// Removes all names, because the browsers have ended.
     package mutating func removeAll() {
         names = [:]
         strangers = RandomTable()
         waiting = []
     }
 
-    /// Tries the names whose turn has come, and returns the next name that belongs to a chat. `interfaces` has each
-    /// interface as often as the interface lists the name. The result is nil without such a name, or when the limit
-    /// is reached.
+    /// Tries waiting names, and returns the next one that belongs to a chat. `interfaces` contains each interface as
+    /// often as the interface lists the name. Returns nil without such a name, or at the limit.
     package mutating func next(_ now: Instant) -> (name: String, chat: ChatID, interfaces: [UInt32])? {
         if let end = periodEnd, end <= now { (periodEnd, triedInPeriod) = (nil, 0) }
         while triedInPeriod < ListedNames.perPeriod, let name = waiting.popLast() {
@@ -98,13 +99,13 @@ package struct ListedNames {
         return nil
     }
 
-    /// When ``next(_:)`` has something to try, if nothing else happens.
+    /// The time when ``next(_:)`` can try more names; nil if no name waits.
     package var nextDeadline: Instant? { waiting.isEmpty ? nil : periodEnd }
 
     private mutating func wait(_ name: String) {
         guard names[name]?.isWaiting == false else { return }
         names[name]?.isWaiting = true
-        // The newest is tried first: a flood of names does not delay a friend who comes.
+        // The newest name is tried first, so that a flood of names does not delay a friend's new name.
         waiting.append(name)
         guard waiting.count > 2 * ListedNames.capacity else { return }
         waiting.removeAll { names[$0]?.isWaiting != true }

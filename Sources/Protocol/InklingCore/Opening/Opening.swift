@@ -1,25 +1,25 @@
 import InklingWire
 
-/// The attempts of a node to make a link with a key in a chat, or to bring one up.
+/// A node's attempts to make a link with a key in a chat, or to bring a link up.
 struct Opening: Sendable {
     enum State: Equatable, Sendable {
-        /// The next attempt begins then.
+        /// The next attempt begins at `until`.
         case waiting(until: Instant)
-        /// The index of the pending handshake.
+        /// A handshake is pending, with this index.
         case attempting(UInt32)
-        /// The session of that index joined a link that has to come up by then (L-91).
+        /// The session with this index joined a link. The link must come up before `until` (L-91).
         case joined(UInt32, until: Instant)
     }
 
     private(set) var state: State
-    /// When the first attempt began; nil before it.
+    /// The time when the first attempt began; nil before.
     private(set) var since: Instant?
-    /// How many attempts began.
+    /// The number of attempts so far.
     private(set) var attempts = 0
-    /// When the last attempt began.
+    /// The time when the last attempt began.
     private var lastBegan: Instant?
 
-    /// How far jitter moves what is due, in percent (L-4, L-5).
+    /// The range within which jitter varies a delay, in percent (L-4, L-5).
     static let jitter = (100 - Limits.openingJitterPercent)...(100 + Limits.openingJitterPercent)
 
     var nextDeadline: Instant? {
@@ -30,7 +30,7 @@ struct Opening: Sendable {
         }
     }
 
-    /// The pending handshake, if there is one.
+    /// The index of the pending handshake, if any.
     var pending: UInt32? { if case .attempting(let index) = state { index } else { nil } }
 
     var isUnderWay: Bool {
@@ -42,7 +42,7 @@ struct Opening: Sendable {
 
     // MARK: Changes
 
-    /// An opening whose first attempt begins at an instant.
+    /// An opening whose first attempt begins at `instant`.
     init(at instant: Instant) { state = .waiting(until: instant) }
 
     mutating func wait(until instant: Instant) { state = .waiting(until: instant) }
@@ -54,21 +54,21 @@ struct Opening: Sendable {
         attempts += 1
     }
 
-    /// The attempt under way counts as the first one (L-102).
+    /// Counts the running attempt as the first one (L-102).
     mutating func continueAsFirst() {
         since = lastBegan
         attempts = 1
     }
 
-    /// Continues with a handshake that L-65 or L-66 caused, in place of the attempt.
+    /// Continues the attempt with a handshake that L-65 or L-66 requires.
     mutating func goOn(with index: UInt32) { state = .attempting(index) }
 
-    /// Its response opened, and a session joined a link.
+    /// Records that a response opened and its session joined a link.
     mutating func join(_ session: UInt32, now: Instant) {
         state = .joined(session, until: now + Limits.joinPingPeriod)
     }
 
-    /// Plans the next attempt after one that failed (L-5).
+    /// Plans the next attempt after a failed one (L-5).
     mutating func failed(_ effects: inout Effects, now: Instant) {
         let isFast = since.map { now - $0 < Limits.fastPeriod } ?? true
         guard isFast else {
@@ -81,11 +81,11 @@ struct Opening: Sendable {
     }
 }
 
-/// How often an address is asked whose key is not known (D-11).
+/// The pace of asks to an address whose key is unknown (D-11).
 struct AskPace: Sendable {
     private var asks = 0
 
-    /// The pause after an ask that goes out now: doubling, then constant.
+    /// Returns the pause after an ask that is sent now. The pause doubles, and later stays constant.
     mutating func asked() -> Duration {
         asks += 1
         let times = Limits.asksByHand

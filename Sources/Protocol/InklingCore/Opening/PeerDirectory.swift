@@ -1,8 +1,9 @@
 import InklingWire
 
-/// The possible addresses of peers: listed by discovery, added by hand, last and remembered.
+/// The possible addresses of peers: listed by discovery, added by hand, last addresses of ended links, and remembered
+/// addresses.
 struct PeerDirectory: Sendable {
-    /// The last addresses of ended links that are kept.
+    /// The most last addresses of ended links that the node keeps.
     private static let departedCapacity = 64
 
     var instances = InstanceTable()
@@ -10,25 +11,26 @@ struct PeerDirectory: Sendable {
     var displaced = DisplacedInstances()
     var remembered = RememberedAddresses()
     private(set) var peersByHand: [Address] = []
-    /// The addresses by hand that turned out to be our own identity's, as a notice has said (D-14).
+    /// The addresses added by hand that belong to this node's own identity and that a notice has reported (D-14).
     private var toldOneself: Set<Address> = []
-    /// Where peers were whose link ended by a bye, and until when they may come from there (D-16).
+    /// The last addresses of peers whose links a bye ended, and the time until which such peers may return from there
+    /// (D-16).
     private(set) var departed: [(address: Address, until: Instant)] = []
 
     // MARK: Covering
 
-    /// Whether an up or suspect link covers an instance.
+    /// Returns whether an up or suspect link covers an instance.
     func isCovered(_ instance: Instance, _ links: LinkTable) -> Bool {
         guard let person = instance.person else { return false }
         return links.ids(of: person).contains { !links[$0].isDown && covers(links[$0], instance) }
     }
 
-    /// Whether a link, were it up, covers an instance of its person.
+    /// Returns whether a link would cover an instance of its person if the link were up.
     func covers(_ link: Link, _ instance: Instance) -> Bool {
         instance.links.contains(link.id) || instance.addresses.contains(link.address)
     }
 
-    /// How many instances of a person no link covers.
+    /// Returns the number of a person's instances that no link covers.
     func uncoveredCount(of person: PersonID, _ links: LinkTable) -> Int {
         instances.instances(of: person).count { !isCovered($0, links) }
     }
@@ -37,13 +39,13 @@ struct PeerDirectory: Sendable {
         instances.instances(of: link.personID).filter { covers(link, $0) }
     }
 
-    /// The candidates of the instances that a link covers, in the order of their making.
+    /// Returns the candidates of the instances that a link covers, oldest instance first.
     func candidates(coveredBy link: Link) -> [Address] { instances(coveredBy: link).flatMap(\.addresses) }
 
-    /// Whether a link covers an address that was added by hand.
+    /// Returns whether a link covers an address that was added by hand.
     func coversByHand(_ link: Link) -> Bool { instances(coveredBy: link).contains(where: \.isByHand) }
 
-    /// Covers the instances at the addresses of a link that came up, or that a session joined while up.
+    /// Marks the instances at certain addresses as covered by a link. The link came up, or got a session while up.
     mutating func cover(_ link: Link, at addresses: [Address]) {
         for instance in instances.instances(of: link.personID) {
             guard instance.addresses.contains(where: addresses.contains), !instance.links.contains(link.id) else {
@@ -53,8 +55,8 @@ struct PeerDirectory: Sendable {
         }
     }
 
-    /// Removes the cover of a link that went down or was forgotten, and forgets the instances that discovery no
-    /// longer lists.
+    /// Removes the cover of a link that went down or was forgotten. Instances that discovery no longer lists are then
+    /// forgotten.
     mutating func uncover(_ link: Link, _ links: LinkTable, _ surroundings: Surroundings) {
         for instance in instances.instances(of: link.personID) {
             if instance.links.contains(link.id) { instances[instance.id].links.remove(link.id) }
@@ -65,8 +67,8 @@ struct PeerDirectory: Sendable {
 
     // MARK: Where to open
 
-    /// The candidates of a person's uncovered instances that do not rest, and the addresses of down links; without those
-    /// of up links (L-2, L-3).
+    /// Returns the addresses for an opening: the candidates of uncovered instances that do not rest, and the addresses
+    /// of down links. Addresses of up links are left out (L-2, L-3).
     func destinations(
         for person: PersonID, _ links: LinkTable, _ surroundings: Surroundings, now: Instant
     ) -> [Address] {
@@ -83,9 +85,9 @@ struct PeerDirectory: Sendable {
 
     // MARK: Discovery
 
-    /// Discovery lists an instance of a chat; again whenever its addresses change.
+    /// Applies that discovery lists an instance of a chat, or lists it with other addresses.
     ///
-    /// - Returns: Whether it has new candidates, and the person that it was of before.
+    /// - Returns: Whether the instance has new candidates, and the person to whom it belonged before.
     mutating func found(
         _ name: String, _ person: PersonID, addresses: [Address], _ links: LinkTable, _ surroundings: Surroundings
     ) -> (isNew: Bool, before: PersonID?) {
@@ -116,9 +118,9 @@ struct PeerDirectory: Sendable {
         instances.instances(of: person).count(where: \.isDiscovered) < Limits.instancesPerKey
     }
 
-    /// Discovery no longer lists an instance. That alone ends nothing (L-29).
+    /// Applies that discovery no longer lists an instance. No link ends because of this alone (L-29).
     ///
-    /// - Returns: The person that it was of.
+    /// - Returns: The instance; nil if it was unknown or had found no room.
     mutating func lost(
         _ name: String, chat: ChatID, _ links: LinkTable, _ surroundings: Surroundings
     ) -> Instance? {
@@ -136,7 +138,7 @@ struct PeerDirectory: Sendable {
         return instance
     }
 
-    /// Our networks changed: other candidates may be usable now.
+    /// Chooses the candidates of all instances again, because this host's networks changed.
     mutating func review(_ links: LinkTable, _ surroundings: Surroundings) {
         for id in instances.sortedIDs {
             guard let person = instances[id].person, instances[id].isDiscovered else { continue }
@@ -158,8 +160,8 @@ struct PeerDirectory: Sendable {
         return before.key != person.key || !Set(addresses).isSubset(of: before.addresses)
     }
 
-    /// The on-link, unicast addresses that are not the node's own, at most eight: those of links and known ones first
-    /// (D-8, D-9).
+    /// Returns at most eight candidates: on-link unicast addresses that are not the node's own. Addresses of links and
+    /// already known ones come first (D-8, D-9).
     func candidates(
         among addresses: [Address], of person: PersonID, known: [Address], _ links: LinkTable,
         _ surroundings: Surroundings
@@ -174,37 +176,37 @@ struct PeerDirectory: Sendable {
 
     /// Adds an address by hand.
     ///
-    /// - Returns: Whether it is new.
+    /// - Returns: Whether the address is new.
     mutating func addPeer(_ address: Address) -> Bool {
         guard !peersByHand.contains(address) else { return false }
         peersByHand.append(address)
         return true
     }
 
-    /// Returns whether an address by hand has the same host, with any port (D-16).
+    /// Returns whether an address added by hand has the same host, with any port (D-16).
     func isHostByHand(_ address: Address) -> Bool {
         peersByHand.contains { $0.high == address.high && $0.low == address.low }
     }
 
-    /// Begins to ask an address, by hand or crowded, in a chat.
+    /// Begins to ask an address for its key in a chat. The address was added by hand or is crowded.
     mutating func ask(_ origin: Instance.Origin, _ address: Address, in chat: ChatID, now: Instant) {
         let id = instances.add(origin, chat: chat, key: nil, addresses: [address])
         instances[id].nextAsk = now
     }
 
-    /// The instance whose latest ask a tell answers (D-12).
+    /// Returns the instance whose latest ask a tell answers (D-12).
     func instance(asking token: UInt64, at address: Address) -> Instance? {
         instances.unordered.first { $0.askToken == token && $0.addresses == [address] }
     }
 
-    /// Records that an address by hand is of our own identity (D-14).
+    /// Records that an address added by hand belongs to this node's own identity (D-14).
     ///
-    /// - Returns: Whether it was not known.
+    /// - Returns: Whether the fact is new.
     mutating func noteOneself(_ address: Address) -> Bool { toldOneself.insert(address).inserted }
 
     // MARK: Byes
 
-    /// Rests the instances of a link that ends by a bye: those that it covered, and those with its address (L-35).
+    /// Rests the instances of a link that a bye ends: those that it covered, and those with its address (L-35).
     mutating func rest(_ link: Link, now: Instant) {
         departed.removeAll { $0.until <= now || $0.address == link.address }
         departed.append((link.address, now + Limits.rest))
@@ -217,23 +219,23 @@ struct PeerDirectory: Sendable {
         remembered.rest(link.personID, now: now)
     }
 
-    /// Whether a peer that said bye was at an address (D-16).
+    /// Returns whether a peer that said bye had an address (D-16).
     func hasDeparted(_ address: Address, now: Instant) -> Bool {
         departed.contains { $0.address == address && now < $0.until }
     }
 
-    /// Keeps the last address of a link that this node ends by suspension. The node opens to the address until 90 s
-    /// after its return (L-88).
+    /// Keeps the last address of a link that this node ends by suspension. After its return, the node opens to the
+    /// address for 90 s (L-88).
     mutating func keepLast(_ person: PersonID, at address: Address, until expires: Instant) {
         _ = instances.add(.last(address, expires: expires), chat: person.chat, key: person.key, addresses: [address])
     }
 
-    /// Whether a link that this node ended by suspension led to an address (D-16).
+    /// Returns whether a link that this node ended by suspension had an address (D-16).
     func isLast(_ address: Address) -> Bool {
         instances.unordered.contains { if case .last(address, _) = $0.origin { true } else { false } }
     }
 
-    /// Nothing rests any more (L-88).
+    /// Ends the rests of all instances (L-88).
     mutating func endRests() {
         for id in instances.sortedIDs where instances[id].restsUntil != nil { instances[id].restsUntil = nil }
         remembered.endRests()

@@ -1,4 +1,4 @@
-/// A dictionary that gives one of its keys at random without a look at the others.
+/// A dictionary that returns a random key without a search through its keys.
 package struct RandomTable<Key: Hashable, Value> {
     private var entries: [Key: (value: Value, place: Int)] = [:]
     private var keys: [Key] = []

@@ -3,13 +3,13 @@ import InklingWire
 /// The last addresses of links with preferred people. The node opens to them independently of discovery (D-19, D-23).
 struct RememberedAddresses: Sendable {
     struct Entry: Sendable {
-        /// At most two, the last first.
+        /// At most two addresses, the latest first.
         var addresses: [Address]
-        /// When the next attempt begins; nil while an up link makes it needless.
+        /// The time of the next attempt; nil while the person has an up link.
         var nextAttempt: Instant?
-        /// Until when nothing is opened there, after a bye.
+        /// The time until which the node does not open to the addresses, after a bye.
         var restsUntil: Instant?
-        /// Whether the next attempt was put off already for the opening's.
+        /// Whether the next attempt was already postponed in favour of the opening's.
         var wasPutOff = false
         let order: UInt64
     }
@@ -25,7 +25,7 @@ struct RememberedAddresses: Sendable {
 
     mutating func takeTouched() -> [PersonID] { entries.takeTouched() }
 
-    /// Remembers where a person's link leads.
+    /// Remembers the addresses of a person's link.
     mutating func remember(
         _ person: PersonID, at addresses: [Address], _ links: LinkTable, _ surroundings: Surroundings
     ) {
@@ -41,7 +41,8 @@ struct RememberedAddresses: Sendable {
             Entry(addresses: Array(addresses.prefix(Limits.rememberedAddressesPerKey)), order: newest), for: person)
     }
 
-    /// Forgets, of too many, the lowest rank, one without a link first, then the oldest; none of a higher rank (D-19).
+    /// Makes room for a person (D-19). The method evicts an entry of the lowest rank that is not above the new
+    /// person's. Among these, entries without a link go first, then the oldest.
     private mutating func makeRoom(
         for person: PersonID, _ links: LinkTable, _ surroundings: Surroundings
     ) -> Bool {
@@ -56,13 +57,13 @@ struct RememberedAddresses: Sendable {
         return true
     }
 
-    /// Plans the next attempt; a rest puts it off.
+    /// Plans the next attempt, after the end of a rest.
     mutating func plan(_ person: PersonID, at instant: Instant?) {
         guard let entry = entries.find(person) else { return }
         entries[person].nextAttempt = instant.map { max($0, entry.restsUntil ?? $0) }
     }
 
-    /// The next attempt waits once for the opening's (D-23).
+    /// Postpones the next attempt once, in favour of the opening's attempt (D-23).
     mutating func putOff(_ person: PersonID, until instant: Instant) -> Bool {
         guard let entry = entries.find(person), !entry.wasPutOff else { return false }
         entries[person].wasPutOff = true
@@ -70,7 +71,7 @@ struct RememberedAddresses: Sendable {
         return true
     }
 
-    /// An attempt begins; the next follows 5 s later (D-23).
+    /// Records that an attempt begins. The next one follows 5 s later (D-23).
     mutating func began(_ person: PersonID, now: Instant) {
         entries[person].wasPutOff = false
         entries[person].nextAttempt = now + Limits.rememberedInterval
@@ -85,7 +86,7 @@ struct RememberedAddresses: Sendable {
         for person in entries.sortedIDs { entries[person].restsUntil = nil }
     }
 
-    /// Forgets the addresses of people who are strangers now.
+    /// Forgets the addresses of people who have become strangers.
     mutating func forgetStrangers(_ surroundings: Surroundings) {
         for person in entries.sortedIDs where !surroundings.isPreferred(person) { entries.remove(person) }
     }

@@ -1,25 +1,25 @@
 import InklingWire
 
-/// The pace of one chat's reports, so that no number of peers outruns the reader (T-22, T-26).
+/// The pace of one chat's reports. Any number of peers cannot report faster than the reader can read (T-22, T-26).
 struct ReportPace: Sendable {
     /// The budget for lists of typists.
     var lists: TokenBucket
-    /// When the next list is due that differs from the last one reported; nil if none does.
+    /// The time of the next list that differs from the last reported one; nil if none differs.
     var listDue: Instant?
-    /// The people in the last list.
+    /// The people in the last reported list.
     var listed: Set<PublicKey> = []
-    /// The people whose presence or name differs from the last report, and the reason if they are gone.
+    /// The people whose presence or name differs from the last report, with the reason for those who are gone.
     var due: [PublicKey: PresenceReason] = [:]
-    /// Until when people whose link began a new state stay shown (L-103).
+    /// The times until which people stay shown whose link began a new state (L-103).
     var kept: [PublicKey: Instant] = [:]
-    /// When the first report in `due` may follow.
+    /// The time of the first report in `due`.
     var presenceDue: Instant?
 
-    /// The reports that may follow another of the same person within a second.
+    /// The budget for a second report about the same person within a second.
     private var repetitions: TokenBucket
-    /// The people reported within the last second, and the time of the last report.
+    /// The people reported in the last second, and the times of their last reports.
     private var told: [PublicKey: Instant] = [:]
-    /// All of these reports, the oldest at `head`.
+    /// The reports of the last second, the oldest at `head`.
     private var reports: [(key: PublicKey, at: Instant)] = []
     private var head = 0
 
@@ -31,9 +31,9 @@ struct ReportPace: Sendable {
 
     var nextDeadline: Instant? { earliest(listDue, presenceDue) }
 
-    /// Takes a report of a change of a person from the budget.
+    /// Uses the budget for a report about a person.
     ///
-    /// - Returns: The earliest time for the report, or nil for now.
+    /// - Returns: The earliest time for the report, or nil if it may go now.
     mutating func takeReport(of key: PublicKey, _ now: Instant) -> Instant? {
         forget(now)
         if let last = told[key], !repetitions.take(now) {
@@ -44,7 +44,7 @@ struct ReportPace: Sendable {
         return nil
     }
 
-    /// Returns a pace with the same reports waiting and nothing counted, so that all of them are due.
+    /// Returns a pace with full budgets and the same waiting reports, all of them due.
     func begunAnew(_ now: Instant) -> ReportPace {
         var pace = ReportPace(now: now)
         pace.listDue = listDue.map { _ in now }

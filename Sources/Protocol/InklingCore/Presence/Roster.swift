@@ -1,23 +1,23 @@
 import InklingWire
 
-/// The people as reported to the user: their presence and their typing.
+/// The people as reported to the user: their presence and typing.
 struct Roster: Sendable {
     private struct Shown {
         let presence: Presence
         let name: String
     }
 
-    /// Somebody who is typing, on one device or several.
+    /// A person who is typing, on one or several devices.
     private struct Typist {
-        /// When the person came to be shown as typing.
+        /// The time since when the person is shown as typing.
         let since: Instant
         var links: Set<LinkID>
     }
 
-    /// The people who are online or away, as last reported.
+    /// The last reported presence of all people who are online or away.
     private var people: [PersonID: Shown] = [:]
     private var typists: [ChatID: [PublicKey: Typist]] = [:]
-    /// The people in the last reported lists of typists.
+    /// The last reported lists of typists.
     private var shownTyping: [ChatID: [Person]] = [:]
     private var paces: [ChatID: ReportPace] = [:]
     /// The chats whose deadlines may have changed.
@@ -25,37 +25,37 @@ struct Roster: Sendable {
 
     // MARK: Queries
 
-    /// Returns when a waiting change is due.
+    /// Returns the time of the next waiting report.
     func nextDeadline(in chat: ChatID) -> Instant? { paces[chat]?.nextDeadline }
 
     /// The people who are typing in a chat, in the order of the list (T-20).
     func typing(in chat: ChatID) -> [Person] { shownTyping[chat] ?? [] }
 
-    /// Whether anybody is shown as typing, in any chat.
+    /// Whether any person is shown as typing, in any chat.
     var isTypingShown: Bool { !shownTyping.isEmpty }
 
-    /// The name of a person: that of the shown link made last, or the one reported last (T-28).
+    /// Returns the name of a person: the name on the newest shown link, or the last reported one (T-28).
     func name(of person: PersonID, _ links: LinkTable) -> String {
         links.name(of: person) ?? people[person]?.name ?? ""
     }
 
     // MARK: Typing
 
-    /// Records whether a link that is shown is typing (T-19).
+    /// Records whether the peer of a shown link is typing (T-19).
     ///
-    /// - Returns: Whether that is another than before.
+    /// - Returns: Whether this changed.
     mutating func update(_ link: Link, now: Instant) -> Bool {
         guard link.isShown, link.status.isTyping else { return remove(link) }
-        // The start is when the person came to be shown as typing (T-20).
+        // The start is the time since when the person is shown as typing (T-20).
         var typist = typists[link.chat]?[link.key] ?? Typist(since: now, links: [])
         guard typist.links.insert(link.id).inserted else { return false }
         typists[link.chat, default: [:]][link.key] = typist
         return true
     }
 
-    /// Records that a link is not typing, or is over.
+    /// Records that a link's peer is not typing, or that the link ended.
     ///
-    /// - Returns: Whether it was typing.
+    /// - Returns: Whether the peer was typing.
     @discardableResult
     mutating func remove(_ link: Link) -> Bool {
         guard var chat = typists[link.chat], var typist = chat[link.key], typist.links.remove(link.id) != nil else {
@@ -66,17 +66,18 @@ struct Roster: Sendable {
         return true
     }
 
-    /// Reports who is typing in a chat, if that changed: the latest start first, then by name and user ID (T-20). With too
-    /// many changes the report waits (T-22).
+    /// Reports the list of typists in a chat if it changed. The latest start comes first, then the order is by name and
+    /// user ID (T-20). With too many changes the report waits (T-22).
     ///
-    /// - Parameter key: Whose typing or name changed; nil when a report that waited is due.
+    /// - Parameter key: The person whose typing or name changed; nil when a waiting report is due.
     mutating func tellTyping(
         of key: PublicKey?, in chat: ChatID, _ links: LinkTable, _ effects: inout Effects, now: Instant
     ) {
         var pace = takePace(of: chat, now)
         defer { paces[chat] = pace }
         if let key, let due = pace.listDue, now < due {
-            // A person in the list is reported in any case: a change sorts nothing.
+            // A list is due anyway, so there is no need to sort it now. The messages of a person who stopped typing
+            // wait for it.
             let isOver = typists[chat]?[key] == nil && pace.listed.contains(key)
             return effects.holdMessages(of: key, in: chat, isOver)
         }
@@ -99,7 +100,7 @@ struct Roster: Sendable {
 
     private func list(_ chat: ChatID, _ pace: ReportPace, _ links: LinkTable) -> [Person] {
         (typists[chat] ?? [:])
-            // A list has nobody whose presence was not reported before.
+            // A person can be in a list only after the person's presence was reported.
             .filter { key, _ in pace.due[key] == nil || people[PersonID(chat: chat, key: key)] != nil }
             .map { key, typist in
                 let person = Person(key: key, name: name(of: PersonID(chat: chat, key: key), links))
@@ -117,9 +118,9 @@ struct Roster: Sendable {
 
     // MARK: Presence
 
-    /// Reports a person's presence, if it or the name changed. With too many changes the report waits (T-26).
+    /// Reports a person's presence if it or the name changed. With too many changes the report waits (T-26).
     ///
-    /// - Parameter reason: Why nothing is left of the person, if nothing is.
+    /// - Parameter reason: The reason to report if the person is offline now.
     mutating func tellPresence(
         of id: PersonID, _ reason: PresenceReason, _ links: LinkTable, _ effects: inout Effects, now: Instant
     ) {
@@ -134,7 +135,7 @@ struct Roster: Sendable {
         if presence == .offline, reason == .replaced, let kept, now < kept {
             (pace.kept[id.key], later) = (kept, kept)
         } else if isNews, before != nil || presence != .offline {
-            // A presence report follows the waiting messages of its person.
+            // Waiting messages of a person are reported before the person's presence.
             let isBehindMessage = effects.holdsMessage(of: id.key, in: id.chat)
             later = isBehindMessage ? pace.listDue : pace.takeReport(of: id.key, now)
         }
@@ -156,14 +157,14 @@ struct Roster: Sendable {
         tellTyping(of: id.key, in: id.chat, links, &effects, now: now)
     }
 
-    /// Keeps a person shown until `end` while the new state of their link comes up (L-103).
+    /// Keeps a person shown until `end` while the link's new state comes up (L-103).
     mutating func keepShown(_ id: PersonID, until end: Instant) {
         if people[id] != nil { paces[id.chat]?.kept[id.key] = end }
     }
 
     // MARK: Time
 
-    /// Reports what has waited, as far as the rates allow by now.
+    /// Makes the waiting reports that the rates permit by now.
     mutating func advance(_ chat: ChatID, _ links: LinkTable, _ effects: inout Effects, now: Instant) {
         guard let pace = paces[chat] else { return }
         touched.append(chat)
@@ -174,14 +175,14 @@ struct Roster: Sendable {
         }
     }
 
-    /// Reports all waiting changes: effects of the node's own user show at once.
+    /// Makes all waiting reports now, because effects of the user's own command show at once.
     mutating func tellDue(in chat: ChatID, _ links: LinkTable, _ effects: inout Effects, now: Instant) {
         guard let pace = paces[chat], pace.nextDeadline != nil else { return }
         paces[chat] = pace.begunAnew(now)
         advance(chat, links, &effects, now: now)
     }
 
-    /// The chats whose deadlines may have changed since the last call.
+    /// Returns the chats whose deadlines may have changed since the last call.
     mutating func takeTouched() -> [ChatID] {
         guard !touched.isEmpty else { return [] }
         defer { touched.removeAll() }
@@ -193,7 +194,7 @@ struct Roster: Sendable {
         return paces.removeValue(forKey: chat) ?? ReportPace(now: now)
     }
 
-    /// Forgets everything about a chat that was left.
+    /// Forgets everything about a chat that the node left.
     mutating func forget(_ chat: ChatID) {
         for id in Array(people.keys) where id.chat == chat { people[id] = nil }
         typists[chat] = nil

@@ -13,10 +13,10 @@ enum Timer: Hashable, Comparable, Sendable {
     case reports(ChatID)
 }
 
-/// The deadlines of everything in a node, earliest first.
+/// The deadlines of all parts of a node, earliest first.
 ///
-/// An owner whose deadline moves later keeps its earlier entry. The node asks the owner again when that entry is
-/// reached. So a datagram that puts off a deadline costs no entry, and `earliest` may be too early, never too late.
+/// An owner whose deadline moves later keeps its earlier entry. The node asks the owner again at the time of that
+/// entry. So a datagram that postpones a deadline needs no new entry. `earliest` may be too early, never too late.
 struct Deadlines: Sendable {
     private struct Entry: Comparable {
         let instant: Instant
@@ -30,10 +30,10 @@ struct Deadlines: Sendable {
     private var heap = Heap<Entry>()
     private var registered: [Timer: Instant] = [:]
 
-    /// The first entry's instant; nil when nothing is registered.
+    /// The time of the first entry; nil if there is none.
     var earliest: Instant? { heap.first?.instant }
 
-    /// Registers `instant` as the deadline of `timer`; nil takes it away.
+    /// Registers `instant` as the deadline of `timer`; nil removes the deadline.
     mutating func set(_ timer: Timer, to instant: Instant?) {
         guard let instant else {
             registered[timer] = nil
@@ -45,7 +45,7 @@ struct Deadlines: Sendable {
         heap.insert(Entry(instant: instant, timer: timer))
     }
 
-    /// Takes the first owner whose entry is not after `now`.
+    /// Removes and returns the first owner whose entry is due at `now`.
     mutating func popDue(_ now: Instant) -> Timer? {
         dropStale()
         guard let first = heap.first, first.instant <= now else { return nil }

@@ -1,10 +1,10 @@
-/// A binary heap: its least element is at hand, the others are in no order.
+/// A binary heap. Only the least element is directly accessible.
 package struct Heap<Element: Comparable> {
     @usableFromInline var elements: [Element] = []
 
     @inlinable package init() {}
 
-    /// The least element; nil where there is none.
+    /// The least element; nil if the heap is empty.
     @inlinable package var first: Element? { elements.first }
 
     @inlinable
@@ -20,7 +20,7 @@ package struct Heap<Element: Comparable> {
         elements[place] = element
     }
 
-    /// The heap of those elements that `isIncluded` picks.
+    /// Returns a heap of the elements for which `isIncluded` is true.
     @inlinable
     package func filtered(_ isIncluded: (Element) -> Bool) -> Heap {
         var heap = Heap()
@@ -28,7 +28,7 @@ package struct Heap<Element: Comparable> {
         return heap
     }
 
-    /// Takes the least element away; nil where there is none.
+    /// Removes and returns the least element; nil if the heap is empty.
     @inlinable
     package mutating func popFirst() -> Element? {
         guard let first = elements.first, let last = elements.popLast() else { return nil }

@@ -6,7 +6,7 @@ package struct Instant: Hashable, Comparable, Sendable {
 
     package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-    /// The origin.
+    /// The origin of the time scale.
     package static let zero = Instant(nanoseconds: 0)
 
     package static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
@@ -27,13 +27,13 @@ extension Duration {
     fileprivate static let attosecondsPerNanosecond: Int128 = 1_000_000_000
 }
 
-/// The earlier of two; of those that exist.
+/// Returns the earlier of two instants; if one is nil, the other.
 func earliest(_ one: Instant?, _ other: Instant?) -> Instant? {
     guard let one else { return other }
     return earliest(other, or: one)
 }
 
-/// The earlier of two, of which one exists.
+/// Returns the earlier of two instants, of which the first may be nil.
 func earliest(_ one: Instant?, or other: Instant) -> Instant {
     guard let one, one < other else { return other }
     return one

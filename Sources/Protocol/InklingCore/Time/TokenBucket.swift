@@ -1,4 +1,4 @@
-/// A limit of so many events a second, with a burst.
+/// A limit of events a second, with a burst.
 struct TokenBucket: Sendable {
     private let nanosecondsPerToken: Int64
     private let capacity: Int64
@@ -16,9 +16,9 @@ struct TokenBucket: Sendable {
     /// Takes a token if there is one.
     ///
     /// - Parameters:
-    ///   - reserve: How many are to be left.
-    ///   - reserved: How many were taken by ``reserve(_:reserved:)`` and not used. With them the bucket holds no more than its
-    ///     burst.
+    ///   - reserve: The number of tokens that must remain.
+    ///   - reserved: The number of tokens that ``reserve(_:reserved:)`` took and that are still unused. Together with
+    ///     them the bucket holds at most its burst.
     mutating func take(_ now: Instant, leaving reserve: Int = 0, reserved: Int = 0) -> Bool {
         refill(now, reserved: reserved)
         guard level >= nanosecondsPerToken * Int64(1 + reserve) else { return false }
@@ -26,32 +26,33 @@ struct TokenBucket: Sendable {
         return true
     }
 
-    /// Takes the next token, also one that is not there yet.
+    /// Takes the next token, even one that does not exist yet.
     ///
-    /// - Returns: When it is there.
+    /// - Returns: The time from which the token exists.
     mutating func reserve(_ now: Instant, reserved: Int) -> Instant {
         refill(now, reserved: reserved)
         level -= nanosecondsPerToken
         return level < 0 ? Instant(nanoseconds: now.nanoseconds - level) : now
     }
 
-    /// When one of the tokens that were reserved may be used: at once, but for those that came while the bucket was full.
+    /// Returns the time when one of the reserved tokens may be used: now, or later if the bucket was full in the
+    /// meantime.
     mutating func due(_ now: Instant, reserved: Int) -> Instant {
         refill(now, reserved: reserved)
         let missing = nanosecondsPerToken - level - Int64(reserved) * nanosecondsPerToken
         return missing > 0 ? Instant(nanoseconds: now.nanoseconds + missing) : now
     }
 
-    /// Takes back a token that was not used.
+    /// Returns an unused token to the bucket.
     mutating func giveBack() { level = min(capacity, level + nanosecondsPerToken) }
 
-    /// Whether there is a token.
+    /// Returns whether the bucket has a token.
     func has(_ now: Instant) -> Bool {
         var copy = self
         return copy.take(now)
     }
 
-    /// When the next token is there.
+    /// Returns the time of the next token.
     func nextToken(_ now: Instant) -> Instant {
         var copy = self
         copy.refill(now)
@@ -68,10 +69,10 @@ struct TokenBucket: Sendable {
     }
 }
 
-/// A limit of so many events within any second.
+/// A limit of events within any second.
 struct SlidingWindow: Sendable {
     private let limit: Int
-    /// When the last events were, the oldest at `next` once there are `limit` of them.
+    /// The times of the last events. Once there are `limit` of them, the oldest is at `next`.
     private var instants: [Instant] = []
     private var next = 0
 
@@ -79,9 +80,9 @@ struct SlidingWindow: Sendable {
         self.limit = max(limit, 1)
     }
 
-    /// Counts an event, also above the limit.
+    /// Counts an event, even above the limit.
     ///
-    /// - Returns: Whether there were more than the limit within the last second.
+    /// - Returns: Whether the last second had more events than the limit.
     mutating func count(_ now: Instant) -> Bool {
         guard instants.count == limit else {
             instants.append(now)
@@ -94,7 +95,7 @@ struct SlidingWindow: Sendable {
         return now - instants[next] < .seconds(1)
     }
 
-    /// Whether so many more events are within the limit.
+    /// Returns whether the limit permits `count` more events.
     func hasRoom(_ now: Instant, for count: Int = 1) -> Bool {
         let needed = count - (limit - instants.count)
         guard needed > 0 else { return true }

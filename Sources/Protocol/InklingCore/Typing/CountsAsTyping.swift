@@ -1,5 +1,4 @@
-/// Returns whether the content of an input field counts as typing: the content has a visible character and is not a
-/// command.
+/// Returns whether the text of an input field counts as typing: the text has a visible character and is not a command.
 ///
 /// - Parameter text: the whole content of the input field.
 package func countsAsTyping(_ text: String) -> Bool {

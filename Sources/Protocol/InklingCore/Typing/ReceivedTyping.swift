@@ -1,6 +1,6 @@
 import InklingWire
 
-/// The receiver's side of typing on one link.
+/// The received typing status of the peer on one link.
 struct ReceivedTyping: Sendable {
     private enum State {
         case idle
@@ -14,19 +14,19 @@ struct ReceivedTyping: Sendable {
         starts = TokenBucket(perSecond: Limits.starts, burst: Limits.starts, now: now)
     }
 
-    /// Since when the peer has been typing; nil when it isn't.
+    /// The time since when the peer is typing; nil if it is not.
     var since: Instant? {
         if case .typing(let since, _) = state { since } else { nil }
     }
 
-    /// When the status ends without further evidence.
+    /// The time when the status ends without further evidence.
     var nextDeadline: Instant? {
         if case .typing(_, let evidence) = state { evidence + Limits.typingExpiry } else { nil }
     }
 
     enum Change: Equatable { case none, started, ended, limited }
 
-    /// A newer status came.
+    /// Applies a newer status.
     mutating func apply(isTyping: Bool, now: Instant) -> Change {
         switch (state, isTyping) {
         case (.idle, false):

@@ -1,20 +1,20 @@
 import InklingWire
 
-/// The sender's side of typing in one chat, which turns edits into announcements of a start or a stop.
+/// The announcements of the user's typing in one chat. Edits become starts and stops.
 struct TypingAnnouncer: Sendable {
     private enum State {
-        /// Nothing is being typed.
+        /// The user is not typing.
         case idle
-        /// The user is typing, and the start has to wait until the one before it is 500 ms old.
+        /// The user is typing. The start must wait until the previous start is 500 ms old.
         case due(at: Instant, until: Instant)
-        /// The start was announced; without an edit it ends at `until`.
+        /// The start was announced. Without an edit, the typing ends at `until`.
         case announced(until: Instant)
     }
 
-    /// A typing frame that has to go out now.
+    /// A typing frame that must be sent now.
     enum Emission: Equatable {
         case start, stop
-        /// A copy of the edge before, with the state of this moment.
+        /// A copy of the last edge, with the current state.
         case copy
     }
 
@@ -22,12 +22,12 @@ struct TypingAnnouncer: Sendable {
     private var lastStart: Instant?
     private var copies: [Instant] = []
 
-    /// Whether the status of this chat says typing.
+    /// Whether the chat's status announces typing.
     var isAnnounced: Bool {
         if case .announced = state { true } else { false }
     }
 
-    /// Whether the user is typing, announced or not yet.
+    /// Whether the user is typing, even if the start still waits.
     var isUnderWay: Bool {
         if case .idle = state { false } else { true }
     }
@@ -40,7 +40,7 @@ struct TypingAnnouncer: Sendable {
         }
     }
 
-    /// The input field was edited and holds a message in the making.
+    /// Applies an edit of the input field, which contains an unfinished message.
     mutating func edit(_ now: Instant) -> Emission? {
         let until = now + Limits.typingIdleStop
         switch state {
@@ -59,7 +59,7 @@ struct TypingAnnouncer: Sendable {
         }
     }
 
-    /// The message was sent, emptied or left.
+    /// Ends typing, because the message was sent, the field was emptied, or the user left it.
     mutating func end(_ now: Instant) -> Emission? {
         switch state {
         case .idle:
@@ -74,13 +74,13 @@ struct TypingAnnouncer: Sendable {
         }
     }
 
-    /// A farewell implies the stop, so nothing of this is sent any more. The time of the last start is kept.
+    /// Ends typing without a stop, because a farewell implies it. The time of the last start is kept.
     mutating func abandon() {
         state = .idle
         copies = []
     }
 
-    /// Returns the emissions that became due; several if the owner comes late.
+    /// Returns the emissions that are due; several if the owner is late.
     mutating func advance(_ now: Instant) -> [Emission] {
         var emissions: [Emission] = []
         switch state {

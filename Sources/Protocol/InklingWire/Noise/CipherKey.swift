@@ -1,6 +1,6 @@
 import Crypto
 
-/// A ChaCha20-Poly1305 key, of one direction of a session or of one seal.
+/// A ChaCha20-Poly1305 key, either of one direction of a session or of one seal.
 package struct CipherKey: Sendable {
     /// The size of the tag behind each ciphertext, in bytes.
     package static let tagSize = 16
@@ -9,15 +9,15 @@ package struct CipherKey: Sendable {
 
     private let key: SymmetricKey
 
-    /// The key of 32 bytes; another count is the caller's bug.
+    /// Wraps a key of 32 bytes; another count is the caller's bug.
     package init(bytes: [UInt8]) {
         precondition(bytes.count == 32, "a cipher key has 32 bytes")
         key = SymmetricKey(data: bytes)
     }
 
-    /// Returns the ciphertext of `plaintext`, with the tag of 16 bytes behind it.
+    /// Returns the ciphertext of `plaintext`, followed by the tag of 16 bytes.
     ///
-    /// - Parameter counter: the nonce; the caller never uses one twice for different content.
+    /// - Parameter counter: the nonce. The caller never uses the same nonce for two different plaintexts.
     package func seal(_ plaintext: [UInt8], counter: UInt64, associatedData: [UInt8]) -> [UInt8] {
         do {
             let nonce = try ChaChaPoly.Nonce(data: CipherKey.nonceBytes(counter, capacity: CipherKey.nonceSize))
@@ -28,12 +28,12 @@ package struct CipherKey: Sendable {
         }
     }
 
-    /// Returns the plaintext of a ciphertext with its tag; throws `length` or `authentication`.
+    /// Opens a ciphertext with its tag; throws `length` or `authentication`.
     package func open(
         _ ciphertext: [UInt8], counter: UInt64, associatedData: [UInt8]
     ) throws(NoiseError) -> [UInt8] {
         guard ciphertext.count >= CipherKey.tagSize else { throw .length }
-        // In one piece, because the library copies a box three times that it puts together from its parts.
+        // One array, because the library copies the bytes three times if a box is made from separate parts.
         var combined = CipherKey.nonceBytes(counter, capacity: CipherKey.nonceSize + ciphertext.count)
         combined.append(contentsOf: ciphertext)
         do {
@@ -44,7 +44,8 @@ package struct CipherKey: Sendable {
         }
     }
 
-    /// Four zero bytes and the counter, little-endian unlike all other numbers (W-1, W-19).
+    /// Returns a nonce: four zero bytes and the counter. The counter is little-endian, unlike all other numbers (W-1,
+    /// W-19).
     private static func nonceBytes(_ counter: UInt64, capacity: Int) -> [UInt8] {
         var nonce: [UInt8] = []
         nonce.reserveCapacity(capacity)

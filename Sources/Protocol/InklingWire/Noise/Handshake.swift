@@ -1,11 +1,11 @@
-/// The run and the epoch that a node names in a handshake (W-18, L-58, L-59).
+/// The run and the epoch in a node's handshake message (W-18, L-58, L-59).
 package struct RunAndEpoch: Hashable, Sendable {
-    /// The run, 8 random bytes as a big-endian number; each value is possible.
+    /// The run, 8 random bytes as a big-endian number. All values are valid.
     package let run: UInt64
-    /// The epoch of the node in the state that the session is to share.
+    /// The node's epoch in the state that the new session will share.
     package let epoch: UInt32
 
-    /// A run and an epoch.
+    /// Makes a pair of a run and an epoch.
     package init(run: UInt64, epoch: UInt32) {
         self.run = run
         self.epoch = epoch
@@ -19,19 +19,21 @@ package struct RunAndEpoch: Hashable, Sendable {
     fileprivate var bytes: [UInt8] { run.bigEndianBytes + epoch.bigEndianBytes }
 }
 
-/// A pending handshake at its initiator (W-38). Each transmission of it sends the same initiation (L-4).
+/// A handshake that its initiator has begun and the responder has not answered yet (W-38). The initiator repeats the
+/// same initiation (L-4).
 package struct PendingHandshake: Sendable {
-    /// The first datagram, without a cookie.
+    /// The initiation without a cookie.
     package let initiation: Initiation
     private let identity: KeyPair
     private let ephemeral: KeyPair
     private let preSharedKey: [UInt8]
     private let state: SymmetricState
 
-    /// A handshake with the node that holds the key `remote`; throws `invalidKey` for a zero result (W-4).
+    /// Begins a handshake with the node that holds the key `remote`; throws `invalidKey` for a zero X25519 result
+    /// (W-4).
     ///
     /// - Parameters:
-    ///   - ephemeral: a pair that is used in this handshake alone.
+    ///   - ephemeral: a pair for this handshake alone.
     ///   - senderIndex: a random index that this node does not use yet (W-16).
     ///   - own: the node's run, and the epoch that L-64 gives.
     package init(
@@ -51,7 +53,8 @@ package struct PendingHandshake: Sendable {
         self.state = state
     }
 
-    /// Returns what a response makes; throws `authentication` or `invalidKey`, and the handshake stays pending (L-7).
+    /// Completes the handshake with a response. Throws `authentication` or `invalidKey`; the handshake then stays
+    /// pending (L-7).
     ///
     /// - Returns: the responder's index, run and epoch, and the keys of the session.
     package func complete(
@@ -71,11 +74,13 @@ package struct PendingHandshake: Sendable {
     }
 }
 
-/// A handshake at its responder, after Noise message 1. The node decides by key, run and epoch whether to respond (L-8).
+/// A handshake at its responder, after Noise message 1. The node decides by key, run and epoch whether to respond
+/// (L-8).
 package struct ReceivedHandshake: Sendable {
-    /// The initiator's static key. A recorded initiation shows the key too, so the key proves no presence (L-12).
+    /// The initiator's static key. An attacker can replay a recorded initiation, so the key does not prove that the
+    /// initiator is present (L-12).
     package let remote: PublicKey
-    /// The initiator's run, and the epoch that the initiation names.
+    /// The initiator's run and epoch.
     package let peer: RunAndEpoch
 
     private let senderIndex: UInt32
@@ -83,7 +88,7 @@ package struct ReceivedHandshake: Sendable {
     private let preSharedKey: [UInt8]
     private let state: SymmetricState
 
-    /// The handshake of an initiation whose check fits `chat` (L-8, steps 6 and 7).
+    /// Opens an initiation whose check belongs to `chat` (L-8, steps 6 and 7).
     ///
     /// Throws `authentication` for a message that does not open, `invalidKey` by W-3 and W-4, and `ownKey` by D-7.
     package init(_ initiation: Initiation, chat: ChatKeys, identity: KeyPair) throws(NoiseError) {
@@ -109,10 +114,10 @@ package struct ReceivedHandshake: Sendable {
         self.state = state
     }
 
-    /// Returns the response and the keys of the session; throws `invalidKey` for a zero result (W-4).
+    /// Returns the response and the keys of the session; throws `invalidKey` for a zero X25519 result (W-4).
     ///
     /// - Parameters:
-    ///   - ephemeral: a pair that is used in this handshake alone.
+    ///   - ephemeral: a pair for this handshake alone.
     ///   - index: a random index that this node does not use yet (W-16).
     ///   - own: the node's run, and the epoch that L-62 gives.
     package func respond(

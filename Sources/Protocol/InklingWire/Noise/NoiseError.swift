@@ -1,8 +1,8 @@
-/// The reason why a handshake message, a sealed datagram or a sealed key is refused. Nothing has changed then.
+/// The reason why a node refuses a handshake message, a sealed datagram or a sealed key. The error changes no state.
 package enum NoiseError: String, Error, CaseIterable, Sendable {
-    /// The message is shorter or longer than its pattern.
+    /// The message is shorter or longer than the Noise pattern permits.
     case length
-    /// The tag does not fit: another key, another counter, or altered bytes (W-23).
+    /// The tag is wrong: the key or counter differs, or bytes were altered (W-23).
     case authentication
     /// A key is not canonical (W-3), or an X25519 result is 32 zero bytes (W-4).
     case invalidKey

@@ -3,12 +3,12 @@ import Crypto
 /// The chaining key, hash and cipher of a handshake (Noise, section 5.2).
 package struct SymmetricState: Sendable {
     private var chainingKey: [UInt8]
-    /// The hash of the handshake so far, 32 bytes.
+    /// The hash of all handshake data so far, 32 bytes.
     package private(set) var hash: [UInt8]
-    // Nil until the first key is mixed in.
+    // Nil until the handshake mixes in its first key.
     private var cipher: (key: CipherKey, counter: UInt64)?
 
-    /// The state of a handshake with this prologue, whose initiator knows the responder's static key (W-38).
+    /// Begins a handshake with this prologue. The initiator knows the responder's static key (W-38).
     package init(prologue: [UInt8], responder: PublicKey) {
         hash = Array(SHA256.hash(data: Array("Noise_IKpsk2_25519_ChaChaPoly_SHA256".utf8)))
         chainingKey = hash
@@ -16,7 +16,7 @@ package struct SymmetricState: Sendable {
         mixHash(responder.bytes)
     }
 
-    /// Mixes bytes into the hash alone.
+    /// Mixes bytes into the hash only.
     package mutating func mixHash(_ bytes: [UInt8]) {
         var hasher = SHA256()
         hasher.update(data: hash)
@@ -39,19 +39,21 @@ package struct SymmetricState: Sendable {
         cipher = (CipherKey(bytes: outputs[2]), 0)
     }
 
-    /// Mixes an ephemeral key into the hash, and because of the pre-shared key into the chaining key (Noise, section 9.2).
+    /// Mixes an ephemeral key into the hash. Because the handshake has a pre-shared key, the chaining key takes it too
+    /// (Noise, section 9.2).
     package mutating func mixEphemeral(_ key: [UInt8]) {
         mixHash(key)
         mixKey(key)
     }
 
-    /// Mixes in the X25519 result of an own pair and a key of 32 bytes; throws `invalidKey` for a zero result (W-4).
+    /// Mixes in the X25519 result of this node's key pair and the peer's key of 32 bytes; throws `invalidKey` for a
+    /// zero result (W-4).
     package mutating func mixSharedSecret(_ own: KeyPair, _ other: [UInt8]) throws(NoiseError) {
         guard let secret = own.sharedSecret(with: other) else { throw .invalidKey }
         mixKey(secret)
     }
 
-    /// Seals the next part of a message.
+    /// Encrypts the next part of a message.
     package mutating func encryptAndHash(_ plaintext: [UInt8]) -> [UInt8] {
         let (key, counter) = nextCipher()
         let ciphertext = key.seal(plaintext, counter: counter, associatedData: hash)
@@ -59,7 +61,7 @@ package struct SymmetricState: Sendable {
         return ciphertext
     }
 
-    /// Opens the next part of a message.
+    /// Decrypts the next part of a message.
     package mutating func decryptAndHash(_ ciphertext: [UInt8]) throws(NoiseError) -> [UInt8] {
         let (key, counter) = nextCipher()
         let plaintext = try key.open(ciphertext, counter: counter, associatedData: hash)
@@ -67,7 +69,7 @@ package struct SymmetricState: Sendable {
         return plaintext
     }
 
-    /// Returns the transport keys: of what the initiator seals, and of what the responder seals.
+    /// Returns the transport keys: one for the initiator's datagrams, and one for the responder's.
     package func split() -> (initiator: CipherKey, responder: CipherKey) {
         let outputs = derive([], count: 2)
         return (CipherKey(bytes: outputs[0]), CipherKey(bytes: outputs[1]))
@@ -79,7 +81,7 @@ package struct SymmetricState: Sendable {
         return current
     }
 
-    /// The 2 or 3 outputs of Noise's HKDF, 32 bytes each.
+    /// Returns the 2 or 3 outputs of Noise's HKDF, 32 bytes each.
     private func derive(_ material: [UInt8], count: Int) -> [[UInt8]] {
         func code(_ key: [UInt8], _ data: [UInt8]) -> [UInt8] {
             Array(HMAC<SHA256>.authenticationCode(for: data, using: SymmetricKey(data: key)))

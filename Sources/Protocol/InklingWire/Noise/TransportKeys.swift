@@ -1,35 +1,35 @@
-/// The keys of a session, one for each direction, and the sealing of datagrams under them (W-19).
+/// The keys of a session, one for each direction. They seal and open its datagrams (W-19).
 package struct TransportKeys: Sendable {
-    /// The key of what this node sends.
+    /// The key for datagrams that this node sends.
     package let send: CipherKey
-    /// The key of what this node receives.
+    /// The key for datagrams that this node receives.
     package let receive: CipherKey
-    /// The hash of the whole handshake, 32 bytes, equal on both sides and in no other session.
+    /// The hash of the whole handshake, 32 bytes. Both sides have the same hash, and each session has a different one.
     package let handshakeHash: [UInt8]
 
-    /// The keys that a handshake leaves.
+    /// Wraps the results of a finished handshake.
     package init(send: CipherKey, receive: CipherKey, handshakeHash: [UInt8]) {
         self.send = send
         self.receive = receive
         self.handshakeHash = handshakeHash
     }
 
-    /// Returns the datagram of one or more frames.
+    /// Seals one or more frames as a datagram.
     ///
     /// - Parameters:
-    ///   - receiverIndex: the index that the peer gave out for this session.
+    ///   - receiverIndex: the index that the peer chose for this session.
     ///   - counter: the next counter of the state, at most 2^32 − 3 (W-20); a later one is the caller's bug.
     package func seal(_ frames: [Frame], receiverIndex: UInt32, counter: UInt32) -> SealedDatagram {
         precondition(counter <= Limits.lastCounter, "the counter is not an ordinary one")
         return seal(Frames.encode(frames), receiverIndex, counter)
     }
 
-    /// Returns the last will of this session: a bye of reason 3 under the counter 2^32 − 1 (W-21, L-33).
+    /// Returns the last will of this session: a bye with reason 3 under the counter 2^32 − 1 (W-21, L-33).
     package func sealLastWill(receiverIndex: UInt32) -> SealedDatagram {
         seal(Frames.encode([.bye(.lastWill)]), receiverIndex, Limits.lastWillCounter)
     }
 
-    /// Returns the plaintext of a datagram of the peer; throws `authentication` for any other datagram (W-23).
+    /// Opens a datagram of the peer, and returns its plaintext; throws `authentication` for any other datagram (W-23).
     package func open(_ sealed: SealedDatagram) throws(NoiseError) -> [UInt8] {
         try receive.open(sealed.ciphertext, counter: UInt64(sealed.counter), associatedData: sealed.header)
     }

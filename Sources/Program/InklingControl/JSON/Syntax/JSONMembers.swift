@@ -1,25 +1,25 @@
-/// A value that was read from a line of JSON.
+/// A value that a line of JSON contained.
 enum JSONElement: Equatable {
     case string(String)
-    /// As it was written.
+    /// A number, as written in the line.
     case number(String)
     case boolean(Bool)
     case null
     case array([JSONElement])
     case object(JSONMembers)
-    /// A value that no program asks for, or a value nested too deep.
+    /// A value that no program reads, or a value nested too deep.
     case skipped
 
-    /// The deepest nesting that programs ask for: a list of people, each with a list of names in one of the members.
+    /// The deepest nesting that programs read: a list of people, each with a list of names.
     static let depth = 6
 }
 
 /// The members of a JSON object, such as the one that fills a line (RFC 8259).
 ///
-/// The whole line is checked, also the values of members that no program asks for. The first of two members with the
+/// The whole line is checked, including the values of members that no program reads. The first of two members with the
 /// same name counts.
 struct JSONMembers: Equatable {
-    /// Why a line is not an object.
+    /// The reason why a line is not an object.
     enum Failure: Error, Equatable {
         case notUTF8
         case notObject
@@ -31,7 +31,9 @@ struct JSONMembers: Equatable {
 
     init() {}
 
-    /// - Parameter names: The members that are held; nil for all.
+    /// Parses a line.
+    ///
+    /// - Parameter names: The members to store; nil for all.
     init(_ line: [UInt8], holding names: Set<String>? = nil) throws(Failure) {
         guard String(validating: line, as: UTF8.self) != nil else { throw .notUTF8 }
         var scanner = JSONScanner(line)
@@ -57,6 +59,6 @@ struct JSONMembers: Equatable {
 
     subscript(name: String) -> JSONElement? { values[name] }
 
-    /// All members.
+    /// All stored members, by name.
     var all: [String: JSONElement] { values }
 }

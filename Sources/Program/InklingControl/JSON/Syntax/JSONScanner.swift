@@ -1,4 +1,4 @@
-/// A reader of JSON from the front of a line that is UTF-8.
+/// A reader of JSON, from the front of a line that is valid UTF-8.
 struct JSONScanner {
     private let bytes: [UInt8]
     private var offset = 0
@@ -10,7 +10,7 @@ struct JSONScanner {
     var isAtEnd: Bool { offset == bytes.count }
     var isAtObject: Bool { next == UInt8(ascii: "{") }
 
-    /// The failure at the present offset.
+    /// The failure at the current offset.
     var failure: JSONMembers.Failure { .unexpected(at: offset) }
 
     private var next: UInt8? { isAtEnd ? nil : bytes[offset] }
@@ -34,7 +34,7 @@ struct JSONScanner {
         return name
     }
 
-    /// Reads a value of any kind. Values nested deeper than `depth` are checked, but not held.
+    /// Reads a value of any kind. Values nested deeper than `depth` are checked, but not stored.
     mutating func value(depth: Int) throws(JSONMembers.Failure) -> JSONElement {
         skipBlanks()
         switch next {
@@ -88,9 +88,10 @@ struct JSONScanner {
         guard take("}") else { throw failure }
     }
 
-    /// Checks a value and discards it, without recursion. Values can be nested as deep as a line is long.
+    /// Checks a value and discards it. The method uses no recursion, because nesting is limited only by the length of
+    /// the line.
     mutating func skipped() throws(JSONMembers.Failure) -> JSONElement {
-        // The open objects (true) and arrays (false).
+        // The objects (true) and arrays (false) that are still open.
         var open: [Bool] = []
         repeat {
             skipBlanks()
@@ -149,7 +150,7 @@ struct JSONScanner {
         }
     }
 
-    /// Skips at least one digit.
+    /// Skips one or more digits; throws if there is none.
     private mutating func skipDigits() throws(JSONMembers.Failure) {
         let start = offset
         while let byte = next, (0x30...0x39).contains(byte) { offset += 1 }

@@ -4,11 +4,11 @@ package enum JSONValue: Sendable {
     case integer(Int)
     case unsigned(UInt64)
     case boolean(Bool)
-    /// Seconds, written with microseconds.
+    /// A time in seconds, written with microseconds.
     case seconds(Double)
     case array([JSONValue])
     case object([(String, JSONValue)])
-    /// JSON text.
+    /// A value that is JSON text already.
     case raw(String)
 
     /// The value on one line, without blanks.

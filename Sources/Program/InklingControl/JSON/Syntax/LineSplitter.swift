@@ -1,6 +1,6 @@
-/// A splitter of input into lines, which holds at most one line.
+/// A splitter of input into lines. At most one incomplete line is stored.
 package struct LineSplitter: Sendable {
-    /// In bytes, without the line feed (J-4).
+    /// The longest line in bytes, without the line feed (J-4).
     package static let longestLine = 1 << 20
 
     package enum Piece: Equatable, Sendable {
@@ -13,7 +13,9 @@ package struct LineSplitter: Sendable {
     private var overflown = false
     private var number = 1
 
-    /// - Parameter longest: The bytes that a line may have, without the line feed.
+    /// Makes a splitter.
+    ///
+    /// - Parameter longest: The longest line in bytes, without the line feed.
     package init(longest: Int = longestLine) {
         self.longest = longest
     }
@@ -30,7 +32,7 @@ package struct LineSplitter: Sendable {
         return pieces
     }
 
-    /// Returns the last line, if no line feed ended it.
+    /// Returns the last line if it has no line feed.
     package mutating func finish() -> Piece? {
         held.isEmpty && !overflown ? nil : cut()
     }
