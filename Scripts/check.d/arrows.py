@@ -1,14 +1,21 @@
-#!/bin/sh
-# Scripts/check-arrows: fails if an import in Sources or a dependency in Package.swift is not in the table below.
-# A target without I/O fails too if it uses a clock, output, or randomness that no caller passed in.
-# Scripts/check-arrows --self-test: plants one violation after another in a copy, and fails if one is not found.
-set -eu
-directory=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+"""arrows.py: fails if an import in Sources or a dependency in Package.swift is not in the table below. A target without I/O
+fails too if it uses a clock, output, or randomness that no caller passed in.
+arrows.py --self-test: plants each arrow that the table lacks, and other violations, in a copy. Fails if one is not found."""
+
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # target: its allowed dependencies and imports. A target without I/O (marked *) may import nothing else; the others may
 # also import the system's modules. The floors are in the order of Package.swift. Foundation needs an entry: the library
 # adds 50 MB, and no program that ships uses it.
-table='
+TABLE = """
 CUTF8Proc:
 InklingWire*: Crypto CUTF8Proc
 InklingCore*: InklingWire
@@ -39,211 +46,122 @@ InklingTestSupport: InklingSimulator
 MutatedSimulator: InklingWire
 MutantsPlugin: plant-mutants
 plant-mutants:
-'
-system='Dispatch FoundationEssentials Glibc Musl Swift Synchronization'
+"""
+ROWS = [line.split(":") for line in TABLE.splitlines() if line]
+PURE = {target.rstrip("*") for target, _ in ROWS if target.endswith("*")}
+ALLOWED = {target.rstrip("*"): set(modules.split()) for target, modules in ROWS}
+SYSTEM = {"Dispatch", "FoundationEssentials", "Glibc", "Musl", "Swift", "Synchronization"}
 
-# Extended regular expressions; a mention in a comment or in a string does not count.
-impure='ContinuousClock|SuspendingClock|SystemRandomNumberGenerator|Date\(|(^|[^[:alnum:]_])DispatchTime'
-impure="$impure"'|(^|[^[:alnum:]_])(clock_gettime|gettimeofday|mach_absolute_time|time|getrandom|getentropy|arc4random[_a-z]*|drand48|rand|random)\('
-impure="$impure"'|\.random\((in:|\))|\.(randomElement|shuffle|shuffled)\(\)'
-impure="$impure"'|PrivateKey\(\)|SymmetricKey\(size:|Nonce\(\)'
-impure="$impure"'|Task\.sleep|(^|[^[:alnum:]_.])(print|debugPrint|dump|Logger|fputs|write)\('
+IMPORT = re.compile(
+    r"(?:^|;)\s*(?:(?:@\w+(?:\([^)]*\))?|public|package|internal|fileprivate|private)\s+)*import\s+"
+    r"(?:(?:struct|class|enum|protocol|typealias|func|let|var|actor)\s+)?(\w+)")
+IMPURE = re.compile(
+    r"ContinuousClock|SuspendingClock|SystemRandomNumberGenerator|Date\(|\bDispatchTime|Task\.sleep"
+    r"|\b(clock_gettime|gettimeofday|mach_absolute_time|time|getrandom|getentropy|arc4random\w*|drand48|rand|random)\("
+    r"|\.random\((in:|\))|\.(randomElement|shuffle|shuffled)\(\)|PrivateKey\(\)|SymmetricKey\(size:|Nonce\(\)"
+    r"|(?<![\w.])(print|debugPrint|dump|Logger|fputs|write)\(")
 
-allowed() { printf '%s\n' "$table" | sed -n "s/^$1[*]\{0,1\}:[ ]*//p"; }
-is_listed() { printf '%s\n' "$table" | grep -Eq "^$1[*]?:"; }
-is_pure() { printf '%s\n' "$table" | grep -q "^$1[*]:"; }
 
-# contains WORD WORDS
-contains() { case " $2 " in *" $1 "*) ;; *) return 1 ;; esac; }
+def impure(line):
+    """Whether a line is impure. Comments and strings don't count. `.random(in:using:)` names its source of randomness."""
+    line = re.sub(r'"[^"]*"', '""', line.replace('\\"', ""))
+    return IMPURE.search(re.sub(r"\.random\(in:.*using:", "", line.split("//")[0]))
 
-# Prints "target dependency" for each dependency of a target that is not a test. `dump-package` sorts its output and
-# prints one value a line.
-dependencies() {
-    package=$(swift package --package-path "$1" dump-package) || return 1
-    printf '%s\n' "$package" | awk '
-        /^  "targets" : \[/ { inside = 1 }
-        !inside { next }
-        /^    \{/ { count = 0 }
-        /^          "(byName|product|target)" : \[/ { expected = 1; next }
-        expected { gsub(/[ ",]/, ""); found[++count] = $0; expected = 0 }
-        /^      "name" : / { gsub(/[ ",]/, ""); sub(/^name:/, ""); name = $0 }
-        /^      "type" : / && !/"test"/ { print name; for (i = 1; i <= count; i++) print name, found[i] }'
-}
 
-# Prints "file:line module" for each import of the files named on standard input.
-imports() {
-    awk '
-        function modules(text) {
-            sub(/\/\/.*/, "", text)
-            statements = split(text, statement, ";")
-            for (i = 1; i <= statements; i++) {
-                text = statement[i]
-                while (sub(/^[ \t]*(@[A-Za-z_]+(\([^)]*\))?|public|package|internal|fileprivate|private)[ \t]+/, "", text)) {}
-                if (text !~ /^[ \t]*import[ \t]/) continue
-                sub(/^[ \t]*import[ \t]+((struct|class|enum|protocol|typealias|func|let|var|actor)[ \t]+)?/, "", text)
-                sub(/[^A-Za-z0-9_].*/, "", text)
-                print file ":" number, text
-            }
-        }
-        { file = $0
-          number = 0
-          while ((getline line < file) > 0) { number++; modules(line) }
-          close(file) }'
-}
+def check_target(root, target):
+    """One line for each violation in the target's files."""
+    allowed = ALLOWED.get(target, set()) | (set() if target in PURE else SYSTEM)
+    for path in sorted(root.glob(f"Sources/*/{target}/**/*.swift")):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            place = f"{path.relative_to(root)}:{number}"
+            for module in IMPORT.findall(line.split("//")[0]):
+                if module not in allowed:
+                    yield f"{place}: {target} may not import {module}"
+            if target in PURE and impure(line):
+                yield f"{place}: {line} (a target without I/O has no clock, randomness or output of its own)"
 
-# Prints "file:line: text" for each impure line of the files named on standard input. Comments and strings don't count.
-# `.random(in:using:)` is pure: the call names its source of randomness.
-impurities() {
-    impure=$impure awk '
-        { file = $0
-          number = 0
-          while ((getline line < file) > 0) {
-              number++
-              gsub(/\\"/, "", line)
-              gsub(/"[^"]*"/, "\"\"", line)
-              sub(/\/\/.*/, "", line)
-              gsub(/\.random\(in:.*using:/, "", line)
-              if (line ~ ENVIRON["impure"]) print file ":" number ":" line
-          }
-          close(file) }'
-}
 
-# check_package FOLDER: prints one line for each dependency in Package.swift that is not in the table.
-check_package() {
-    edges=$(dependencies "$1") || edges=
-    [ -n "$edges" ] || echo "Package.swift: cannot be read"
-    printf '%s\n' "$edges" | while read -r target dependency; do
-        [ -n "$target" ] || continue
-        if ! is_listed "$target"; then
-            echo "Package.swift: the target $target is not in the table"
-        elif [ -n "$dependency" ] && ! contains "$dependency" "$(allowed "$target")"; then
-            echo "Package.swift: $target may not depend on $dependency"
-        fi
-    done | sort -u
-}
+def check_package(root):
+    """One line for each dependency in Package.swift that is not in the table."""
+    dumped = subprocess.run(["swift", "package", "--package-path", root, "dump-package"], stdout=subprocess.PIPE)
+    if dumped.returncode:
+        yield "Package.swift: cannot be read: see above"
+        return
+    for target in json.loads(dumped.stdout)["targets"]:
+        name = target["name"]
+        if target["type"] == "test":
+            continue
+        if name not in ALLOWED:
+            yield f"Package.swift: the target {name} is not in the table"
+            continue
+        for dependency in target["dependencies"]:
+            (product, *_), = dependency.values()
+            if product not in ALLOWED[name]:
+                yield f"Package.swift: {name} may not depend on {product}"
 
-# check_target FOLDER TARGET: prints one line for each violation in the target's files.
-check_target() {
-    modules=$(allowed "$2")
-    is_pure "$2" || modules="$modules $system"
-    find "$1"/Sources/*/"$2" -name '*.swift' | sort | imports | while read -r place module; do
-        contains "$module" "$modules" || echo "${place#"$1"/}: $2 may not import $module"
-    done
-    if is_pure "$2"; then
-        find "$1"/Sources/*/"$2" -name '*.swift' | sort | impurities | while read -r line; do
-            echo "${line#"$1"/} (a target without I/O has no clock, randomness or output of its own)"
-        done
-    fi
-}
 
-# check FOLDER: prints one line for each violation.
-check() {
-    check_package "$1"
-    for folder in "$1"/Sources/*/*/; do check_target "$1" "$(basename "$folder")"; done
-}
+def check(root):
+    yield from check_package(root)
+    for folder in sorted(root.glob("Sources/*/*/")):
+        yield from check_target(root, folder.name)
+        if folder.parent.name not in ("Proof", "Examples") and "Foundation" in ALLOWED.get(folder.name, ()):
+            yield f"the table: {folder.name} ships, and has Foundation"
 
-copy=
-trap '[ -z "$copy" ] || rm -rf "$copy"' EXIT
-trap 'exit 1' HUP INT TERM
 
-# plant TARGET TEXT: writes TEXT into a new file of the target, and expects a violation in that file.
-plant() {
-    planted=$(echo "$copy"/Sources/*/"$1")/Planted.swift
-    printf '%s\n' "$2" >"$planted"
-    expect "$1: $2" "${planted#"$copy"/}:1" "$(check_target "$copy" "$1")"
-    rm "$planted"
-}
+# Lines that a target without I/O must not have: ways to write an import, clocks, randomness, and output.
+PLANTED = """
+import NIOCore; let port = 0
+@preconcurrency import Foundation
+@_spi(Tests) import Inkling
+public import struct Foundation.Date
+package import Inkling
+import Glibc
+let now = ContinuousClock.now
+let now = SuspendingClock().now
+var generator = SystemRandomNumberGenerator()
+let index = UInt32.random(in: 0...9)
+let first = [1, 2].shuffled().first
+let key = Curve25519.KeyAgreement.PrivateKey()
+let key = SymmetricKey(size: .bits256)
+func wait() async throws { try await Task.sleep(for: .seconds(1)) }
+func show() { print("a line") }
+""".strip().splitlines()
 
-# depend TARGET DEPENDENCY: adds the dependency to the package, and expects a violation.
-depend() {
-    cp "$directory/Package.swift" "$copy/Package.swift"
-    printf '\nfor target in package.targets where target.name == "%s" { target.dependencies.append("%s") }\n' "$1" "$2" \
-        >>"$copy/Package.swift"
-    expect "Package.swift: $1 on $2" "Package.swift: $1 may not depend on $2" "$(check_package "$copy")"
-}
 
-# expect WHAT WORDS VIOLATIONS: fails unless a violation contains these words.
-expect() {
-    case $3 in
-        *"$2"*) echo "found: $1" ;;
-        *)
-            echo "not found: $1"
-            echo x >>"$copy/missed"
-            ;;
-    esac
-}
+def self_test(copy):
+    """The planted violations that the check does not find."""
+    shutil.copytree(ROOT / "Sources", copy / "Sources")
+    modules = {*ALLOWED, *set().union(*ALLOWED.values())}
+    for folder in sorted(copy.glob("Sources/*/*/")):
+        target = folder.name
+        lines = [f"import {module}" for module in sorted(modules - ALLOWED[target])]
+        lines += PLANTED if target in PURE else []
+        planted = folder / "Planted.swift"
+        planted.write_text("\n".join(lines))
+        found = {line.split(": ")[0] for line in check_target(copy, target)}
+        yield from (f"{target}: {line}" for number, line in enumerate(lines, 1)
+                    if f"{planted.relative_to(copy)}:{number}" not in found)
+    # A shim has no dependencies at all.
+    arrows = [(target, module) for target in ALLOWED if target.startswith("Inkling")
+              for module in ALLOWED if module not in ALLOWED[target]]
+    append = 'for target in package.targets where target.name == "%s" { target.dependencies.append("%s") }\n'
+    (copy / "Package.swift").write_text((ROOT / "Package.swift").read_text() + "".join(append % arrow for arrow in arrows))
+    found = {*check_package(copy)}
+    yield from (f"Package.swift: {target} on {module}" for target, module in arrows
+                if f"Package.swift: {target} may not depend on {module}" not in found)
 
-self_test() {
-    copy=$(mktemp -d)
-    cp -R "$directory/Package.swift" "$directory/Sources" "$copy"
-    violations=$(check "$copy")
-    [ -z "$violations" ] || { printf '%s\n' "$violations"; exit 1; }
 
-    plant InklingWire 'import Foundation'
-    plant InklingWire 'import InklingCore'
-    plant InklingWire 'import NIOCore; let port = 0'
-    plant InklingCore 'import Foundation'
-    plant InklingCore '@preconcurrency import Foundation'
-    plant InklingCore 'public import struct Foundation.Date'
-    plant InklingCore 'package import Inkling'
-    plant InklingCore 'import Glibc'
-    plant InklingConsole 'import Logging'
-    plant InklingConsole '@_spi(Tests) import InklingWire'
-    plant InklingSimulator 'import Inkling'
-    plant Inkling 'import InklingConsole'
-    plant InklingConformance 'import InklingCore'
-    plant Inkling 'import CTOML'
-    plant Inkling 'import Foundation'
-    plant InklingControl 'public import Foundation'
-    plant InklingCLI 'import struct Foundation.Data'
-    plant InklingProgram 'import Foundation'
-    plant InklingProgram 'import Inkling'
-    plant InklingCore 'import Crypto'
-    plant InklingCLI 'import CDNSSD'
-    plant InklingModel 'import Foundation'
-    plant InklingModel 'import InklingCore'
-    plant InklingText 'import Foundation'
-    plant InklingText 'import InklingConsole'
-    plant InklingControl 'import InklingText'
-    plant Inkling 'import InklingText'
-    plant InklingCLI 'import Crypto'
-    plant InklingExampleAttach 'import InklingControl'
-    plant InklingExampleEmbed 'import Foundation'
+def main(arguments):
+    if arguments not in ([], ["--self-test"]):
+        print("usage: Scripts/check arrows [--self-test]", file=sys.stderr)
+        return 64
+    if arguments:
+        with tempfile.TemporaryDirectory() as copy:
+            faults = [f"not found: {fault}" for fault in self_test(pathlib.Path(copy))]
+    else:
+        faults = [*check(ROOT)]
+    print("\n".join(faults) or ("arrows: each planted violation is found" if arguments else "arrows: as the table says"))
+    return bool(faults)
 
-    plant InklingCore 'let now = ContinuousClock.now'
-    plant InklingCore 'let now = SuspendingClock().now'
-    plant InklingCore 'var generator = SystemRandomNumberGenerator()'
-    plant InklingCore 'let index = UInt32.random(in: 0...9)'
-    plant InklingCore 'let first = [1, 2].shuffled().first'
-    plant InklingWire 'let key = Curve25519.KeyAgreement.PrivateKey()'
-    plant InklingWire 'let key = SymmetricKey(size: .bits256)'
-    plant InklingConsole 'func wait() async throws { try await Task.sleep(for: .seconds(1)) }'
-    plant InklingModel 'let generator = SystemRandomNumberGenerator()'
-    plant InklingText 'func show() { print("a line") }'
-    plant InklingConsole 'func show() { print("a line") }'
 
-    depend InklingWire InklingCore
-    depend InklingCore CDNSSD
-    depend InklingConsole Inkling
-    depend InklingModel InklingCore
-    depend InklingText Inkling
-    depend InklingCLI InklingCore
-    depend InklingAttackCLI InklingCore
-    depend InklingExampleEmbed InklingCore
-
-    [ ! -f "$copy/missed" ] || { echo "check-arrows misses some of what was planted"; exit 1; }
-    echo "check-arrows found all that was planted"
-}
-
-case ${1-} in
-    '')
-        violations=$(check "$directory")
-        [ -z "$violations" ] || { printf '%s\n' "$violations"; exit 1; }
-        echo "arrows: as the table says"
-        ;;
-    --self-test) self_test ;;
-    *)
-        echo "usage: Scripts/check-arrows [--self-test]" >&2
-        exit 64
-        ;;
-esac
+sys.exit(main(sys.argv[1:]))

@@ -1,10 +1,7 @@
-#!/usr/bin/env python3
-"""Scripts/check-words: finds sentences in comments and documents that are too long, use a banned word, or have a clause
-whose subject is not a concrete noun. Scripts/words.txt allows each target a number of them, which only shrinks.
-
-check-words: compares the counts with the allowances, and fails where they differ.
-check-words TARGET...: prints each place in these targets.
-check-words --write: writes smaller counts into the list."""
+"""words.py: finds sentences in comments and documents that are too long, use a banned word, or have a clause whose subject is
+not a concrete noun. words.txt allows each target a number of them, which only shrinks. Fails where the numbers differ.
+words.py TARGET...: prints each place in these targets.
+words.py --write: writes smaller numbers into the list."""
 
 import collections
 import pathlib
@@ -12,8 +9,8 @@ import re
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-LIST = ROOT / "Scripts/words.txt"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LIST = pathlib.Path(__file__).with_name("words.txt")
 # Plainer words exist for these.
 BANNED = re.compile(
     r"\b((is|are|was|were) (told|said)\b|comes? of\b|go(es)? on\b|sees? to it|of (its|their) own accord|anew\b|lest\b"
@@ -109,9 +106,9 @@ def main(arguments):
     else:
         failed = [name for name in sorted(counts | allowed) if counts[name] != allowed.get(name, 0)]
         for name in failed:
-            print(f"{name}: {counts[name]} sentences, and {allowed.get(name, 0)} are allowed: Scripts/check-words {name}")
+            print(f"{name}: {counts[name]} sentences, and {allowed.get(name, 0)} are allowed: Scripts/check words {name}")
         if failed:
-            print("If there are fewer than before: Scripts/check-words --write")
+            print("If there are fewer than before: Scripts/check words --write")
             sys.exit(1)
         print(f"words: {sum(counts.values())} sentences to be mended, as allowed")
 

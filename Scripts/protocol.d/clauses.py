@@ -1,65 +1,87 @@
-#!/bin/sh
-# Scripts/make-clauses: writes the numbered rules of Protocol/ into the conformance suite, which quotes them. A rule is
-# the whole list item, with its lists and paragraphs. If the item names "the table below", the rule includes the rows of
-# the next table.
-# Scripts/make-clauses --check: fails if the suite's quotes differ from the texts.
-set -eu
-cd "$(dirname -- "$0")/.."
-file=Sources/Proof/InklingConformance/Clauses/Listed.swift
+"""clauses.py [--check]: writes the numbered rules of Protocol/ into the conformance suite, which quotes them. A rule is the
+whole list item, with its lists and paragraphs. If the item names "the table below", the rule includes the rows of the next
+table."""
 
-make() {
-    cat <<'EOF'
-// Made by Scripts/make-clauses from the texts in Protocol/. Don't edit it.
+import re
+import sys
+
+import generated
+import texts
+
+FEED = r"\#n"  # a line feed in a raw string literal of Swift
+HEAD = """\
+// Made by Scripts/protocol clauses from the texts in Protocol/. Don't edit it.
 // swift-format-ignore-file
 
 extension Clause {
     /// The numbered rules in the order of their texts.
     static let listed: [Clause] = [
-EOF
-    for text in wire links typing messages discovery protection security registry api; do
-        awk '
-            # A line feed in a raw string literal of Swift.
-            BEGIN { feed = "\\#n" }
-            # Several clauses can name one table.
-            function add_row(row) { for (number in awaiting) entries[number] = entries[number] feed row }
-            function end_table() { for (number in awaiting) delete awaiting[number] }
-            function close_entry() {
-                if (open && entries[count] ~ /the table below/) awaiting[count]
-                open = 0
-            }
-            /^[ \t]*```/ { close_entry(); fenced = !fenced; next }
-            fenced { next }
-            !/^\|/ && in_table { in_table = 0; end_table() }
-            /^\|/ {
-                close_entry()
-                in_table = 1
-                if ($0 !~ /^[| :-]+$/) add_row($0)
-                next
-            }
-            /^[ \t]*$/ { apart = 1; next }
-            { line = $0; is_inner = sub(/^[ \t]+/, "", line); is_item = line ~ /^([-*+]|[0-9]+\.)[ \t]/ }
-            /^#/ || !is_inner && (is_item || apart) { close_entry() }
-            /^- \[[A-Z]+-[0-9]+\] / { entries[++count] = $0; open = 1; apart = 0; next }
-            open { entries[count] = entries[count] (is_item || apart ? feed : " ") line }
-            { apart = 0 }
-            END {
-                close_entry()
-                if (in_table) end_table()
-                for (number = 1; number <= count; number++) {
-                    entry = entries[number]
-                    name = substr(entry, 4, index(entry, "]") - 4)
-                    if (number in awaiting) { print name " names a table that does not follow" >"/dev/stderr"; exit 1 }
-                    sub(/^- \[[A-Z]+-[0-9]+\] /, "", entry)
-                    level = entry ~ /(^|[^A-Za-z])MUST([^A-Za-z]|$)/ ? "must" : "should"
-                    printf "        Clause(number: \"%s\", level: .%s, text: #\"%s\"#),\n", name, level, entry
-                }
-            }' "Protocol/$text.md"
-    done
-    printf '    ]\n}\n'
-}
+"""
 
-if [ "${1-}" = --check ]; then
-    make | cmp -s - "$file" || { echo "$file is not what Protocol/ says: run Scripts/make-clauses" >&2; exit 1; }
-else
-    make >"$file"
-fi
+
+class Rule:
+    def __init__(self, number, text):
+        self.number = number
+        self.text = text
+        self.awaits_table = False
+
+    def close(self):
+        self.awaits_table = "the table below" in self.text
+
+
+def rules(name):
+    """The rules of a text."""
+    found, rule = [], None
+    fenced = in_table = apart = False
+    for line in texts.read(f"{name}.md").splitlines():
+        fences = line.lstrip().startswith("```")
+        if rule and (fences or line.startswith("|")):
+            rule.close()
+            rule = None
+        fenced ^= fences
+        if fenced or fences:
+            continue
+        if line.startswith("|"):
+            in_table = True
+            if not re.fullmatch(r"[| :-]+", line):
+                for each in found:
+                    each.text += FEED + line if each.awaits_table else ""
+            continue
+        if in_table:
+            in_table = False
+            for each in found:
+                each.awaits_table = False
+        text = line.lstrip()
+        if not text:
+            apart = True
+            continue
+        is_item = re.match(r"([-*+]|\d+\.)\s", text)
+        if rule and (line.startswith("#") or text == line and (is_item or apart)):
+            rule.close()
+            rule = None
+        begins = re.match(r"- \[([A-Z]+-\d+)\] ", line)
+        if begins:
+            rule = Rule(begins[1], line[begins.end():])
+            found.append(rule)
+        elif rule:
+            rule.text += (FEED if is_item or apart else " ") + text
+        apart = False
+    if rule:
+        rule.close()
+    for each in found:
+        if each.awaits_table and not in_table:
+            sys.exit(f"{each.number} names a table that does not follow")
+    return found
+
+
+def listing():
+    lines = []
+    for name in "wire links typing messages discovery protection security registry api".split():
+        for rule in rules(name):
+            level = "must" if re.search(r"(?<![A-Za-z])MUST(?![A-Za-z])", rule.text) else "should"
+            lines.append(f'        Clause(number: "{rule.number}", level: .{level}, text: #"{rule.text}"#),\n')
+    return HEAD + "".join(lines) + "    ]\n}\n"
+
+
+if __name__ == "__main__":
+    generated.save("Sources/Proof/InklingConformance/Clauses/Listed.swift", listing(), "clauses")

@@ -1,4 +1,4 @@
-// Prints the skeletons of Unicode UTS 39 that ICU has, as the Swift source of a table; see Scripts/make-confusables.
+// Prints the skeletons of Unicode UTS 39 that ICU has, as the Swift source of a table; see Scripts/protocol.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +87,7 @@ int main(void) {
     char version[U_MAX_VERSION_STRING_LENGTH];
     u_getUnicodeVersion(unicode);
     u_versionToString(unicode, version);
-    printf("// Made by Scripts/make-confusables from ICU %s (uspoof_getSkeleton, every code point), Unicode %s.\n",
+    printf("// Made by Scripts/protocol confusables from ICU %s (uspoof_getSkeleton, every code point), Unicode %s.\n",
            U_ICU_VERSION, version);
     printf("// Data: https://www.unicode.org/Public/security/, under the Unicode License. Do not edit.\n\n");
     printf("extension Skeleton {\n");

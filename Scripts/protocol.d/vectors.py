@@ -1,19 +1,18 @@
-#!/bin/sh
-# Scripts/make-vectors: writes into the conformance suite those vectors of Protocol/vectors/ that can test a running
-# program.
-# Scripts/make-vectors --check: fails if the suite's copies differ from the vectors.
-set -eu
-cd "$(dirname -- "$0")/.."
-file=Sources/Proof/InklingConformance/Vectors/ListedVectors.swift
+"""vectors.py [--check]: writes into the conformance suite those vectors of Protocol/vectors/ that can test a running
+program."""
 
-make() {
-    python3 - <<'EOF'
-import base64, json
+import base64
+import json
+
+import generated
+import texts
+
+LINES = ["// Made by Scripts/protocol vectors from the files in Protocol/vectors/. Don't edit it.",
+         "// swift-format-ignore-file", "", "extension Vector {"]
 
 
 def read(name):
-    with open(f"Protocol/vectors/{name}.json", encoding="utf-8") as file:
-        return json.load(file)
+    return json.loads(texts.read(f"vectors/{name}.json"))
 
 
 def text(value):
@@ -25,17 +24,14 @@ def bit(value):
 
 
 def listed(name, doc, cases, *fields):
-    print(f"\n    /// {doc}")
-    print(f'    static let {name} = Vector.list(#"""')
+    if len(LINES) > 4:
+        LINES.append("")
+    LINES.extend([f"    /// {doc}", f'    static let {name} = Vector.list(#"""'])
     for case in cases:
         values = [",".join(case["clauses"]), case["name"]] + [str(field(case)) for field in fields]
         assert not any("|" in value or "\n" in value or '"#' in value for value in values), values
-        print("        " + "|".join(values))
-    print('        """#)')
-
-
-def number(value):
-    return "" if value is None else str(value)
+        LINES.append("        " + "|".join(values))
+    LINES.append('        """#)')
 
 
 def chat(case):
@@ -99,9 +95,6 @@ def entries(name, form):
     return lambda case: ";".join(form(entry) for entry in case[name])
 
 
-print("// Made by Scripts/make-vectors from the files in Protocol/vectors/. Don't edit it.")
-print("// swift-format-ignore-file")
-print("\nextension Vector {", end="")
 data = read("derivations")
 get = lambda field: lambda case: case[field]
 name = lambda case: text(case["chatName"])
@@ -177,17 +170,5 @@ listed(
     "recordTimelines", "End, inputs (time:frame), expectations (time:ack:next:bitmap, time:text:hex).",
     data["receiver"], get("until"), entries("inputs", lambda entry: f'{entry["at"]}:{frame(entry["frame"])}'),
     entries("expect", record_expectation))
-print("}")
-EOF
-}
-
-if [ "${1-}" = --check ]; then
-    made=$(mktemp)
-    trap 'rm -f "$made"' EXIT
-    make >"$made"
-    cmp -s "$made" "$file" ||
-        { echo "$file is not what Protocol/vectors/ says: run Scripts/make-vectors" >&2; exit 1; }
-else
-    make >"$file.new"
-    mv "$file.new" "$file"
-fi
+LINES.append("}\n")
+generated.save("Sources/Proof/InklingConformance/Vectors/ListedVectors.swift", "\n".join(LINES), "vectors")
