@@ -9,38 +9,31 @@ import sys
 BLOCK = re.compile(r"^```swift\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def blocks(path):
-    return BLOCK.findall(path.read_text(encoding="utf-8"))
-
-
-def write(place, example):
-    place.mkdir(parents=True)
-    (place / "main.swift").write_text(example, encoding="utf-8")
+def examples(path):
+    """The examples of a text. An article's later blocks continue the example before them."""
+    found = []
+    for block in BLOCK.findall(path.read_text(encoding="utf-8")):
+        if block.startswith("import "):
+            found.append(block)
+        elif path.parent.suffix == ".docc":
+            if not found:
+                sys.exit(f"{path}: the first example begins without an import")
+            found[-1] += block
+    return found
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1])
-    articles = sorted(pathlib.Path("Sources").glob("*/*/*.docc/*.md"))
     count = 0
-    for article in articles:
-        examples = []
-        for block in blocks(article):
-            if block.startswith("import "):
-                examples.append(block)
-            elif examples:
-                examples[-1] += block
-            else:
-                sys.exit(f"{article}: the first example begins without an import")
-        for number, example in enumerate(examples, 1):
-            write(folder / f"{article.stem}-{number}", example)
-            count += 1
-    for document in map(pathlib.Path, ["README.md", "Documentation/embedding.md"]):
-        examples = [block for block in blocks(document) if block.startswith("import ")]
-        if not examples:
-            sys.exit(f"{document}: there is no example")
-        for number, example in enumerate(examples, 1):
-            write(folder / f"{document.stem}-{number}", example)
-            count += 1
+    documents = [pathlib.Path("README.md"), pathlib.Path("Documentation/embedding.md")]
+    for path in [*sorted(pathlib.Path("Sources").glob("*/*/*.docc/*.md")), *documents]:
+        found = examples(path)
+        if not found and path in documents:
+            sys.exit(f"{path}: there is no example")
+        for number, example in enumerate(found, 1):
+            place = pathlib.Path(sys.argv[1]) / f"{path.stem}-{number}"
+            place.mkdir(parents=True)
+            (place / "main.swift").write_text(example, encoding="utf-8")
+        count += len(found)
     print(f"{count} examples")
 
 

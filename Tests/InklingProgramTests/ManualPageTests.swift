@@ -11,7 +11,7 @@ struct ManualPageTests {
     /// The lines of a section, without comments.
     private static func section(_ title: String) throws -> [String] {
         let page = try String(
-            contentsOf: root.appending(path: "Scripts/manual.d/inkling.1.in"), encoding: .utf8)
+            contentsOf: root.appending(path: "Scripts/docs.d/inkling.1.in"), encoding: .utf8)
         let lines = page.split(separator: "\n").map(String.init)
         let start = try #require(lines.firstIndex(of: ".SH \(title)"), "there is no section \(title)")
         return Array(lines[(start + 1)...].prefix { !$0.hasPrefix(".SH ") })
