@@ -122,8 +122,9 @@ start_discovery() {
     as_root avahi-daemon -D --no-rlimits || say "it did not start: going on without discovery"
 }
 
-# Starts the daemons of discovery on the loopback of this script's namespaces. Other programs there see no others.
+# Starts the daemons of discovery on the loopback of these namespaces.
 discover_on_loopback() {
+    ip route add 224.0.0.0/4 dev lo
     mount -t tmpfs -o mode=755 tmpfs /run
     mkdir /run/dbus
     dbus-daemon --system --fork
