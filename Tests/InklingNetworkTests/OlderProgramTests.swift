@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The program of the last release, which `Scripts/build-release` builds.
+/// The program of the last release, which `Scripts/package release` builds.
 private let olderProgram = ProcessInfo.processInfo.environment["INKLING_OLD_PROGRAM"]
 
 extension NetworkTests {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The three hosts of Scripts/attack, each by the process that holds its namespaces.
+/// The three hosts of Scripts/benchmark attack, each by the process that holds its namespaces.
 struct BenchNetwork {
     /// The open chat of both friends, which any stranger can join.
     static let openChat = "lobby"
