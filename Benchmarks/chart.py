@@ -1,4 +1,4 @@
-"""A chart of times as SVG: a row for each measure, with its median as a full dot and 99 of 100 as a ring."""
+"""Charts as SVG, and one of times: a row for each measure, with its median as a full dot and 99 of 100 as a ring."""
 
 from html import escape
 from math import ceil, floor, log10
@@ -31,6 +31,16 @@ ROW, HEAD = 24, 34
 MEDIAN, HIGH = 832, 924  # where the columns of figures end
 
 
+def page(title, subtitle, height, body, style=""):
+    """A whole chart."""
+    content = "\n".join(body)
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img">\n'
+            f"<title>{escape(title)}</title>\n<desc>{escape(subtitle)}</desc>\n<style>{STYLE}{style}</style>\n"
+            f'<rect width="{WIDTH}" height="{height}" class="paper"/>\n'
+            f'<text x="16" y="28" class="title">{escape(title)}</text>\n'
+            f'<text x="16" y="48" class="dim">{escape(subtitle)}</text>\n{content}\n</svg>\n')
+
+
 def time_text(microseconds):
     """Three digits, with a unit."""
     value, unit = (microseconds, "µs") if microseconds < 1000 else (microseconds / 1000, "ms")
@@ -59,8 +69,6 @@ def draw(title, subtitle, groups):
             body.append(f'<line x1="{position:.1f}" x2="{position:.1f}" y1="64" y2="{height - 34}" class="{kind}"/>')
         unit = ["µs", "ms", "s"][min(power // 3, 2)]
         text(x(10**power), height - 16, f"{10**power // 1000 ** min(power // 3, 2)} {unit}", "dim middle")
-    text(16, 28, title, "title")
-    text(16, 48, subtitle, "dim")
     text(MEDIAN, 60, "● median", "dim value")
     text(HIGH, 60, "○ 99 of 100", "dim value")
     line = 66
@@ -78,7 +86,4 @@ def draw(title, subtitle, groups):
             text(MEDIAN, center + 4, time_text(median), "value")
             text(HIGH, center + 4, time_text(most), "value")
             line += ROW
-    content = "\n".join(body)
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img">\n'
-            f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n"
-            f'<rect width="{WIDTH}" height="{height}" class="paper"/>\n{content}\n</svg>\n')
+    return page(title, subtitle, height, body)

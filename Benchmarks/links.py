@@ -1,29 +1,27 @@
 """Links between two nodes: the time to open, their end and return, and the traffic."""
 
-import os
 import random
 import shutil
-import socket
 import subprocess
-import sys
 import time
 from collections import Counter
+from contextlib import ExitStack, contextmanager
 
+import crowd
 from capture import Capture
-from processes import Failure, Nodes, Program, chat, is_online, nobody_types
+from processes import Failure, Program, is_online, is_ready, nobody_types, peers
+from systems import Nodes
 
 CUT = 15  # seconds
 LOSS = 10  # of 100 datagrams
 MESSAGES = 300
-GARBAGE = 10_000
 CROWD = 10, 50, 100  # peers
 PARTS = {
     "found": "exec → both nodes show each other: by discovery, and after an end in the middle of an opening",
     "cut": f"a cut of {CUT} s: silence → offline, return, and messages that were written in it",
     "loss": f"{MESSAGES} messages while {LOSS} of 100 datagrams are lost",
     "wire": "bytes of a typing edge, a heartbeat, a message and its ack",
-    "garbage": "answers to garbage from a stranger",
-    "crowd": "datagrams and bytes that a node with many peers sends",
+    "crowd": "datagrams and bytes of a node with many peers",
 }
 CUT_ROWS = {
     "typing": "last datagram → not typing",
@@ -50,10 +48,6 @@ class Filter:
 
     def clear(self):
         self.nft("flush chain inet benchmark input")
-
-
-def is_offline(name):
-    return lambda event: event["on"] == "peer" and event["name"] == name and event["presence"] == "offline"
 
 
 def times_of(program, conditions, timeout):
@@ -86,16 +80,21 @@ class Links:
             if self.benchmark.wants(part) and part in missing:
                 self.benchmark.leave_out(part, f"`{missing[part]}` is not installed")
             elif self.benchmark.wants(part):
-                print(f"benchmark: {part}", file=sys.stderr, flush=True)
+                self.benchmark.say(part)
                 getattr(self, part)()
 
+    @contextmanager
     def pairs(self, part):
-        """A pair of nodes of each build, all of them started."""
+        """A pair of nodes of each build, all of them started. At the end no datagrams are dropped any more."""
         pairs = [Nodes(build.name, build, self.benchmark.ports(2), self.benchmark.work / f"{part}-{index}")
                  for index, build in enumerate(self.benchmark.builds)]
-        for pair in pairs:
-            pair.start()
-        return pairs
+        with ExitStack() as running:
+            if self.filter:
+                running.callback(self.filter.clear)
+            for pair in pairs:
+                running.callback(pair.stop)
+                pair.start()
+            yield pairs
 
     def found(self):
         """Each time both nodes are new to each other."""
@@ -107,72 +106,57 @@ class Links:
                 self.table.times("exec → both show each other", f"{build.name}, {way}", values, True)
 
     def by_discovery(self, build, state):
-        bob = Program(*chat(build, "Bob", self.benchmark.ports(1), state))
-        try:
-            bob.wait_for(lambda event: event["on"] == "ready", "`ready`")
+        with Program(*build.chat("Bob", self.benchmark.ports(1), state)) as bob:
+            bob.wait_for(is_ready, "`ready`")
             time.sleep(2)  # its announcement is out
-            return self.start_alice(build, state, bob)
-        finally:
-            bob.stop()
+            return self.start_alice(build, bob, build.chat("Alice", self.benchmark.ports(1), state))
 
     def after_end(self, build, state):
         """Bob's answers don't arrive until Alice was killed and starts again."""
-        bob_port, alice_port = self.benchmark.ports(1), self.benchmark.ports(1)
-        bob = Program(*chat(build, "Bob", bob_port, state, "--no-discovery"))
-        arguments = chat(build, "Alice", alice_port, state, "--no-discovery", "--peer", f"127.0.0.1:{bob_port}")
-        try:
-            bob.wait_for(lambda event: event["on"] == "ready", "`ready`")
+        bob_port, port = self.benchmark.ports(1), self.benchmark.ports(1)
+        arguments = build.chat("Alice", port, state, "--no-discovery", *peers(bob_port))
+        with build.node("Bob", bob_port, state) as bob:
             # The tell arrives, and the response does not: a filter knows them by their sizes.
-            self.filter.drop(f"udp dport {alice_port} udp length {{ 65, 77 }}")
-            alice = Program(*arguments)
-            alice.wait_for(lambda event: event["on"] == "ready", "`ready`")
-            time.sleep(0.5)
-            alice.stop()
-            self.filter.clear()
-            return self.start_alice(build, state, bob, arguments)
-        finally:
-            self.filter.clear()
-            bob.stop()
+            self.filter.drop(f"udp dport {port} udp length {{ 65, 77 }}")
+            try:
+                with Program(*arguments) as alice:
+                    alice.wait_for(is_ready, "`ready`")
+                    time.sleep(0.5)
+            finally:
+                self.filter.clear()
+            return self.start_alice(build, bob, arguments)
 
-    def start_alice(self, build, state, bob, arguments=None):
+    def start_alice(self, build, bob, arguments):
         """Microseconds from exec until both show each other."""
-        alice = Program(*(arguments or chat(build, "Alice", self.benchmark.ports(1), state)))
-        try:
+        with Program(*arguments) as alice:
             times = times_of(alice, [is_online("Bob")], 20) + times_of(bob, [is_online("Alice")], 20)
             if None in times:
                 raise Failure(f"{build.name}: Alice and Bob do not find each other")
             return (max(times) - alice.began) / 1000
-        finally:
-            alice.stop()
 
     def cut(self):
         """Alice types when the cut begins, and writes a message 5 s later."""
-        pairs = self.pairs("cut")
-        rows = {pair: {key: [] for key in CUT_ROWS} for pair in pairs}
         count = min(self.benchmark.samples, 20)
-        time.sleep(10)  # a younger link is forgotten at the first cut (L-84)
-        try:
+        with self.pairs("cut") as pairs:
+            rows = {pair: {key: [] for key in CUT_ROWS} for pair in pairs}
+            time.sleep(10)  # a younger link is forgotten at the first cut (L-84)
             for number in range(count):
                 self.one_cut(pairs, rows, number)
-        finally:
-            self.filter.clear()
-            for pair in pairs:
-                pair.stop()
+        group = f"a cut of {CUT} s"
         for key, label in CUT_ROWS.items():
             for pair in pairs:
-                self.table.times(f"a cut of {CUT} s", f"{pair.name}: {label}", rows[pair][key], True)
+                self.table.times(group, f"{pair.name}: {label}", rows[pair][key], True)
         for pair in pairs:
             text = f"{len(rows[pair]['message'])} of {count}"
-            self.table.text(f"a cut of {CUT} s", f"{pair.name}: messages written in it that arrive", text)
+            self.table.text(group, f"{pair.name}: messages written in it that arrive", text)
 
     def one_cut(self, pairs, rows, number):
         """Every second time the host notices the end, by a new address."""
         text = f"message {number}"
         time.sleep(1)
         for pair in pairs:
-            pair.receiver.skip()
-            pair.sender.skip()
-            pair.sender.say(b'{"do":"compose","text":"a"}')
+            pair.skip()
+            pair.sender.compose(b"a")
         capture = Capture()
         time.sleep(1 + random.random())
         self.filter.drop("udp dport 7000-65535")
@@ -184,7 +168,7 @@ class Links:
         time.sleep(max(0, began / 1e9 + CUT - time.time()))
         for pair in pairs:
             last = max(at for source, destination, at, _ in datagrams if (source, destination) == pair.ports)
-            ended, offline = times_of(pair.receiver, [nobody_types, is_offline("Alice")], 0)
+            ended, offline = times_of(pair.receiver, [nobody_types, is_online("Alice", "offline")], 0)
             if ended is None or offline is None:
                 raise Failure(f"{pair.name}: a cut of {CUT} s does not show")
             rows[pair]["typing"].append((ended - last) / 1000)
@@ -205,16 +189,11 @@ class Links:
                 rows[pair]["message"].append((message - restored) / 1000)
 
     def loss(self):
-        pairs = self.pairs("loss")
-        values = {pair: [] for pair in pairs}
-        try:
+        with self.pairs("loss") as pairs:
+            values = {pair: [] for pair in pairs}
             for number in range(min(self.benchmark.samples, 5)):
                 for pair in pairs:
                     values[pair].append(self.one_loss(pair, number))
-        finally:
-            self.filter.clear()
-            for pair in pairs:
-                pair.stop()
         for pair in pairs:
             label = f"{pair.name}: first written → last one shows"
             self.table.times(f"{MESSAGES} messages, {LOSS} of 100 datagrams lost", label, values[pair], True)
@@ -222,8 +201,7 @@ class Links:
     def one_loss(self, pair, number):
         alice, bob = pair.ports
         self.filter.drop(f"udp dport {{ {alice}, {bob} }} numgen random mod 100 < {LOSS}")
-        pair.receiver.skip()
-        pair.sender.skip()
+        pair.skip()
         began = time.time_ns()
         for index in range(MESSAGES):
             pair.sender.say(b'{"do":"send","text":"%d of round %d"}' % (index, number))
@@ -237,8 +215,8 @@ class Links:
 
     def wire(self):
         """The sizes of UDP payloads."""
-        pairs = self.pairs("wire")
-        try:
+        group = "bytes of UDP payload"
+        with self.pairs("wire") as pairs:
             for pair in pairs:
                 capture = Capture()
                 time.sleep(6)
@@ -246,7 +224,7 @@ class Links:
                 sizes = [size for source, destination, _, size in capture.datagrams()
                          if (source, destination) in (ports, ports[::-1])]
                 found = {"a heartbeat": Counter(sizes).most_common(1)[0][0]}
-                pair.sender.say(b'{"do":"compose","text":"a"}')
+                pair.sender.compose(b"a")
                 time.sleep(0.02)
                 found["a typing edge"] = next(s for a, b, _, s in capture.datagrams() if (a, b) == ports)
                 time.sleep(1)
@@ -257,72 +235,14 @@ class Links:
                 found["a message of 5 bytes"] = max(s for a, b, _, s in after if (a, b) == ports)
                 found["its ack"] = max(s for a, b, _, s in after if (a, b) == ports[::-1])
                 for label, size in found.items():
-                    self.table.text("bytes of UDP payload", f"{pair.name}: {label}", str(size))
+                    self.table.text(group, f"{pair.name}: {label}", str(size))
                 rate = f"{len(sizes) / 6:.1f} datagrams, {sum(sizes) / 6:.0f} bytes"
-                self.table.text("bytes of UDP payload", f"{pair.name}: an idle link, a second, both ways", rate)
-        finally:
-            for pair in pairs:
-                pair.stop()
-
-    def garbage(self):
-        """Random bytes of all sizes and kinds that a datagram has in version 1 or 2."""
-        sizes = {1: (109, 125, 121, 137), 2: (57, 69), 3: (27, 28, 300, 1_200), 4: (21,), 5: (45, 65), 6: (45, 65)}
-        pairs = self.pairs("garbage")
-        try:
-            for pair in pairs:
-                with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
-                    stranger.bind(("127.0.0.1", 0))
-                    stranger.setblocking(False)
-                    for _ in range(GARBAGE):
-                        kind = random.choice(list(sizes))
-                        first = random.choice((0x10, 0x20)) | kind
-                        content = os.urandom(random.choice(sizes[kind]) - 1)
-                        if kind == 5:
-                            content = content[:16] + bytes(len(content) - 16)
-                        stranger.sendto(bytes([first]) + content, ("127.0.0.1", pair.ports[1]))
-                        time.sleep(0.0002)
-                    time.sleep(1)
-                    answers = 0
-                    while True:
-                        try:
-                            stranger.recv(2048)
-                            answers += 1
-                        except BlockingIOError:
-                            break
-                pair.receiver.skip()
-                self.table.text("garbage", f"{pair.name}: answers to {GARBAGE:,} datagrams", str(answers))
-        finally:
-            for pair in pairs:
-                pair.stop()
+                self.table.text(group, f"{pair.name}: an idle link, a second, both ways", rate)
 
     def crowd(self):
-        """A node in the middle of many, who know only that one."""
         for index, build in enumerate(self.benchmark.builds):
             state = self.benchmark.work / f"crowd-{index}"
-            port = self.benchmark.ports(1)
-            node = Program(*chat(build, "Alice", port, state, "--no-discovery"))
-            running = [node]
-            try:
-                node.wait_for(lambda event: event["on"] == "ready", "`ready`")
-                for size in CROWD:
-                    while len(running) <= size:
-                        peer = Program(*chat(build, f"peer {len(running)}", self.benchmark.ports(1), state,
-                                             "--no-discovery", "--peer", f"127.0.0.1:{port}"))
-                        running.append(peer)
-                        node.wait_for(is_online(f"peer {len(running) - 1}"), "a peer", 30)
-                    time.sleep(5)
-                    before, after = self.sent(node), None
-                    time.sleep(10)
-                    after = self.sent(node)
-                    took = after[0] - before[0]
-                    rates = [(late - early) / took for early, late in zip(before[1:], after[1:])]
-                    text = f"{rates[0]:.1f} datagrams, {rates[1]:,.0f} bytes"
-                    self.table.text("a node sends, a second", f"{build.name}: {size} peers", text)
-            finally:
-                for program in running:
-                    program.stop()
-
-    def sent(self, node):
-        node.say(b'{"do":"stats"}')
-        stats, _ = node.wait_for(lambda event: event["on"] == "stats", "`stats`")
-        return time.monotonic(), sum(stats["datagramsSent"].values()), stats["bytesSent"]
+            for size, *ways in crowd.measure(build, lambda: self.benchmark.ports(1), state, CROWD, 10):
+                for way, (datagrams, count, processor) in zip(("idle", "its user types"), ways):
+                    text = f"{datagrams:.1f} datagrams, {count:,.0f} bytes, {processor:.1%} of a processor"
+                    self.table.text("a node, a second, both ways", f"{build.name}: {size} peers, {way}", text)

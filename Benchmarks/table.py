@@ -1,6 +1,8 @@
 """The results as one table in Markdown and one chart."""
 
+from dataclasses import dataclass
 from math import ceil
+from statistics import median
 
 import chart
 
@@ -10,21 +12,15 @@ def most(values):
     return sorted(values)[ceil(len(values) * 0.99) - 1]
 
 
-def median(values):
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
-
-
+@dataclass
 class Row:
     """A line of the table: times in microseconds, or one text."""
 
-    def __init__(self, group, label, values=None, text=None, is_own=False):
-        self.group = group
-        self.label = label
-        self.values = values
-        self.text = text
-        self.is_own = is_own
+    group: str
+    label: str
+    values: list | None = None
+    text: str = ""
+    is_own: bool = False
 
 
 class Table:

@@ -1,6 +1,6 @@
-"""arrows.py: fails if an import in Sources or a dependency in Package.swift is not in the table below. A target without I/O
-fails too if it uses a clock, output, or randomness that no caller passed in.
-arrows.py --self-test: plants each arrow that the table lacks, and other violations, in a copy. Fails if one is not found."""
+"""arrows.py: fails if an import in Sources or a dependency in Package.swift is not in the table below. A target without
+I/O fails too if it uses a clock, output, or randomness that no caller passed in.
+arrows.py --self-test: plants each arrow that the table lacks, and more, in a copy. Fails if a violation is not found."""
 
 import json
 import pathlib
@@ -63,7 +63,7 @@ IMPURE = re.compile(
 
 
 def impure(line):
-    """Whether a line is impure. Comments and strings don't count. `.random(in:using:)` names its source of randomness."""
+    """Whether a line is impure. Comments and strings don't count. `.random(in:using:)` names its randomness."""
     line = re.sub(r'"[^"]*"', '""', line.replace('\\"', ""))
     return IMPURE.search(re.sub(r"\.random\(in:.*using:", "", line.split("//")[0]))
 
@@ -145,7 +145,8 @@ def self_test(copy):
     arrows = [(target, module) for target in ALLOWED if target.startswith("Inkling")
               for module in ALLOWED if module not in ALLOWED[target]]
     append = 'for target in package.targets where target.name == "%s" { target.dependencies.append("%s") }\n'
-    (copy / "Package.swift").write_text((ROOT / "Package.swift").read_text() + "".join(append % arrow for arrow in arrows))
+    package = (ROOT / "Package.swift").read_text() + "".join(append % arrow for arrow in arrows)
+    (copy / "Package.swift").write_text(package)
     found = {*check_package(copy)}
     yield from (f"Package.swift: {target} on {module}" for target, module in arrows
                 if f"Package.swift: {target} may not depend on {module}" not in found)
@@ -160,7 +161,7 @@ def main(arguments):
             faults = [f"not found: {fault}" for fault in self_test(pathlib.Path(copy))]
     else:
         faults = [*check(ROOT)]
-    print("\n".join(faults) or ("arrows: each planted violation is found" if arguments else "arrows: as the table says"))
+    print("\n".join(faults) or f"arrows: {'each planted violation is found' if arguments else 'as the table says'}")
     return bool(faults)
 
 

@@ -2,8 +2,8 @@
 - The words MUST and SHOULD stand only in the first sentence of a list item that begins with a number, as `[W-3]`.
 - The texts give each number once. A test, a conformance case, a vector, or the suite's list of clauses that no case can
   see names the number. Each number that is named anywhere exists.
-- Each limit in Limits.swift and DaemonLimits.swift names its clause. api.md has the limits of the daemon, of the JSON lines
-  and of known people in a row of that clause. LimitsTests compares limits.md with Limits.swift.
+- Each limit in Limits.swift and DaemonLimits.swift names its clause. api.md has the limits of the daemon, of the JSON
+  lines and of known people in a row of that clause. LimitsTests compares limits.md with Limits.swift.
 - Each test, case, attack and mutant that the texts on security name exists.
 - The conformance suite quotes the clauses and the vectors word for word.
 - The vectors equal the output of their script, and fit their schema. Without the Python packages of the script, the check

@@ -1,5 +1,6 @@
-"""words.py: finds sentences in comments and documents that are too long, use a banned word, or have a clause whose subject is
-not a concrete noun. words.txt allows each target a number of them, which only shrinks. Fails where the numbers differ.
+"""words.py: finds sentences in comments and documents that are too long, use a banned word, or have a clause whose
+subject is not a concrete noun. words.txt allows each target a number of them, which only shrinks. Fails where the
+numbers differ.
 words.py TARGET...: prints each place in these targets.
 words.py --write: writes smaller numbers into the list."""
 

@@ -1,6 +1,6 @@
-"""clauses.py [--check]: writes the numbered rules of Protocol/ into the conformance suite, which quotes them. A rule is the
-whole list item, with its lists and paragraphs. If the item names "the table below", the rule includes the rows of the next
-table."""
+"""clauses.py [--check]: writes the numbered rules of Protocol/ into the conformance suite, which quotes them. A rule is
+the whole list item, with its lists and paragraphs. If the item names "the table below", the rule includes the rows of
+the next table."""
 
 import re
 import sys

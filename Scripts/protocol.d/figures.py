@@ -1,5 +1,5 @@
-"""figures.py [--check]: draws the figures of the specification, Protocol/figures/*.svg. With --check it draws nothing, and
-fails if a figure is old, or if no text shows it."""
+"""figures.py [--check]: draws the figures of the specification, Protocol/figures/*.svg. With --check it draws nothing,
+and fails if a figure is old, or if no text shows it."""
 
 import sys
 

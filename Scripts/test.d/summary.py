@@ -1,5 +1,5 @@
-"""summary.py FILE...: prints the time of each suite, the slowest tests, the failed tests and a closing line, from the events
-that `swift test` wrote. A name with "attached" marks the tests of its file: these run twice, in two ways."""
+"""summary.py FILE...: prints the time of each suite, the slowest tests, the failed tests and a closing line, from the
+events that `swift test` wrote. A name with "attached" marks the tests of its file: these run twice, in two ways."""
 
 import collections
 import json
