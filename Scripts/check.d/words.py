@@ -27,33 +27,23 @@ LONGEST = 25
 
 def comments(path, text):
     """The prose of a file, as paragraphs: (line, text)."""
-    block, start = [], 1
-    if path.suffix == ".md":
-        inside = False
-        for number, line in enumerate(text.split("\n") + [""], 1):
-            if line.startswith("```"):
-                inside = not inside
-                line = ""
-            if inside or line.startswith(("|", "#", "    ", "<", "![")) or not line.strip():
-                yield start, " ".join(block)
-                block = []
-                continue
-            item = re.match(r"\s*([-*]|\d+\.) ", line)
-            if item:
-                yield start, " ".join(block)
-                block, line = [], line[item.end():]
-            start = start if block else number
-            block.append(line.strip())
-        return
-    mark = re.compile(r"^\s*(?:///|//) ?(.*)$" if path.suffix == ".swift" else r"^\s*# ?(.*)$")
-    for number, line in enumerate(text.split("\n") + [""], 1):
-        found = mark.match(line)
-        words = found[1].strip() if found else ""
-        item = re.match(r"- ", words)
-        if not found or not words or item or words.startswith("#"):
+    is_text = path.suffix == ".md"
+    mark = re.compile(r"\s*(?:///|//) ?(.*)" if path.suffix == ".swift" else r"\s*# ?(.*)")
+    block, start, is_fenced = [], 1, False
+    for number, line in enumerate([*text.split("\n"), ""], 1):
+        if is_text:
+            is_fence = line.startswith("```")
+            is_fenced ^= is_fence
+            words = line.strip()
+            if is_fenced or is_fence or line.startswith(("|", "#", "    ", "<", "![")):
+                words = ""
+        else:
+            found = mark.match(line)
+            words = found[1].strip() if found else ""
+        item = re.match(r"([-*]|\d+\.) " if is_text else r"- ", words)
+        if not words or item or words.startswith("#"):
             yield start, " ".join(block)
-            block = []
-            words = words[2:] if item else words
+            block, words = [], words[item.end():] if item else words
         if words:
             start = start if block else number
             block.append(words)

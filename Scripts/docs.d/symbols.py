@@ -2,16 +2,8 @@
 what. Exits with 1 if there is one."""
 
 import json
+import pathlib
 import sys
-
-
-def location(symbol):
-    """FILE:LINE of a symbol; None for what the compiler wrote, such as `init(rawValue:)`."""
-    place = symbol.get("location")
-    if not place:
-        return None
-    path = place["uri"].removeprefix("file://")
-    return f"{path[path.rfind('/Sources/') + 1:]}:{place['position']['line'] + 1}"
 
 
 def complaint(symbol):
@@ -26,24 +18,20 @@ def complaint(symbol):
 
 
 def main():
-    seen = 0
-    complaints = set()
-    for path in sys.argv[1:]:
-        with open(path, encoding="utf-8") as file:
-            symbols = json.load(file)["symbols"]
-        for symbol in symbols:
-            place = location(symbol)
-            if not place:
-                continue
-            seen += 1
-            missing = complaint(symbol)
-            if missing:
-                complaints.add(f"{place}: {'.'.join(symbol['pathComponents'])} {missing}")
-    if not seen:
+    # The compiler wrote symbols without a location, such as `init(rawValue:)`.
+    symbols = [symbol for path in sys.argv[1:]
+               for symbol in json.loads(pathlib.Path(path).read_text(encoding="utf-8"))["symbols"] if "location" in symbol]
+    if not symbols:
         sys.exit("there is no public symbol at all")
+    complaints = set()
+    for symbol in symbols:
+        if fault := complaint(symbol):
+            place = symbol["location"]
+            path = place["uri"][place["uri"].rfind("/Sources/") + 1:]
+            complaints.add(f"{path}:{place['position']['line'] + 1}: {'.'.join(symbol['pathComponents'])} {fault}")
     for line in sorted(complaints):
         print(line, file=sys.stderr)
-    print(f"{seen} public symbols, {len(complaints)} with complaints")
+    print(f"{len(symbols)} public symbols, {len(complaints)} with complaints")
     sys.exit(1 if complaints else 0)
 
 
