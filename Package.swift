@@ -137,7 +137,7 @@ let package = Package(
                 "CDNSSD", "InklingConformance", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Proof/InklingConformanceCLI", swiftSettings: tests),
-        // The benchmark of attacks, for Scripts/attack.
+        // The benchmark of attacks, for Scripts/benchmark attack.
         .executableTarget(
             name: "InklingAttackCLI",
             dependencies: ["InklingWire", .product(name: "ArgumentParser", package: "swift-argument-parser")],

@@ -2,13 +2,39 @@
 
 # Debian keeps administrators' programs out of an ordinary user's PATH.
 PATH=$PATH:/usr/sbin:/sbin
-export PATH
+# Python leaves no files beside its modules.
+PYTHONDONTWRITEBYTECODE=1
+export PATH PYTHONDONTWRITEBYTECODE
 
-say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
+# say WORDS: prints a message, after this script's name. Scripts/package.d/build is `package build`.
+say() {
+    script=${0%/*}
+    case $script in *.d) script=${script##*/} && printf '%s ' "${script%.d}" >&2 ;; esac
+    printf '%s: %s\n' "${0##*/}" "$*" >&2
+}
 
 die() {
     say "$@"
     exit 1
+}
+
+# Prints the comment at the top of this script.
+help() { sed -n '2,/^[^#]/ { s/^# \{0,1\}//p; }' "$0"; }
+
+# usage WORDS: ends this script, whose arguments are wrong.
+usage() {
+    say "$@"
+    help >&2
+    exit 64
+}
+
+# part NAME [ARGUMENT...]: becomes the part of this script with that name, a program in the folder beside it.
+part() {
+    program=$0.d/$1
+    shift
+    [ ! -x "$program" ] || exec "$program" "$@"
+    install python3=python3
+    exec python3 "$program.py" "$@"
 }
 
 as_root() {
@@ -17,8 +43,18 @@ as_root() {
 
 can_be_root() { [ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null 2>&1; }
 
+# Checks that Swift is here, and installs the headers that Inkling is built with.
 require_swift() {
     command -v swift >/dev/null 2>&1 || die "Swift 6.2 or later is needed: see https://www.swift.org/install"
+    install libavahi-compat-libdnssd-dev=/usr/include/dns_sd.h libutf8proc-dev=/usr/include/utf8proc.h \
+        libtomlplusplus-dev=/usr/include/toml++/toml.h
+}
+
+# build PACKAGE OPTION...: builds a part of the package in that folder.
+build() {
+    package=$1
+    shift
+    swift build --package-path "$package" -c release "$@" >&2 || die "the build failed: see above"
 }
 
 # missing_packages NEED...: the Debian packages of those needs that this machine does not meet.
@@ -84,6 +120,22 @@ start_discovery() {
     fi
     say "starting the Avahi daemon (to stop it: ${sudo}avahi-daemon -k)"
     as_root avahi-daemon -D --no-rlimits || say "it did not start: going on without discovery"
+}
+
+# Starts the daemons of discovery on the loopback of these namespaces.
+discover_on_loopback() {
+    ip route add 224.0.0.0/4 dev lo
+    mount -t tmpfs -o mode=755 tmpfs /run
+    mkdir /run/dbus
+    dbus-daemon --system --fork
+    printf '[server]\nallow-interfaces=lo\n[publish]\npublish-workstation=no\npublish-hinfo=no\n' >/run/avahi.conf
+    avahi-daemon -D --no-rlimits -f /run/avahi.conf
+}
+
+# require_root: ends this script unless root runs it, and installs what namespaces need.
+require_root() {
+    [ "$(id -u)" -eq 0 ] || die "root is needed, for network namespaces: run it with sudo"
+    install iproute2=ip util-linux=nsenter util-linux=setpriv util-linux=unshare
 }
 
 # run_in_namespaces ARGUMENT...: runs `$0 --inside ARGUMENT...` in its own namespaces for the network, the mounts, the

@@ -3,9 +3,9 @@
 from html import escape
 from math import ceil, floor, log10
 
-from chart import STYLE
+from chart import WIDTH, page
 
-WIDTH, LEFT, RIGHT, GAP = 940, 58, 24, 22
+LEFT, RIGHT, GAP = 58, 24, 22
 TOP, HEIGHT, BOTTOM = 124, 200, 46
 LINES = """
     .line { fill: none; stroke-width: 2 }
@@ -21,7 +21,7 @@ def steps(low, high):
     unit = 10 ** floor(log10(rough))
     step = next(factor * unit for factor in (1, 2, 5, 10) if factor * unit >= rough)
     first = ceil(low / step - 1e-9)
-    return [round(number * step, 10) for number in range(first, floor(high / step + 1e-9) + 1)], step
+    return [round(number * step, 10) for number in range(first, floor(high / step + 1e-9) + 1)]
 
 
 def number(value):
@@ -44,11 +44,11 @@ def panel(left, width, title, across, low, high, series):
     text(left - LEFT + 16, TOP - 42, title, "group")
     for index, (label, is_own, _) in enumerate(series):
         text(left - LEFT + 16 + index * 110, TOP - 20, f"● {label}", f"label {'own' if is_own else 'other'}")
-    for value in steps(low, high)[0]:
+    for value in steps(low, high):
         _, y = place(0, value)
         body.append(f'<line x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>')
         text(left - 8, y + 4, number(value), "dim end")
-    for value in steps(0, farthest)[0]:
+    for value in steps(0, farthest):
         x, _ = place(value, low)
         text(x, bottom + 18, number(value), "dim middle")
     text((left + right) / 2, bottom + 36, across, "dim middle")
@@ -66,10 +66,4 @@ def draw(title, subtitle, across, panels):
     body = []
     for index, (name, low, high, series) in enumerate(panels):
         body += panel(index * (width + GAP), width, name, across, low, high, series)
-    height = TOP + HEIGHT + BOTTOM
-    content = "\n".join(body)
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img">\n'
-            f"<title>{escape(title)}</title>\n<desc>{escape(subtitle)}</desc>\n<style>{STYLE}{LINES}</style>\n"
-            f'<rect width="{WIDTH}" height="{height}" class="paper"/>\n'
-            f'<text x="16" y="28" class="title">{escape(title)}</text>\n'
-            f'<text x="16" y="48" class="dim">{escape(subtitle)}</text>\n{content}\n</svg>\n')
+    return page(title, subtitle, TOP + HEIGHT + BOTTOM, body, LINES)

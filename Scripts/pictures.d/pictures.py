@@ -1,20 +1,26 @@
 """Makes the pictures of the README, by the programs themselves. Scripts/pictures runs this in namespaces of its own."""
 
 import argparse
+import itertools
 import os
+import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, f"{ROOT}/Scripts/benchmark.d")
+sys.path.insert(0, f"{ROOT}/Benchmarks")
 
 import animation
 import chart
+import crowd
 import lines
 import recording
-import scale
+from processes import Build
+
+SIZES = [1, 5, 10, 20, 30, 40, 50]
+SECONDS = 10  # of each measurement
 
 
 def make_recording(programs, folder):
@@ -47,8 +53,10 @@ def make_accuracy(programs, folder):
 
 
 def make_peers(programs, folder):
-    results = scale.measure(folder, f"{programs}/inkling")
-    for size, idle, typing in results:
+    build, ports = Build("Inkling", pathlib.Path(programs)), itertools.count(40000)
+    results = []
+    for size, idle, typing in crowd.measure(build, lambda: next(ports), pathlib.Path(folder), SIZES, SECONDS):
+        results.append((size, idle, typing))
         print(f"{size} peers: idle {idle[0]:.1f} datagrams/s, {idle[1]:.0f} bytes/s, {idle[2]:.2%}; "
               f"typing {typing[0]:.1f} datagrams/s, {typing[1]:.0f} bytes/s, {typing[2]:.2%}")
 
@@ -104,28 +112,25 @@ def main():
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)} (all of them)")
     parser.add_argument("--check", action="store_true",
                         help="make no picture, and fail if the recording is out of date: what it shows in the end")
-    parser.add_argument("--program", metavar="FOLDER", default=f"{ROOT}/.build/release",
-                        help="the folder with the programs (.build/release)")
-    parser.add_argument("--output", metavar="FOLDER", default=f"{ROOT}/.pictures", help="where to put them (.pictures)")
     options = parser.parse_args()
     for part in options.parts:
         if part not in PARTS:
             parser.error(f"there is no picture '{part}'")
-    programs = os.path.abspath(options.program)
+    programs, output = f"{ROOT}/.build/release", f"{ROOT}/.pictures"
     for program in "inkling", "inkling-sim":
         if not os.access(f"{programs}/{program}", os.X_OK):
-            raise SystemExit(f"pictures: no program {program} in {options.program}: build first, by Scripts/test")
+            raise SystemExit(f"pictures: there is no {program} in {programs}: build first, with Scripts/test")
     if os.environ.get("INKLING_NAMESPACE") != "yes":
         return
     if options.check:
-        return check(programs, options.output)
-    os.makedirs(options.output, exist_ok=True)
+        return check(programs, output)
+    os.makedirs(output, exist_ok=True)
     for part, make in PARTS.items():
         if options.parts and part not in options.parts:
             continue
         with tempfile.TemporaryDirectory(dir="/run") as folder:
             svg = make(programs, folder)
-        path = f"{options.output}/{part}.svg"
+        path = f"{output}/{part}.svg"
         with open(path, "w") as file:
             file.write(svg)
         print(f"{path}: {len(svg) / 1024:.0f} KiB", flush=True)

@@ -9,8 +9,6 @@ import sys
 
 from markdown_it import MarkdownIt
 
-sys.dont_write_bytecode = True
-
 import texts
 
 CLAUSE = re.compile(r"\b[A-Z]-\d+\b")
@@ -75,9 +73,7 @@ class Document:
     def __init__(self):
         self.markdown = MarkdownIt("commonmark").enable("table")
         self.names = order()
-        self.clauses = set()
-        for name in self.names:
-            self.clauses |= set(re.findall(r"^- \[([A-Z]+-\d+)\]", texts.read(name), re.MULTILINE))
+        self.clauses = {*texts.clauses()}
         self.anchors = set()
         self.links = []
         self.contents = []

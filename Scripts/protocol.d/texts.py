@@ -1,4 +1,4 @@
-"""The values that the figures take from the texts of the specification."""
+"""The texts of the specification, and the values that figures and checks take from them."""
 
 import pathlib
 import re
@@ -8,6 +8,12 @@ FOLDER = pathlib.Path(__file__).resolve().parents[2] / "Protocol"
 
 def read(name):
     return (FOLDER / name).read_text(encoding="utf-8")
+
+
+def clauses():
+    """The numbers of all clauses, each as often as a text gives it."""
+    return [number for path in sorted(FOLDER.glob("*.md"))
+            for number in re.findall(r"^- \[([A-Z]+-\d+)\] ", path.read_text(encoding="utf-8"), re.MULTILINE)]
 
 
 def tables(name):

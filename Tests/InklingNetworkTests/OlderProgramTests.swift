@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The path of the last release's program, which `Scripts/build-release` builds.
+/// The path of the last release's program, which `Scripts/package release` builds.
 private let olderProgram = ProcessInfo.processInfo.environment["INKLING_OLD_PROGRAM"]
 
 extension NetworkTests {

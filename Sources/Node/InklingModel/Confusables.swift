@@ -1,4 +1,4 @@
-// Made by Scripts/make-confusables from ICU 72.1 (uspoof_getSkeleton, every code point), Unicode 15.0.
+// Made by Scripts/protocol confusables from ICU 72.1 (uspoof_getSkeleton, every code point), Unicode 15.0.
 // Data: https://www.unicode.org/Public/security/, under the Unicode License. Do not edit.
 
 extension Skeleton {

@@ -1,6 +1,6 @@
 /// The shapes of letters: the skeletons of Unicode's UTS 39, with the data of ICU.
 ///
-/// The table is in Confusables.swift, which `Scripts/make-confusables` makes.
+/// The table is in Confusables.swift, which `Scripts/protocol confusables` makes.
 package enum Skeleton {
     /// Returns the skeleton of a text in NFKC. Texts that look alike have the same skeleton.
     static func of(_ text: String) -> String {

@@ -6,8 +6,8 @@ struct AttackCommand: ParsableCommand {
         commandName: "inkling-attack",
         abstract: "Measure what attacks from the network cost real nodes.",
         discussion: """
-            Run it through Scripts/attack, which makes the network that it needs. It sends only to the hosts of that \
-            network.
+            Run it through `Scripts/benchmark attack`, which makes the network that it needs. It sends only to the \
+            hosts of that network.
             """,
         subcommands: [BenchCommand.self, SendCommand.self, ListCommand.self])
 }

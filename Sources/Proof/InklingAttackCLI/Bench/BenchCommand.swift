@@ -10,7 +10,8 @@ struct BenchCommand: ParsableCommand {
         abstract: "Attack real nodes, and print what it does to them.",
         discussion: """
             Two friends, Alice and Bob, run in a secret chat and in an open one; Bob is attacked. Alice starts and \
-            stops typing in the secret chat, and what Bob shows is timed. Needs the network that Scripts/attack makes.
+            stops typing in the secret chat, and what Bob shows is timed. Needs the network that \
+            `Scripts/benchmark attack` makes.
 
             The table has, for Bob: datagrams that his socket had no room for; the part of a core that he used, and \
             that he was ready to use while something else had it; his memory. "Friend again" is the time that Alice \

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The three hosts of Scripts/attack. Each is identified by a process in its namespaces.
+/// The three hosts of Scripts/benchmark attack. Each is identified by a process in its namespaces.
 struct BenchNetwork {
     /// The open chat of both friends, which any stranger can join.
     static let openChat = "lobby"

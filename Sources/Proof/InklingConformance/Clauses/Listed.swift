@@ -1,4 +1,4 @@
-// Made by Scripts/make-clauses from the texts in Protocol/. Don't edit it.
+// Made by Scripts/protocol clauses from the texts in Protocol/. Don't edit it.
 // swift-format-ignore-file
 
 extension Clause {

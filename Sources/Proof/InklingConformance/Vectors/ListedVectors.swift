@@ -1,4 +1,4 @@
-// Made by Scripts/make-vectors from the files in Protocol/vectors/. Don't edit it.
+// Made by Scripts/protocol vectors from the files in Protocol/vectors/. Don't edit it.
 // swift-format-ignore-file
 
 extension Vector {

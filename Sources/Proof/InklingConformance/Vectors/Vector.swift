@@ -1,4 +1,4 @@
-/// A published test vector (Protocol/vectors), as Scripts/make-vectors lists it.
+/// A published test vector (Protocol/vectors), as Scripts/protocol vectors lists it.
 package struct Vector: Sendable {
     package let name: String
     /// The clauses that the vector proves; never empty.
