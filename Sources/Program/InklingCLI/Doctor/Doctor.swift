@@ -56,7 +56,7 @@ final class Doctor {
         examineMulticast(interfaces)
         // The port of a daemon belongs to the daemon.
         let (freePort, lost) = daemon == nil ? examinePort(interfaces) : (0, [])
-        examineFirewall(interfaces, lost: lost)
+        examineFirewall(lost: lost)
         tellOfLost(lost)
         if configuration.discovery {
             if isReachable { isReachable = examineDiscovery() }
