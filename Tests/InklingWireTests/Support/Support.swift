@@ -12,8 +12,8 @@ func need<Value>(_ value: Value?) throws -> Value {
 }
 
 /// The bytes of lower-case hex digits.
-func unhex(_ hex: String) throws -> [UInt8] {
-    let digits = Array(hex)
+func unhex(_ hex: String?) throws -> [UInt8] {
+    let digits = Array(try need(hex))
     guard digits.count % 2 == 0 else { throw NotHex() }
     return try stride(from: 0, to: digits.count, by: 2).map { index in
         guard let byte = UInt8(String(digits[index...index + 1]), radix: 16) else { throw NotHex() }
@@ -27,7 +27,7 @@ func hex(_ bytes: [UInt8]) -> String {
 
 /// The number of 16 hex digits, as vectors have tokens, nonces, checks and runs.
 func number(_ hex: String?) throws -> UInt64 {
-    try need(UInt64(bigEndianBytes: unhex(need(hex))))
+    try need(UInt64(bigEndianBytes: unhex(hex)))
 }
 
 /// Every array that differs from `bytes` in one bit, with the place of that bit.
