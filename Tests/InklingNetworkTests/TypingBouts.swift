@@ -1,5 +1,5 @@
 import Foundation
-import InklingTestSupport
+import SeededRandom
 
 /// One stretch of typing: from its first character to its message, or to the empty line.
 struct Bout: Sendable {

@@ -25,7 +25,7 @@ struct LastWillTests {
     // L-33
     @Test("it gets the node's connection and UDP socket, and no other descriptor (R34)")
     func descriptors() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let script = "ls /proc/self/fd >all; tr '\\n' ' ' <all >seen; echo >>seen; exec cat >/dev/null"
         let helper = try Self.helper(script, in: directory)
         // Like a connection that was accepted without close-on-exec.
@@ -39,7 +39,7 @@ struct LastWillTests {
     // L-33
     @Test("one that was stopped is killed 100 ms after its end was due, and leaves no zombie")
     func stopped() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let helper = try Self.helper("echo $$ >process; kill -STOP $$", in: directory)
         let node = try await NodeTests.node("Alice") { $0.lastWillHelper = helper }
         let process = try #require(pid_t(try await Self.text("process", in: directory)))

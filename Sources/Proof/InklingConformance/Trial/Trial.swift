@@ -1,4 +1,5 @@
 import InklingWire
+import SeededRandom
 
 /// One run of a case: its programs and peers, and all data from them.
 ///
