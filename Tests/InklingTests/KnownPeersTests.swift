@@ -283,7 +283,7 @@ struct KeptIdentityTests {
 extension NodeTests {
     /// A node that keeps what it knows in a directory.
     private static func keeping(
-        _ name: String, in directory: TemporaryDirectory, peers: [Node] = []
+        _ name: String, in directory: TemporaryFolder, peers: [Node] = []
     ) async throws -> Node {
         try await node(name, peers: peers) {
             $0.isEphemeral = false

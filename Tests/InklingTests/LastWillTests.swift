@@ -7,14 +7,14 @@ import Testing
 @Suite("The helper of the last will", .timeLimit(.minutes(1)))
 struct LastWillTests {
     /// A program that runs a script of the shell in a directory.
-    private static func helper(_ script: String, in directory: TemporaryDirectory) throws -> String {
+    private static func helper(_ script: String, in directory: TemporaryFolder) throws -> String {
         let path = "\(directory.path)/helper"
         try directory.write("#!/bin/sh\ncd '\(directory.path)'\n\(script)\n", to: "helper")
         #expect(chmod(path, 0o700) == 0)
         return path
     }
 
-    private static func text(_ name: String, in directory: TemporaryDirectory) async throws -> String {
+    private static func text(_ name: String, in directory: TemporaryFolder) async throws -> String {
         for _ in 0..<500 {
             if let text = directory.text(name), text.hasSuffix("\n") { return text.trimmingCharacters(in: .newlines) }
             try await Task.sleep(for: .milliseconds(10))

@@ -89,7 +89,7 @@ final class ProcessStage: Stage {
 
     // MARK: Discovery
 
-    func advertise(_ service: AdvertisedService) throws(StageError) { try bench().advertise(service, at: now) }
+    func advertise(_ service: ServiceInstance) throws(StageError) { try bench().advertise(service, at: now) }
 
     func withdraw(instance: String) throws(StageError) { try bench().withdraw(instance: instance) }
 

@@ -26,7 +26,7 @@ package protocol Stage: AnyObject {
     func encode(_ value: JSONValue) -> [UInt8]
 
     /// Registers a service instance of the type `_inkling._udp` with the DNS-SD daemon, until the stage ends.
-    func advertise(_ service: AdvertisedService) throws(StageError)
+    func advertise(_ service: ServiceInstance) throws(StageError)
     /// Withdraws the service that was advertised under that name.
     func withdraw(instance: String) throws(StageError)
     /// Starts to browse for instances of `_inkling._udp`; the stage reports each instance that it resolved.
@@ -49,7 +49,7 @@ package enum StageEvent: Sendable {
     /// A line on standard error.
     case diagnostic(String, program: ProgramID, at: Duration)
     case exited(ExitStatus, program: ProgramID, at: Duration)
-    case found(FoundService, at: Duration)
+    case found(ServiceInstance, at: Duration)
 
     package var at: Duration {
         switch self {
@@ -139,21 +139,8 @@ package enum ExitStatus: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A service instance that a peer of a case advertises.
-package struct AdvertisedService: Sendable {
-    package let instance: String
-    package let port: Int
-    package let txt: [UInt8]
-
-    package init(instance: String, port: Int, txt: [UInt8]) {
-        self.instance = instance
-        self.port = port
-        self.txt = txt
-    }
-}
-
-/// A service instance that the program under test advertises.
-package struct FoundService: Sendable, Equatable {
+/// A service instance that a peer of a case, or the program under test, advertises.
+package struct ServiceInstance: Sendable, Equatable {
     package let instance: String
     package let port: Int
     package let txt: [UInt8]

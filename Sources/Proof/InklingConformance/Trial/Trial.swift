@@ -14,7 +14,7 @@ package final class Trial {
     package var generator: SeededGenerator
     package private(set) var programs: [Program] = []
     package private(set) var peers: [Peer] = []
-    package private(set) var services: [(at: Duration, service: FoundService)] = []
+    package private(set) var services: [(at: Duration, service: ServiceInstance)] = []
     /// The last datagrams in both directions, for the report of a failure.
     package private(set) var trace: [TracedDatagram] = []
 
