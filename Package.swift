@@ -120,8 +120,10 @@ let package = Package(
             cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)],
             linkerSettings: [.unsafeFlags(["-static-executable", "-nostartfiles"])]),
         // The proofs of nodes and of the protocol.
+        .target(name: "SeededRandom", path: "Sources/Proof/SeededRandom", swiftSettings: strict),
+        .target(name: "ProcessSupport", path: "Sources/Proof/ProcessSupport", swiftSettings: strict),
         .target(
-            name: "InklingSimulator", dependencies: ["InklingCore", "InklingWire"],
+            name: "InklingSimulator", dependencies: ["InklingCore", "InklingWire", "SeededRandom"],
             path: "Sources/Proof/InklingSimulator", swiftSettings: strict),
         .executableTarget(
             name: "InklingSimulatorCLI",
@@ -129,18 +131,22 @@ let package = Package(
             path: "Sources/Proof/InklingSimulatorCLI", swiftSettings: strict),
         .target(
             name: "InklingConformance",
-            dependencies: ["InklingWire", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["InklingWire", "SeededRandom", .product(name: "Crypto", package: "swift-crypto")],
             path: "Sources/Proof/InklingConformance", swiftSettings: tests),
         .executableTarget(
             name: "InklingConformanceCLI",
             dependencies: [
-                "CDNSSD", "InklingConformance", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "CDNSSD", "InklingConformance", "ProcessSupport",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Proof/InklingConformanceCLI", swiftSettings: tests),
         // The benchmark of attacks, for Scripts/benchmark attack.
         .executableTarget(
             name: "InklingAttackCLI",
-            dependencies: ["InklingWire", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: [
+                "InklingWire", "ProcessSupport", "SeededRandom",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             path: "Sources/Proof/InklingAttackCLI", swiftSettings: strict),
         // An example of each way to use Inkling from Swift. Protocol/examples has the others. The examples see only the
         // public names of the library.
@@ -156,18 +162,16 @@ let package = Package(
             ],
             path: "Sources/Examples/InklingExampleAttach", packageAccess: false, swiftSettings: strict),
         // Tests.
-        .target(
-            name: "InklingTestSupport", dependencies: ["InklingSimulator"], path: "Tests/InklingTestSupport",
-            swiftSettings: strict),
-        .testTarget(name: "InklingWireTests", dependencies: ["InklingWire"], swiftSettings: tests),
+        .testTarget(name: "InklingWireTests", dependencies: ["InklingWire", "SeededRandom"], swiftSettings: tests),
         .testTarget(
-            name: "InklingCoreTests", dependencies: ["InklingCore", "InklingWire"], swiftSettings: tests),
+            name: "InklingCoreTests", dependencies: ["InklingCore", "InklingWire", "SeededRandom"], swiftSettings: tests
+        ),
         .testTarget(name: "InklingModelTests", dependencies: ["InklingModel"], swiftSettings: tests),
         .testTarget(name: "InklingTextTests", dependencies: ["InklingModel", "InklingText"], swiftSettings: tests),
         .testTarget(
             name: "InklingControlTests",
             dependencies: [
-                "Inkling", "InklingControl", "InklingModel",
+                "Inkling", "InklingControl", "InklingModel", "ProcessSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -176,7 +180,8 @@ let package = Package(
         .testTarget(
             name: "InklingTests",
             dependencies: [
-                "Inkling", "InklingCore", "InklingModel", "InklingTestSupport", "InklingText", "InklingWire",
+                "Inkling", "InklingCore", "InklingModel", "InklingText", "InklingWire", "ProcessSupport",
+                "SeededRandom",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -187,19 +192,20 @@ let package = Package(
             swiftSettings: tests),
         .testTarget(
             name: "InklingProgramTests",
-            dependencies: ["Inkling", "InklingCLI", "InklingConsole", "InklingModel", "InklingText"],
+            dependencies: ["Inkling", "InklingCLI", "InklingConsole", "InklingModel", "InklingText", "ProcessSupport"],
             swiftSettings: tests),
         // Optimised, because its switch and its readers share the processors with the measured nodes.
-        .testTarget(name: "InklingNetworkTests", dependencies: ["InklingTestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "InklingNetworkTests", dependencies: ["ProcessSupport", "SeededRandom"], swiftSettings: strict),
         .testTarget(
             name: "InklingConformanceTests", dependencies: ["InklingConformance"], swiftSettings: tests),
         .testTarget(
             name: "InklingSimulatorTests",
-            dependencies: ["InklingSimulator", "InklingTestSupport", "MutatedSimulator"],
+            dependencies: ["InklingSimulator", "MutatedSimulator", "ProcessSupport"],
             exclude: ["Mutants"], swiftSettings: tests),
         // The core and the simulator once more, as one module that can run mutants of the core.
         .target(
-            name: "MutatedSimulator", dependencies: ["InklingWire"],
+            name: "MutatedSimulator", dependencies: ["InklingWire", "SeededRandom"],
             path: "Tests/InklingSimulatorTests/Mutants/Simulator", swiftSettings: strict, plugins: ["MutantsPlugin"]),
         .plugin(
             name: "MutantsPlugin", capability: .buildTool(), dependencies: ["plant-mutants"],

@@ -33,17 +33,18 @@ InklingCLI: Inkling InklingControl InklingConsole InklingModel InklingText Argum
 InklingProgram: InklingCLI ArgumentParser
 InklingLastWill:
 
-InklingSimulator*: InklingWire InklingCore
+SeededRandom*:
+ProcessSupport:
+InklingSimulator*: InklingWire InklingCore SeededRandom
 InklingSimulatorCLI: InklingSimulator ArgumentParser Foundation
-InklingConformance*: InklingWire Crypto
-InklingConformanceCLI: InklingConformance CDNSSD ArgumentParser Foundation
-InklingAttackCLI: InklingWire ArgumentParser Foundation
+InklingConformance*: InklingWire Crypto SeededRandom
+InklingConformanceCLI: InklingConformance CDNSSD ProcessSupport ArgumentParser Foundation
+InklingAttackCLI: InklingWire ProcessSupport SeededRandom ArgumentParser Foundation
 
 InklingExampleEmbed: Inkling InklingText Logging
 InklingExampleAttach: InklingText NIOCore NIOPosix Foundation
 
-InklingTestSupport: InklingSimulator
-MutatedSimulator: InklingWire
+MutatedSimulator: InklingWire SeededRandom
 MutantsPlugin: plant-mutants
 plant-mutants:
 """

@@ -45,7 +45,7 @@ struct StartCheckTests {
         func closeInput(of program: ProgramID) {}
         func signal(_ signal: ProgramSignal, to program: ProgramID) {}
         func encode(_ value: JSONValue) -> [UInt8] { [] }
-        func advertise(_ service: AdvertisedService) throws(StageError) { throw StageError("no discovery here") }
+        func advertise(_ service: ServiceInstance) throws(StageError) { throw StageError("no discovery here") }
         func browse() throws(StageError) { throw StageError("no discovery here") }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import ProcessSupport
 import Synchronization
 
 /// A failure of the harness itself, or a missed deadline.
@@ -30,10 +31,7 @@ struct OutputLine: Sendable {
 /// A process with its standard streams on pipes. The process leads its own process group, so an interrupt at the
 /// terminal ends only the test run. Then the input of the process ends, and with it the process.
 final class Child: Sendable {
-    enum Ending: Equatable {
-        case exited(Int32)
-        case signalled(Int32)
-    }
+    typealias Ending = StartedProcess.Ending
 
     let processID: pid_t
     private let input: Mutex<Int32>
@@ -54,15 +52,18 @@ final class Child: Sendable {
         whenEnded: @escaping @Sendable () -> Void = {}
     ) throws {
         self.whenEnded = whenEnded
-        let streams = try Child.spawning.withLock { _ in try Child.spawn(command, environment: environment) }
-        processID = streams.processID
-        input = Mutex(streams.input)
+        var variables = ProcessInfo.processInfo.environment
+        variables["PATH", default: ""] += ":/usr/sbin:/sbin"
+        variables.merge(environment) { $1 }
+        let started = try StartedProcess(command, environment: variables.map { "\($0)=\($1)" })
+        processID = started.processID
+        input = Mutex(started.input)
         Thread.detachNewThread { [self] in
-            Child.read(streams.output, splitsLines: splitsLines) { line in lines.withLock { $0.append(line) } }
+            Child.read(started.output, splitsLines: splitsLines) { line in lines.withLock { $0.append(line) } }
             openStreams.withLock { $0 -= 1 }
         }
         Thread.detachNewThread { [self] in
-            Child.read(streams.error) { line in complaints.withLock { $0.append(line.text) } }
+            Child.read(started.errors ?? -1) { line in complaints.withLock { $0.append(line.text) } }
             openStreams.withLock { $0 -= 1 }
         }
         Thread.detachNewThread { [self] in awaitEnd() }
@@ -122,63 +123,7 @@ final class Child: Sendable {
 
     deinit { closeInput() }
 
-    // MARK: - Spawning
-
-    // Another thread may start a child between a pipe's creation and FD_CLOEXEC. The pipe must not leak into that
-    // child.
-    private static let spawning = Mutex(())
-
-    private struct Streams {
-        let processID: pid_t
-        let input, output, error: Int32
-    }
-
-    static func pipe() throws -> (read: Int32, write: Int32) {
-        var ends: [Int32] = [-1, -1]
-        guard Glibc.pipe(&ends) == 0 else { throw HarnessError("pipe: \(String(cString: strerror(errno)))") }
-        for end in ends where fcntl(end, F_SETFD, FD_CLOEXEC) != 0 {
-            throw HarnessError("fcntl: \(String(cString: strerror(errno)))")
-        }
-        return (ends[0], ends[1])
-    }
-
-    private static func spawn(_ command: [String], environment: [String: String]) throws -> Streams {
-        // A write to an ended child must be an error, and not end the test run.
-        Glibc.signal(SIGPIPE, SIG_IGN)
-        let (input, output, error) = (try pipe(), try pipe(), try pipe())
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        for (stream, descriptor) in [input.read, output.write, error.write].enumerated() {
-            posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(stream))
-        }
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var signals = sigset_t()
-        sigfillset(&signals)
-        posix_spawnattr_setsigdefault(&attributes, &signals)
-        sigemptyset(&signals)
-        posix_spawnattr_setsigmask(&attributes, &signals)
-        let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
-        posix_spawnattr_setflags(&attributes, Int16(flags))
-
-        var inherited = ProcessInfo.processInfo.environment
-        inherited["PATH", default: ""] += ":/usr/sbin:/sbin"
-        let settings = inherited.merging(environment) { $1 }.map { "\($0)=\($1)" }
-        let argumentPointers = command.map { strdup($0) } + [nil]
-        let settingPointers = settings.map { strdup($0) } + [nil]
-        defer { (argumentPointers + settingPointers).forEach { free($0) } }
-        var processID: pid_t = 0
-        let result = posix_spawnp(
-            &processID, command[0], &actions, &attributes, argumentPointers, settingPointers)
-        for descriptor in [input.read, output.write, error.write] { close(descriptor) }
-        guard result == 0 else {
-            for descriptor in [input.write, output.read, error.read] { close(descriptor) }
-            throw HarnessError("\(command[0]): \(String(cString: strerror(result)))")
-        }
-        return Streams(processID: processID, input: input.write, output: output.read, error: error.read)
-    }
+    // MARK: - Threads
 
     private static func read(_ descriptor: Int32, splitsLines: Bool = true, line: (OutputLine) -> Void) {
         var pending: [UInt8] = []
@@ -210,8 +155,7 @@ final class Child: Sendable {
         end.withLock { ending in
             var status: Int32 = 0
             while waitpid(processID, &status, 0) < 0 && errno == EINTR {}
-            let signal = status & 0x7f
-            ending = signal == 0 ? .exited((status >> 8) & 0xff) : .signalled(signal)
+            ending = Ending(status: status)
         }
         whenEnded()
     }

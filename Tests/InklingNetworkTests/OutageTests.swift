@@ -1,4 +1,4 @@
-import InklingTestSupport
+import SeededRandom
 import Testing
 
 extension NetworkTests {

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import ProcessSupport
 import Testing
 
 extension NetworkTests {
@@ -21,6 +22,11 @@ extension NetworkTests {
             return (ask.payload, initiation.payload)
         }
 
+        /// Returns a socket on a host, at one of its addresses.
+        private static func probe(on host: Host, at address: [UInt8]) throws -> UDPSocket {
+            try host.inNetwork { try UDPSocket(.init(address)) }
+        }
+
         // R38, D-15
         @Test("over an interface that was left out neither an ask nor an initiation is answered, whatever its address")
         func leftOut() async throws {
@@ -40,7 +46,7 @@ extension NetworkTests {
                 // other interface's address.
                 try await other.run("ip route add 10.77.0.1/32 dev eth1 src 10.88.0.3")
                 try await host.run("ip neighbour flush all; sysctl -qw net.ipv4.conf.all.rp_filter=0")
-                let outside = try Probe(on: other, address: [10, 88, 0, 3])
+                let outside = try ReachTests.probe(on: other, at: [10, 88, 0, 3])
                 for address in [[10, 88, 0, 1], ReachTests.alice] {
                     outside.send(ask, to: address)
                     outside.send(initiation, to: address)
@@ -49,10 +55,10 @@ extension NetworkTests {
                 #expect(try await outside.answers(0).isEmpty)
 
                 try await other.run("ip route del 10.77.0.1/32 dev eth1")
-                let inside = try Probe(on: other, address: [10, 77, 0, 3])
+                let inside = try ReachTests.probe(on: other, at: [10, 77, 0, 3])
                 inside.send(ask, to: ReachTests.alice)
                 inside.send(initiation, to: ReachTests.alice)
-                let kinds = try await inside.answers(2).map { $0.payload.first }
+                let kinds = try await inside.answers(2).map { $0.bytes.first }
                 #expect(
                     Set(kinds) == [0x24, 0x26], "a retry, as its hop limit is below 255 (L-92), and a tell: \(kinds)")
             }
@@ -69,7 +75,7 @@ extension NetworkTests {
                 let (ask, initiation) = try await ReachTests.recorded(on: network, to: node)
                 try await node.wait("the notice") { $0.on == "notice" && $0.code == "reachable-on-link" }
 
-                let far = try Probe(on: other, address: [192, 0, 2, 3])
+                let far = try ReachTests.probe(on: other, at: [192, 0, 2, 3])
                 far.send(ask, to: ReachTests.alice)
                 far.send(initiation, to: ReachTests.alice)
                 try await node.waitForDrops(2, "offLink")
@@ -79,13 +85,13 @@ extension NetworkTests {
                     "Open", on: host, ["--no-discovery", "--port", "40002", "--routed"])
                 try await open.wait("the notice") { $0.on == "notice" && $0.code == "reachable-from-anywhere" }
                 far.send(ask, to: ReachTests.alice, port: 40_002)
-                #expect(try await far.answers(1).map { $0.payload.first } == [0x26])
+                #expect(try await far.answers(1).map { $0.bytes.first } == [0x26])
 
                 // The node also sends that host asks. So the answers are the node's asks and its tell.
                 _ = try await NodeProcess(
                     "Friend", on: host, ["--no-discovery", "--port", "40003", "--peer", "192.0.2.3:9"])
                 far.send(ask, to: ReachTests.alice, port: 40_003)
-                #expect(try await far.answers(1).map { $0.payload.first } == [0x26])
+                #expect(try await far.answers(1).map { $0.bytes.first } == [0x26])
             }
         }
 
@@ -103,14 +109,15 @@ extension NetworkTests {
                 let secondIPv6: [UInt8] = [0xfd, 0x77] + [UInt8](repeating: 0, count: 12) + [0x01, 0x01]
                 let ownIPv6: [UInt8] = [0xfd, 0x77] + [UInt8](repeating: 0, count: 13) + [3]
                 for (probe, target) in [
-                    (try Probe(on: other, address: [10, 77, 0, 3]), second),
-                    (try Probe(on: other, address: ownIPv6), secondIPv6),
+                    (try ReachTests.probe(on: other, at: [10, 77, 0, 3]), second),
+                    (try ReachTests.probe(on: other, at: ownIPv6), secondIPv6),
                 ] {
                     probe.send(ask, to: target)
                     probe.send(initiation, to: target)
                     let answers = try await probe.answers(2)
-                    #expect(Set(answers.map { $0.payload.first }) == [0x24, 0x26])
-                    #expect(answers.allSatisfy { $0.source == target }, "\(answers.map(\.source)) for \(target)")
+                    #expect(Set(answers.map { $0.bytes.first }) == [0x24, 0x26])
+                    #expect(
+                        answers.allSatisfy { $0.source.address == target }, "\(answers.map(\.source)) for \(target)")
                 }
                 try await pause(1)
                 let sent = capture.datagrams.filter(\.isOutgoing)
@@ -142,79 +149,21 @@ extension NodeProcess {
     }
 }
 
-/// A UDP socket of a program on a host, controlled by the test.
-private final class Probe {
-    private let descriptor: Int32
-    private let isIPv6: Bool
-
-    /// Makes the socket.
-    ///
-    /// - Parameter address: The host's address to use, 4 or 16 bytes.
-    init(on host: Host, address: [UInt8]) throws {
-        let isIPv6 = address.count == 16
-        self.isIPv6 = isIPv6
-        descriptor = try host.inNetwork {
-            let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-            let descriptor = socket(isIPv6 ? AF_INET6 : AF_INET, kind, 0)
-            let bound = Probe.withName(address, port: 0) { bind(descriptor, $0, $1) }
-            guard descriptor >= 0, bound == 0 else {
-                throw HarnessError("no socket at \(address): \(String(cString: strerror(errno)))")
-            }
-            return descriptor
-        }
+extension UDPSocket {
+    fileprivate func send(_ bytes: [UInt8], to address: [UInt8], port: UInt16 = 40_001) {
+        send(bytes, to: End(address, port: port))
     }
 
-    deinit { close(descriptor) }
-
-    func send(_ bytes: [UInt8], to address: [UInt8], port: UInt16 = 40_001) {
-        _ = Probe.withName(address, port: port) { sendto(descriptor, bytes, bytes.count, 0, $0, $1) }
-    }
-
-    /// Returns received datagrams with their source addresses. The function waits at most 5 s for `count` of them,
-    /// and then 0.5 s for more.
-    func answers(_ count: Int) async throws -> [(payload: [UInt8], source: [UInt8])] {
-        var answers = received()
+    /// Returns received datagrams with their sources. The function waits at most 5 s for `count` of them, and then
+    /// 0.5 s for more.
+    fileprivate func answers(_ count: Int) async throws -> [(bytes: [UInt8], source: End)] {
+        var answers = receiveAll()
         let deadline = now() + 5
         while answers.count < count, now() < deadline {
             try await pause(0.05)
-            answers += received()
+            answers += receiveAll()
         }
         try await pause(0.5)
-        return answers + received()
-    }
-
-    private func received() -> [(payload: [UInt8], source: [UInt8])] {
-        var answers: [(payload: [UInt8], source: [UInt8])] = []
-        while true {
-            var buffer = [UInt8](repeating: 0, count: 2_048)
-            var name = sockaddr_in6()
-            var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
-            let count = withUnsafeMutablePointer(to: &name) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    recvfrom(descriptor, &buffer, buffer.count, 0, $0, &length)
-                }
-            }
-            guard count >= 0 else { return answers }
-            let bytes = withUnsafeBytes(of: name) { Array($0) }
-            answers.append((Array(buffer[..<count]), isIPv6 ? Array(bytes[8..<24]) : Array(bytes[4..<8])))
-        }
-    }
-
-    private static func withName<Result>(
-        _ address: [UInt8], port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
-    ) -> Result {
-        var bytes = [UInt8](repeating: 0, count: 28)
-        let isIPv6 = address.count == 16
-        bytes.withUnsafeMutableBytes {
-            $0.storeBytes(of: sa_family_t(isIPv6 ? AF_INET6 : AF_INET), as: sa_family_t.self)
-            $0.storeBytes(of: port.bigEndian, toByteOffset: 2, as: UInt16.self)
-            let place = isIPv6 ? 8 : 4
-            $0[place..<(place + address.count)].copyBytes(from: address)
-        }
-        return bytes.withUnsafeBytes { bytes in
-            bytes.withMemoryRebound(to: sockaddr.self) { name in
-                body(name.baseAddress.unsafelyUnwrapped, socklen_t(isIPv6 ? 28 : 16))
-            }
-        }
+        return answers + receiveAll()
     }
 }

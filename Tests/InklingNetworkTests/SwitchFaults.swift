@@ -1,5 +1,5 @@
 import Foundation
-import InklingTestSupport
+import SeededRandom
 
 /// The faults of one direction of a wire. Shares are whole percentages.
 struct Faults: Sendable, Equatable {

@@ -1,4 +1,5 @@
 import Glibc
+import ProcessSupport
 import Testing
 
 /// Checks of the switch that the tests of bad networks use.
@@ -117,73 +118,27 @@ extension NetworkTests {
             var received: [Int] = []
             var counts = FaultCounts()
             try await BadLAN.with(Network.Options(hosts: 2, ipv6: .none, discovery: false)) { lan in
-                let sender = try PlainSocket(on: lan[0])
-                let receiver = try PlainSocket(on: lan[1])
-                // This datagram makes the hosts resolve each other's hardware addresses.
-                sender.send([0xff], to: lan[1])
+                let ends = [lan[0], lan[1]].map { UDPSocket.End($0.ipv4Address, port: 40_000) }
+                let sender = try lan[0].inNetwork { try UDPSocket(ends[0]) }
+                let receiver = try lan[1].inNetwork { try UDPSocket(ends[1]) }
+                func arrived() -> [Int] { receiver.receiveAll().map { Int($0.bytes[0]) << 8 | Int($0.bytes[1]) } }
+                // This datagram resolves the addresses.
+                sender.send([0xff], to: ends[1])
                 try await pause(0.1)
-                let before = receiver.receive().count
+                let before = receiver.receiveAll().count
                 try #require(before == 1)
                 lan.switch.set(faults)
                 prepare(lan)
                 for number in 0..<count {
-                    sender.send([UInt8(number >> 8), UInt8(number & 0xff)], to: lan[1])
+                    sender.send([UInt8(number >> 8), UInt8(number & 0xff)], to: ends[1])
                     try await pause(0.001)
-                    received += receiver.receive().map { Int($0[0]) << 8 | Int($0[1]) }
+                    received += arrived()
                 }
                 try await pause(0.3)
-                received += receiver.receive().map { Int($0[0]) << 8 | Int($0[1]) }
+                received += arrived()
                 counts = lan.switch.counts(from: lan[0], to: lan[1])
             }
             return (received, counts)
         }
-    }
-}
-
-/// A UDP socket on port 40000 of a host.
-private final class PlainSocket: Sendable {
-    private let descriptor: Int32
-
-    init(on host: Host) throws {
-        descriptor = try host.inNetwork {
-            socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        }
-        var address = PlainSocket.name(of: host)
-        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let bound = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) }
-        }
-        guard descriptor >= 0, bound == 0 else { throw HarnessError("no socket on \(host.name)") }
-    }
-
-    deinit { close(descriptor) }
-
-    func send(_ bytes: [UInt8], to host: Host) {
-        var address = PlainSocket.name(of: host)
-        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        _ = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                sendto(descriptor, bytes, bytes.count, 0, $0, size)
-            }
-        }
-    }
-
-    /// Returns the datagrams received so far.
-    func receive() -> [[UInt8]] {
-        var received: [[UInt8]] = []
-        var buffer = [UInt8](repeating: 0, count: 2_048)
-        while true {
-            let count = recv(descriptor, &buffer, buffer.count, 0)
-            guard count > 0 else { return received }
-            received.append(Array(buffer[..<count]))
-        }
-    }
-
-    private static func name(of host: Host) -> sockaddr_in {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = UInt16(40_000).bigEndian
-        address.sin_addr.s_addr = host.ipv4Address.reversed().reduce(0) { $0 << 8 | UInt32($1) }
-        return address
     }
 }

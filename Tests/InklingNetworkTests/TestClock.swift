@@ -1,22 +1,20 @@
 import Foundation
 import Glibc
+import ProcessSupport
 
 /// A clock for programs that differs from this machine's. A small preloaded library adds an offset to the system's
 /// times. So the time of day can jump, and the machine can seem to sleep. The library can also hide the kernel's
 /// notices of network changes from a program.
 final class TestClock: Sendable {
-    private let folder: String
+    private let kept: TemporaryFolder
+    private var folder: String { kept.path }
 
     init() async throws {
-        var template = Array("/tmp/inkling-clock-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw HarnessError("no folder: \(String(cString: strerror(errno)))") }
-        folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        kept = try TemporaryFolder("inkling-clock")
         try Data(TestClock.source.utf8).write(to: URL(fileURLWithPath: folder + "/clock.c"))
         try Data(count: 16).write(to: URL(fileURLWithPath: folder + "/shift"))
         try await run(["clang", "-shared", "-fPIC", "-O1", "-o", folder + "/clock.so", folder + "/clock.c"])
     }
-
-    deinit { try? FileManager.default.removeItem(atPath: folder) }
 
     /// The environment of a program that runs under this clock.
     var environment: [String: String] { ["LD_PRELOAD": folder + "/clock.so", "TEST_CLOCK_SHIFT": folder + "/shift"] }

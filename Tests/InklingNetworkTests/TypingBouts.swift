@@ -1,5 +1,5 @@
 import Foundation
-import InklingTestSupport
+import SeededRandom
 
 /// One stretch of typing, from its first character until its message is sent or its text is deleted.
 struct Bout: Sendable {

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import ProcessSupport
 import Synchronization
 
 /// An Ethernet switch in this process. Each port is a TAP device, the `eth0` of a host. The switch loses, doubles and
@@ -14,7 +15,7 @@ final class UserSpaceSwitch: Sendable {
 
     init(seed: UInt64) throws {
         self.seed = seed
-        wake = try Child.pipe()
+        wake = try StartedProcess.pipe()
         state = Mutex(SwitchState(seed: seed))
         let thread = Thread { [self] in forward() }
         thread.qualityOfService = .userInteractive

@@ -117,9 +117,8 @@ struct DoctorTextTests {
     @Test("a rule about what leaves is not told as one about what comes")
     func directions() {
         func finding(_ hook: String, hasPort: Bool = false) -> Finding? {
-            let chain = "chain C {\ntype filter hook \(hook) priority 0; policy accept;\nmeta l4proto udp drop\n}"
-            let rules = "table ip filter {\n\(chain)\n}"
-            return Firewall.obstacles(nftables: rules, port: hasPort ? 40_001 : nil).first.map {
+            let rules = FirewallTests.json([("C", hook, "accept", [#"meta l4proto "udp"; drop"#])])
+            return Firewall.obstacles(nftables: rules, port: hasPort ? 40_001 : nil)?.first.map {
                 .firewall($0, hasPort: hasPort)
             }
         }

@@ -3,278 +3,170 @@ import Testing
 
 @Suite("Firewall rules")
 struct FirewallTests {
-    struct Row: Sendable, CustomTestStringConvertible {
-        let testDescription: String
-        let chain: [String]
-        var port: UInt16?
-        /// The rules that the finding must name; empty where the firewall accepts all.
-        let rules: [String]
+    /// Returns the JSON of nft for chains of one table, each of which has a hook, a policy and rules.
+    static func json(
+        family: String = "inet", table: String = "filter",
+        _ chains: [(name: String, hook: String?, policy: String, rules: [String])]
+    ) -> String {
+        let place = #""family":"\#(family)","table":"\#(table)""#
+        let entries = chains.flatMap { chain in
+            let hook = chain.hook.map { #","hook":"\#($0)","policy":"\#(chain.policy)""# } ?? ""
+            return [#"{"chain":{\#(place),"name":"\#(chain.name)"\#(hook)}}"#]
+                + chain.rules.map { rule in
+                    let statements = rule.split(separator: "; ").map { statement(String($0)) }.joined(separator: ",")
+                    return #"{"rule":{\#(place),"chain":"\#(chain.name)","expr":[\#(statements)]}}"#
+                }
+        }
+        return #"{"nftables":[{"metainfo":{"version":"1.0.6"}},\#(entries.joined(separator: ","))]}"#
     }
 
-    private static let input = "type filter hook input priority filter; policy accept;"
-    private static let shut = "type filter hook input priority filter; policy drop;"
-
-    static let rows = [
-        Row(testDescription: "no rules", chain: [input], rules: []),
-        Row(testDescription: "UDP dropped", chain: [input, "meta l4proto udp drop"], rules: ["meta l4proto udp drop"]),
-        Row(testDescription: "all rejected", chain: [input, "counter reject"], rules: ["counter reject"]),
-        Row(testDescription: "TCP dropped", chain: [input, "tcp dport 22 drop", "meta l4proto tcp drop"], rules: []),
-        Row(testDescription: "mDNS dropped", chain: [input, "udp dport 5353 drop"], rules: ["udp dport 5353 drop"]),
-        Row(testDescription: "mDNS by name", chain: [input, "udp dport mdns drop"], rules: ["udp dport mdns drop"]),
-        Row(testDescription: "another port", chain: [input, "udp dport 53 drop"], rules: []),
-        Row(
-            testDescription: "all but mDNS", chain: [input, "udp dport != 5353 drop"], rules: ["udp dport != 5353 drop"]
-        ),
-        Row(
-            testDescription: "the chat's port in a set", chain: [input, "udp dport { 53, 40000-40010 } drop"],
-            port: 40_001,
-            rules: ["udp dport { 53, 40000-40010 } drop"]),
-        Row(
-            testDescription: "a set without it", chain: [input, "udp dport { 53, 40000-40010 } drop"], port: 40_011,
-            rules: []),
-        Row(testDescription: "shut", chain: [shut], rules: ["policy drop"]),
-        Row(
-            testDescription: "shut but for what is needed", chain: [shut, "udp dport { 5353, 40001 } accept"],
-            port: 40_001, rules: []),
-        Row(
-            testDescription: "shut but for mDNS", chain: [shut, "udp dport 5353 accept"], port: 40_001,
-            rules: ["policy drop"]),
-        Row(testDescription: "shut for any port", chain: [shut, "udp dport 5353 accept"], rules: ["policy drop"]),
-        Row(
-            testDescription: "let through before it is dropped",
-            chain: [input, "udp dport { 5353, 40001 } accept", "drop"], port: 40_001, rules: []),
-        Row(
-            testDescription: "connections and loopback are let through",
-            chain: [shut, "ct state established,related accept", "iif \"lo\" accept"], rules: ["policy drop"]),
-        Row(
-            testDescription: "forwarding is no concern",
-            chain: ["type filter hook forward priority filter; policy drop;", "drop"], rules: []),
-        Row(testDescription: "a chain that nothing leads to", chain: ["meta l4proto udp drop"], rules: []),
-    ]
-
-    @Test("the rules that stand in a node's way are named, with the line that opens it", arguments: rows)
-    func obstacles(_ row: Row) {
-        let lines = ["table inet filter {", "\tchain input {"] + row.chain.map { "\t\t\($0)" } + ["\t}", "}"]
-        let found = Firewall.obstacles(nftables: lines.joined(separator: "\n"), port: row.port)
-        #expect(found.map(\.rule) == row.rules.map { "\($0) (chain inet filter input)" })
-        for obstacle in found {
-            let chat = row.port.map { "\($0)" } ?? "32768-60999"
-            let ports =
-                !obstacle.dropsChat ? "5353" : obstacle.dropsDiscovery ? "{ 5353, \(chat) }" : chat
-            #expect(
-                obstacle.fix.hasPrefix("sudo nft insert rule inet filter input udp dport \(ports) accept    ("),
-                "\(obstacle.fix)")
+    /// Returns the JSON of a statement: a verdict, a chain to jump to, a statement in JSON, or a comparison with a value
+    /// in JSON.
+    private static func statement(_ text: String) -> String {
+        if text.hasPrefix("{") { return text }
+        let words = text.split(separator: " ", maxSplits: 2).map(String.init)
+        switch words.count {
+        case 1: return #"{"\#(text)":null}"#
+        case 2: return #"{"\#(words[0])":{"target":"\#(words[1])"}}"#
+        default:
+            let isSelector = ["meta", "ct"].contains(words[0])
+            let left =
+                isSelector
+                ? #"{"\#(words[0])":{"key":"\#(words[1])"}}"#
+                : #"{"payload":{"protocol":"\#(words[0])","field":"\#(words[1])"}}"#
+            let isNegated = words[2].hasPrefix("!= ")
+            let right = isNegated ? String(words[2].dropFirst(3)) : words[2]
+            return #"{"match":{"op":"\#(isNegated ? "!=" : "==")","left":\#(left),"right":\#(right)}}"#
         }
     }
 
+    private static func found(
+        _ rules: [String], hook: String = "input", policy: String = "accept", port: UInt16? = 40_001
+    ) throws -> [Firewall.Obstacle] {
+        try #require(Firewall.obstacles(nftables: json([("chain", hook, policy, rules)]), port: port))
+    }
+
+    private static let range = #"udp dport {"set":[53,{"range":[40000,40010]}]}"#
+    private static let both = #"udp dport {"set":[5353,40001]}; accept"#
+
     @Test(
-        "whether rules keep out discovery or the chat is told",
+        "the rules that name UDP or a port, or drop all, are reported, and others are not",
         arguments: [
-            ("udp dport 5353 drop", true, false), ("udp dport 40001 drop", false, true), ("drop", true, true),
-        ])
-    func kinds(_ rule: String, dropsDiscovery: Bool, dropsChat: Bool) {
-        let rules = "table inet filter {\nchain input {\n\(Self.input)\n\(rule)\n}\n}"
-        let found = Firewall.obstacles(nftables: rules, port: 40_001)
-        #expect(found.map(\.dropsDiscovery) == [dropsDiscovery] && found.map(\.dropsChat) == [dropsChat])
-    }
-
-    /// A short form of ufw's rules for "allow ssh".
-    private static let ufw = """
-        table ip filter {
-        	chain INPUT {
-        		type filter hook input priority filter; policy drop;
-        		counter packets 3 bytes 180 jump ufw-before-input
-        		counter packets 0 bytes 0 jump ufw-after-input
-        		counter packets 0 bytes 0 jump ufw-reject-input
-        	}
-
-        	chain ufw-before-input {
-        		iifname "lo" counter packets 0 bytes 0 accept
-        		ct state related,established counter packets 3 bytes 180 accept
-        		ct state invalid counter packets 0 bytes 0 drop
-        		meta l4proto icmp icmp type echo-request counter packets 0 bytes 0 accept
-        		counter packets 0 bytes 0 jump ufw-not-local
-        		ip daddr 224.0.0.251 udp dport 5353 counter packets 0 bytes 0 accept
-        		counter packets 0 bytes 0 jump ufw-user-input
-        	}
-
-        	chain ufw-not-local {
-        		fib daddr type local counter packets 0 bytes 0 return
-        		fib daddr type multicast counter packets 0 bytes 0 return
-        		limit rate 3/minute burst 10 packets counter packets 0 bytes 0 jump ufw-logging-deny
-        		counter packets 0 bytes 0 drop
-        	}
-
-        	chain ufw-logging-deny {
-        		limit rate 3/minute burst 10 packets counter packets 0 bytes 0 log prefix "[drop all] "
-        	}
-
-        	chain ufw-after-input {
-        		udp dport 137 counter packets 0 bytes 0 drop
-        	}
-
-        	chain ufw-reject-input {
-        	}
-
-        	chain ufw-user-input {
-        		meta l4proto tcp tcp dport 22 counter packets 0 bytes 0 accept
-        		RULE
-        	}
-        }
-        """
-
-    /// firewalld's rules for a zone that accepts mDNS.
-    private static let firewalld = """
-        table inet firewalld {
-        	chain filter_INPUT {
-        		type filter hook input priority filter + 10; policy accept;
-        		ct state vmap { established : accept, related : accept, invalid : drop }
-        		ct status dnat accept
-        		iifname "lo" accept
-        		jump filter_INPUT_ZONES
-        		reject with icmpx admin-prohibited
-        	}
-
-        	chain filter_INPUT_ZONES {
-        		iifname vmap { "docker0" : goto filter_IN_trusted, "eth0" : goto filter_IN_public }
-        	}
-
-        	chain filter_IN_trusted {
-        		accept
-        	}
-
-        	chain filter_IN_public {
-        		ip daddr 224.0.0.251 udp dport 5353 accept
-        		meta l4proto { icmp, ipv6-icmp } accept
-        		RULE
-        	}
-        }
-        """
-
-    private func obstacles(_ rules: String, _ rule: String) -> [[String]] {
-        Firewall.obstacles(
-            nftables: rules.replacing("RULE", with: rule), port: 40_001, interfaces: ["eth0", "wlan0"]
-        ).map { [$0.rule, $0.fix] }
-    }
-
-    @Test("rules are followed from chain to chain, and whoever manages them is told the port")
-    func managed() {
-        #expect(
-            obstacles(Self.ufw, "") == [
-                ["policy drop (chain ip filter INPUT)", "sudo ufw allow proto udp to any port 40001"]
-            ])
-        #expect(
-            obstacles(Self.ufw, "meta l4proto udp udp dport { 5353, 40001 } counter packets 0 bytes 0 accept").isEmpty)
-        #expect(
-            obstacles(Self.firewalld, "") == [
-                [
-                    "reject with icmpx admin-prohibited (chain inet firewalld filter_INPUT)",
-                    "sudo firewall-cmd --permanent --zone=public --add-port=40001/udp && sudo firewall-cmd --reload",
-                ]
-            ])
-        #expect(obstacles(Self.firewalld, "udp dport 40001 accept").isEmpty)
+            ([], 40_001, []), (["drop"], 40_001, ["drop"]),
+            (
+                [#"{"counter":{"packets":1,"bytes":2}}; {"reject":{"type":"icmpx","expr":"x"}}"#], 40_001,
+                ["counter reject"]
+            ),
+            ([#"meta l4proto "udp"; drop"#], 40_001, ["meta l4proto udp drop"]),
+            ([#"meta l4proto {"set":["tcp","udp"]}; drop"#], 40_001, ["meta l4proto { tcp, udp } drop"]),
+            (["tcp dport 40001; drop", #"meta l4proto "tcp"; drop"#], 40_001, []),
+            (["udp dport 5353; drop"], 40_001, ["udp dport 5353 drop"]), (["udp dport 53; drop"], 40_001, []),
+            (["udp dport != 5353; drop"], 40_001, ["udp dport != 5353 drop"]),
+            ([range + "; drop"], 40_001, ["udp dport { 53, 40000-40010 } drop"]), ([range + "; drop"], 40_011, []),
+            (["udp dport 40001; drop"], nil, ["udp dport 40001 drop"]), ([both, "drop"], 40_001, []),
+            (["drop", both], 40_001, ["drop"]), ([#"ct state "invalid"; drop"#], 40_001, []),
+            ([#"ip saddr "@banned"; drop"#, #"{"limit":{"rate":3,"per":"second"}}; drop"#], 40_001, []),
+            (
+                [#"ip saddr {"prefix":{"addr":"10.0.0.0","len":8}}; udp dport 40001; drop"#], 40_001,
+                ["ip saddr 10.0.0.0/8 udp dport 40001 drop"]
+            ),
+            ([#"meta iifname "lo"; drop"#], 40_001, []),
+        ] as [([String], UInt16?, [String])])
+    func rules(_ rules: [String], port: UInt16?, reported: [String]) throws {
+        let found = try Self.found(rules, port: port)
+        #expect(found.map(\.rule) == reported.map { "\($0) (chain inet filter chain)" })
     }
 
     @Test(
-        "what can't be decided from here lets pass, and drops only where it names the port",
+        "a policy that drops is reported, unless a rule accepts the ports",
         arguments: [
-            ("ip saddr 192.168.0.0/16 accept", true), ("ip saddr 192.168.0.7 accept", false),
-            ("iifname \"eth*\" accept", true), ("iifname \"docker0\" accept", false),
-            ("iifname != \"docker0\" accept", true), ("ct state new accept", true), ("ct mark 0x1 accept", false),
-            ("meta pkttype host accept", true), ("udp sport 67 udp dport 68 accept", false),
-            ("ip saddr 192.168.0.0/16 udp dport 40001 accept", true),
-        ])
-    func undecided(_ rule: String, passes: Bool) {
-        #expect(obstacles(Self.ufw, rule).isEmpty == passes)
-    }
-
-    @Test(
-        "a rule on some senders is no obstacle, unless it names the port",
-        arguments: [
-            ("ip saddr @banned drop", true), ("ip saddr 10.0.0.0/8 jump closed", true),
-            ("limit rate over 10/second drop", true), ("limit rate over 10/second udp dport 40001 drop", false),
-            ("jump closed", false), ("goto closed", false), ("jump closed comment \"accept\"", false),
-            ("jump absent", true),
-        ])
-    func someSenders(_ rule: String, passes: Bool) {
-        let rules = """
-            table inet filter {
-            	chain closed {
-            		drop
-            	}
-            	chain input {
-            		type filter hook input priority filter; policy accept;
-            		\(rule)
-            	}
-            }
-            """
-        #expect(Firewall.obstacles(nftables: rules, port: 40_001).isEmpty == passes)
-    }
-
-    @Test(
-        "what leaves has the own port as its source, and somebody else's as its destination",
-        arguments: [
-            ("udp dport 5353 drop", "drop", true, false), ("udp dport 40002 drop", "drop", false, true),
-            ("udp sport 40001 drop", "drop", false, true), ("udp sport 40002 drop", nil, false, false),
-            ("udp dport 53 drop", nil, false, false), ("meta l4proto udp drop", "drop", true, true),
-            ("oifname \"eth0\" udp dport 32768-60999 drop", "drop", false, true),
-            ("oifname \"lo\" drop", nil, false, false), ("udp sport { 5353, 40001 } accept; drop", nil, false, false),
-            ("udp dport 5353 accept; drop", "drop", false, true),
-        ] as [(String, String?, Bool, Bool)])
-    func output(_ rules: String, _ obstacle: String?, dropsDiscovery: Bool, dropsChat: Bool) {
-        let lines = rules.split(separator: ";").joined(separator: "\n")
-        let text =
-            "table ip filter {\nchain OUTPUT {\ntype filter hook output priority filter; policy accept;\n\(lines)\n}\n}"
-        let found = Firewall.obstacles(nftables: text, port: 40_001, interfaces: ["eth0"])
-        #expect(found.count == (obstacle == nil ? 0 : 1))
-        #expect(found.allSatisfy { !$0.isInput && $0.rule.hasSuffix("drop (chain ip filter OUTPUT)") })
+            ([], true, true), ([both], false, false), (["udp dport 5353; accept"], false, true),
+            (["accept"], false, false),
+            ([#"udp dport {"range":[40000,40010]}; accept"#], true, false), ([#"tcp dport 40001; accept"#], true, true),
+            ([#"ct state ["established","related"]; accept"#, #"meta iifname "lo"; accept"#], true, true),
+            ([#"meta iifname "eth0"; accept"#], false, false), ([#"ct state "new"; accept"#], false, false),
+            ([#"ip saddr {"prefix":{"addr":"10.0.0.0","len":8}}; accept"#], false, false),
+            ([#"ip saddr "10.0.0.7"; accept"#], true, true),
+        ] as [([String], Bool, Bool)])
+    func policy(_ rules: [String], dropsDiscovery: Bool, dropsChat: Bool) throws {
+        let found = try Self.found(rules, policy: "drop")
+        #expect(found.count == (dropsDiscovery || dropsChat ? 1 : 0))
+        #expect(found.allSatisfy { $0.rule == "policy drop (chain inet filter chain)" })
         #expect(found.allSatisfy { $0.dropsDiscovery == dropsDiscovery && $0.dropsChat == dropsChat })
-        #expect(
-            found.allSatisfy {
-                let ports = !dropsChat ? "5353" : dropsDiscovery ? "{ 5353, 40001 }" : "40001"
-                return $0.fix.hasPrefix("sudo nft insert rule ip filter OUTPUT udp sport \(ports) accept    (")
-                    && $0.fix.contains("gone after a reboot")
-            })
     }
 
-    @Test("the line that opens a firewall opens it")
-    func opened() {
-        for hook in ["input", "output"] {
-            func rules(_ first: String) -> String {
-                "table inet filter {\nchain \(hook) {\ntype filter hook \(hook) priority 0; policy drop;\n\(first)\n}\n}"
-            }
-            let fix = Firewall.obstacles(nftables: rules(""), port: nil).first?.fix ?? ""
-            let rule = fix.split(separator: "filter \(hook) ").last?.prefix { $0 != "(" } ?? ""
-            #expect(rule.contains("accept") && Firewall.obstacles(nftables: rules(String(rule)), port: nil).isEmpty)
-        }
+    @Test("other hooks, chains that no rule leads to, and another program's output are no obstacle")
+    func others() throws {
+        #expect(try Self.found(["drop"], hook: "forward", policy: "drop").isEmpty)
+        let chains =
+            [("input", "input", "accept", []), ("other", nil, "", [#"meta l4proto "udp"; drop"#])]
+            as [(String, String?, String, [String])]
+        #expect(Firewall.obstacles(nftables: Self.json(chains), port: nil)?.isEmpty == true)
+        #expect(Firewall.obstacles(nftables: #"{"nftables":[]}"#, port: nil)?.isEmpty == true)
+        #expect(Firewall.obstacles(nftables: "Error: syntax error", port: nil) == nil)
     }
 
     @Test(
-        "firewalld is told the zone of the interface that is used",
-        arguments: [
-            (#"iifname "wlan0" goto filter_IN_home"#, "home"),
-            ("iifname \"eth1\" goto filter_IN_work\ngoto filter_IN_public", "public"),
-            (#"iifname vmap { "docker0" : goto filter_IN_trusted, "eth0" : goto filter_IN_home }"#, "home"),
-            (#"ip saddr 10.0.0.0/8 drop"#, nil),
-        ] as [(String, String?)])
-    func zones(_ rules: String, _ zone: String?) {
-        let text = """
-            table inet firewalld {
-            chain filter_INPUT {
-            type filter hook input priority filter + 10; policy accept;
-            reject with icmpx admin-prohibited
-            }
-            chain filter_INPUT_ZONES {
-            \(rules)
-            }
-            }
-            """
-        let found = Firewall.obstacles(nftables: text, port: 40_001, interfaces: ["eth0", "wlan0"])
-        let option = zone.map { " --zone=\($0)" } ?? ""
-        #expect(
-            found.map(\.fix) == [
-                "sudo firewall-cmd --permanent\(option) --add-service=mdns --add-port=40001/udp && "
-                    + "sudo firewall-cmd --reload"
+        "the command opens the dropped ports of the chain, and the report accepts its rule",
+        arguments: ["input", "output"])
+    func fix(hook: String) throws {
+        let sign = hook == "input" ? "dport" : "sport"
+        for (rules, port, ports) in [
+            (["drop"], nil, "{ 5353, 32768-60999 }"), (["udp \(sign) 5353; drop"], 40_001, "5353"),
+            (["udp \(sign) 40001; drop"], 40_001, "40001"),
+        ] as [([String], UInt16?, String)] {
+            let obstacle = try #require(Self.found(rules, hook: hook, port: port).first)
+            #expect(obstacle.isInput == (hook == "input"))
+            let start =
+                "sudo nft insert rule inet filter chain udp \(sign) \(ports) accept    (a rule added by hand is gone"
+            #expect(obstacle.fix.hasPrefix(start), "\(obstacle.fix)")
+        }
+        let opened = [#"udp \#(sign) {"set":[5353,{"range":[32768,60999]}]}; accept"#, "drop"]
+        #expect(try Self.found(opened, hook: hook, policy: "drop", port: nil).isEmpty)
+    }
+
+    /// The chains of ufw for "allow ssh", and one more rule of the user's.
+    private static func ufw(_ rule: String) -> String {
+        json(
+            family: "ip",
+            [
+                ("INPUT", "input", "drop", ["jump ufw-before-input"]), ("FORWARD", "forward", "drop", ["accept"]),
+                (
+                    "ufw-before-input", nil, "",
+                    [
+                        #"meta iifname "lo"; accept"#, "jump ufw-not-local",
+                        #"ip daddr "224.0.0.251"; udp dport 5353; accept"#, "jump ufw-user-input",
+                    ]
+                ), ("ufw-not-local", nil, "", ["drop"]), ("ufw-user-input", nil, "", ["tcp dport 22; accept", rule]),
             ])
+    }
+
+    /// The chains of firewalld for a zone that accepts mDNS, and one more rule of the user's.
+    private static func firewalld(_ rule: String) -> String {
+        let zones = #"{"set":[["docker0",{"goto":{"target":"trusted"}}],["eth0",{"goto":{"target":"public"}}]]}"#
+        return json(
+            table: "firewalld",
+            [
+                (
+                    "filter_INPUT", "input", "accept",
+                    [#"{"vmap":{"key":{"meta":{"key":"iifname"}},"data":\#(zones)}}"#, "reject"]
+                ), ("trusted", nil, "", ["accept"]),
+                ("public", nil, "", [#"ip daddr "224.0.0.251"; udp dport 5353; accept"#, rule]),
+            ])
+    }
+
+    @Test("rules of a firewall's manager are followed from chain to chain, and the command is the manager's")
+    func managed() throws {
+        func found(_ rules: String) -> [[String]]? {
+            Firewall.obstacles(nftables: rules, port: 40_001)?.map { [$0.rule, $0.fix] }
+        }
+        let ufw = "sudo ufw allow proto udp to any port 40001"
+        #expect(found(Self.ufw("tcp dport 23; accept")) == [["policy drop (chain ip filter INPUT)", ufw]])
+        #expect(found(Self.ufw(Self.both)) == [])
+        let obstacle = try #require(found(Self.firewalld("tcp dport 23; accept"))?.first)
+        #expect(obstacle[0] == "reject (chain inet firewalld filter_INPUT)")
+        #expect(
+            obstacle[1].hasPrefix("sudo firewall-cmd --permanent --add-port=40001/udp && sudo firewall-cmd --reload"))
+        #expect(found(Self.firewalld("udp dport 40001; accept")) == [])
     }
 }

@@ -1,17 +1,19 @@
 import Foundation
 import InklingCLI
 import InklingModel
+import ProcessSupport
 import Testing
 
 @Suite("The command for messages that nobody looks at", .timeLimit(.minutes(1)))
 struct MessageHookTests {
-    private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("hook-\(UUID().uuidString)")
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder("hook") }
 
     /// Returns the lines of the file that the hook's command wrote.
     private func written(_ name: String) async throws -> [String] {
-        let file = folder.appendingPathComponent(name)
         for _ in 0..<500 {
-            if let text = try? String(contentsOf: file, encoding: .utf8), text.hasSuffix("\n.\n") {
+            if let text = folder.text(name), text.hasSuffix("\n.\n") {
                 return text.components(separatedBy: "\n").dropLast(2)
             }
             try await Task.sleep(for: .milliseconds(10))
@@ -21,11 +23,9 @@ struct MessageHookTests {
 
     @Test("chat, name and text are in its environment, harmless, and none of them in its arguments; a secret is not")
     func environment() async throws {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
         setenv("INKLING_SECRET", "abcdefghijklmnopqrstuvwxya", 1)
         defer { unsetenv("INKLING_SECRET") }
-        let file = folder.appendingPathComponent("seen").path
+        let file = folder.path + "/seen"
         let script = """
             { printf '%s\\n' "$#" "$INKLING_CHAT" "$INKLING_NAME" "$INKLING_TEXT" "[$INKLING_SECRET]"
             printf '%s\\n' "$INKLING_USER" "[$INKLING_VERIFIED]"; echo .; } >"$1"
@@ -43,12 +43,10 @@ struct MessageHookTests {
 
     @Test("it gets the three standard streams and no other descriptor of the daemon (R34)")
     func descriptors() async throws {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
         // A descriptor without close-on-exec, like an accepted connection.
         let leaking = fcntl(STDERR_FILENO, F_DUPFD, 200)
         defer { close(leaking) }
-        let file = folder.appendingPathComponent("seen").path
+        let file = folder.path + "/seen"
         let script = #"{ ls /proc/self/fd; echo .; } >"$0""#
         #expect(
             MessageHook(["sh", "-c", script, file]).run(
@@ -79,9 +77,7 @@ struct MessageHookTests {
 
     @Test("what comes too soon is told at the end of the 2 s, the latest of it, unless somebody has looked")
     func trailing() async throws {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let file = folder.appendingPathComponent("told").path
+        let file = folder.path + "/told"
         let hook = MessageHook(["sh", "-c", #"echo "$INKLING_CHAT $INKLING_TEXT" >>"$0"; echo . >>"$0""#, file])
         #expect(hook.nextDeadline == nil)
         hook.run(chat: "kitchen", label: "Bob", text: "one", user: "", rank: .stranger, at: 10_000)
@@ -133,9 +129,7 @@ struct MessageHookTests {
     // R40
     @Test("of what waits the one of the highest rank is told, and the latest of these; a stranger's replaces none")
     func rank() async throws {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let file = folder.appendingPathComponent("ranks").path
+        let file = folder.path + "/ranks"
         let hook = MessageHook(["sh", "-c", #"{ echo "$INKLING_TEXT [$INKLING_VERIFIED]"; echo .; } >"$0""#, file])
         func say(_ text: String, _ rank: SenderRank, at time: Int64) {
             hook.run(chat: "kitchen", label: "Bob", text: text, user: "", rank: rank, at: time)
@@ -153,9 +147,7 @@ struct MessageHookTests {
 
     @Test("one that runs for 30 s keeps no other from being started; above 32 the oldest ends with its children")
     func dialogs() async throws {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let file = folder.appendingPathComponent("ended").path
+        let file = folder.path + "/ended"
         let script =
             #"trap 'echo .; exit' TERM; [ "$INKLING_CHAT" = "chat 0" ] && exec >>"$0" && echo term; sleep 9 & wait"#
         let hook = MessageHook(["sh", "-c", script, file])
@@ -177,8 +169,6 @@ struct MessageHookTests {
 
     @Test("settings, a folder or a program that others can write start nothing")
     func trust() throws {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
         let (settings, program) = (folder.path + "/config.toml", folder.path + "/notify")
         for path in [settings, program] { try Data().write(to: URL(fileURLWithPath: path)) }
         func fault(_ name: String = "notify") -> String? {

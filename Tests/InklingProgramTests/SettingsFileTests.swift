@@ -1,6 +1,7 @@
 import Foundation
 import InklingCLI
 import InklingText
+import ProcessSupport
 import Testing
 
 @Suite("Settings file")
@@ -166,8 +167,8 @@ struct SettingsFileTests {
 
     @Test("a file is read from the disk, unless it is too long or no UTF-8")
     func read() throws {
-        let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
-        defer { try? FileManager.default.removeItem(atPath: path) }
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/config.toml"
         try Data("name = \"Bob\"\n".utf8).write(to: URL(fileURLWithPath: path))
         #expect(try SettingsFile.read(path, isNamed: false).name == "Bob")
         try Data().write(to: URL(fileURLWithPath: path))

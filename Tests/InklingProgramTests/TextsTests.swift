@@ -2,6 +2,7 @@ import Foundation
 import Inkling
 import InklingConsole
 import InklingCLI
+import ProcessSupport
 import Testing
 
 @Suite("Texts that commands are given, and give")
@@ -168,30 +169,26 @@ struct TextsTests {
 
     @Test("the name of the last chat is kept for its owner alone, and read again")
     func lastName() throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try TemporaryFolder()
         #expect(RememberedName.read(in: folder.path) == nil)
         for name in ["Älice", "Bob"] {
             RememberedName.keep(name, in: folder.path)
             #expect(RememberedName.read(in: folder.path) == name)
         }
-        let file = folder.appendingPathComponent("name")
-        let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
-        #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+        #expect(folder.mode("name") == 0o600)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["name"])
         for text in ["", "Bob", " \n", "a\u{1B}b\n", "a\nb\n", String(repeating: "x", count: 65) + "\n"] {
-            try Data(text.utf8).write(to: file)
+            try folder.write(text, to: "name")
             #expect(RememberedName.read(in: folder.path) == nil, "\(text)")
         }
-        RememberedName.keep("Carol", in: folder.appendingPathComponent("missing").path)
+        RememberedName.keep("Carol", in: folder.path + "/missing")
         RememberedName.keep("Carol", in: nil)
     }
 
     @Test("a small file is read whole, from a pipe too, and not beyond its limit")
     func smallFile() throws {
-        let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
-        defer { unlink(path) }
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/file"
         func reading(_ text: [UInt8]) throws -> String {
             try Data(text).write(to: URL(fileURLWithPath: path))
             return try SmallFile.text(path, maximumBytes: 4)
@@ -211,9 +208,8 @@ struct TextsTests {
 
     @Test("a secret is written over a regular file where that is wanted, and over nothing else, which is named")
     func protectedFile() throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let temporary = try TemporaryFolder()
+        let folder = temporary.path
         func complaint(_ path: String, replacing: Bool) -> String? {
             do {
                 try ProtectedFile.write("key", to: path, replacing: replacing)
@@ -253,15 +249,10 @@ struct TextsTests {
 
     @Test("the folders above a file are made for their owner alone, and those that are there stay as they are")
     func folders() throws {
-        let top = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        try FileManager.default.createDirectory(at: top, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(at: top) }
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: top.path)
+        let top = try TemporaryFolder()
+        chmod(top.path, 0o755)
         SmallFile.makeFolders(above: top.path + "/a/b/file")
-        func mode(_ path: String) throws -> Int? {
-            try FileManager.default.attributesOfItem(atPath: top.path + path)[.posixPermissions] as? Int
-        }
-        #expect(try mode("") == 0o755 && mode("/a") == 0o700 && mode("/a/b") == 0o700)
+        #expect(top.mode("") == 0o755 && top.mode("a") == 0o700 && top.mode("a/b") == 0o700)
         #expect(!FileManager.default.fileExists(atPath: top.path + "/a/b/file"))
     }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import InklingCLI
 import InklingControl
+import ProcessSupport
 import Testing
 
 @Suite("The first line of a connection")
@@ -53,10 +54,8 @@ struct UnixSocketTests {
 struct ListeningTests {
     @Test("the system's list tells, of a path with blanks too, and not when nobody listens any more")
     func listening() throws {
-        var template = Array("/tmp/inkling socket.XXXXXX".utf8CString)
-        let folder = String(cString: try #require(mkdtemp(&template)))
-        defer { rmdir(folder) }
-        let path = folder + "/a socket"
+        let folder = try TemporaryFolder("inkling socket")
+        let path = folder.path + "/a socket"
         func isListening() throws -> Bool {
             UnixSocket.isListening(at: path, in: try SmallFile.text("/proc/net/unix", maximumBytes: 16 << 20))
         }
@@ -70,14 +69,13 @@ struct ListeningTests {
 
     @Test("who answers at a path counts by their user ID, and a path where nobody listens any more does not count")
     func answered() throws {
-        var template = Array("/tmp/inkling-socket.XXXXXX".utf8CString)
-        let folder = String(cString: try #require(mkdtemp(&template)))
-        defer { rmdir(folder) }
-        let socket = try ListeningSocket(at: folder + "/socket")
-        #expect(UnixSocket.isAnswered(at: folder + "/socket", by: [geteuid()]))
-        #expect(!UnixSocket.isAnswered(at: folder + "/socket", by: [geteuid() + 1]))
+        let folder = try TemporaryFolder("inkling-socket")
+        let path = folder.path + "/socket"
+        let socket = try ListeningSocket(at: path)
+        #expect(UnixSocket.isAnswered(at: path, by: [geteuid()]))
+        #expect(!UnixSocket.isAnswered(at: path, by: [geteuid() + 1]))
         close(socket.descriptor)
-        #expect(!UnixSocket.isAnswered(at: folder + "/socket", by: [geteuid()]))
+        #expect(!UnixSocket.isAnswered(at: path, by: [geteuid()]))
         socket.remove()
     }
 

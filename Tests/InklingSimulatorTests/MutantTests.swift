@@ -1,6 +1,6 @@
 import Foundation
-import InklingTestSupport
 import MutatedSimulator
+import ProcessSupport
 import Synchronization
 import Testing
 

@@ -1,7 +1,7 @@
 import Foundation
 import InklingCore
 import InklingSimulator
-import InklingTestSupport
+import ProcessSupport
 import Synchronization
 import Testing
 

@@ -1,6 +1,6 @@
 import Inkling
 import InklingModel
-import InklingTestSupport
+import SeededRandom
 import Testing
 
 /// The events that a reader gets, and their order.

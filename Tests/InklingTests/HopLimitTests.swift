@@ -1,8 +1,7 @@
-import Foundation
-import Glibc
 import Inkling
 import InklingCore
 import InklingWire
+import ProcessSupport
 import Testing
 
 @Suite("Hop limits of what arrives", .serialized, .timeLimit(.minutes(1)))
@@ -26,7 +25,7 @@ struct HopLimitTests {
         let node = try await NodeTests.node("Alice") { $0.bindAddress = way.bind }
         let remote = try PublicKey(base64url: node.key)
         let chat = try Chat("lobby").keys
-        let expected: [(hopLimit: CInt, response: Int?, retry: Int?)] = [
+        let expected: [(hopLimit: Int, response: Int?, retry: Int?)] = [
             (255, 1, nil), (64, 1, 1), (254, 1, 2), (255, 2, 2),
         ]
         for (hopLimit, responses, retries) in expected {
@@ -50,35 +49,9 @@ struct HopLimitTests {
         return Datagram.initiation(pending.initiation).encode()
     }
 
-    private static func send(_ bytes: [UInt8], to port: UInt16, _ hopLimit: CInt, isIPv4: Bool) throws {
-        let descriptor = socket(isIPv4 ? AF_INET : AF_INET6, CInt(SOCK_DGRAM.rawValue), 0)
-        try #require(descriptor >= 0)
-        defer { close(descriptor) }
-        var hops = hopLimit
-        let (level, option) = isIPv4 ? (CInt(IPPROTO_IP), IP_TTL) : (CInt(IPPROTO_IPV6), IPV6_UNICAST_HOPS)
-        try #require(setsockopt(descriptor, level, option, &hops, socklen_t(MemoryLayout<CInt>.size)) == 0)
-        let sent: Int
-        if isIPv4 {
-            var name = sockaddr_in()
-            name.sin_family = sa_family_t(AF_INET)
-            name.sin_port = port.bigEndian
-            name.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-            sent = Self.send(bytes, on: descriptor, to: name)
-        } else {
-            var name = sockaddr_in6()
-            name.sin6_family = sa_family_t(AF_INET6)
-            name.sin6_port = port.bigEndian
-            name.sin6_addr = in6addr_loopback
-            sent = Self.send(bytes, on: descriptor, to: name)
-        }
-        try #require(sent == bytes.count)
-    }
-
-    private static func send<Name>(_ bytes: [UInt8], on descriptor: CInt, to name: Name) -> Int {
-        withUnsafeBytes(of: name) { name in
-            name.withMemoryRebound(to: sockaddr.self) {
-                sendto(descriptor, bytes, bytes.count, 0, $0.baseAddress, socklen_t(name.count))
-            }
-        }
+    private static func send(_ bytes: [UInt8], to port: UInt16, _ hopLimit: Int, isIPv4: Bool) throws {
+        let socket = try UDPSocket(.loopback(isIPv4: isIPv4))
+        socket.setHopLimit(hopLimit)
+        try #require(socket.send(bytes, to: .loopback(isIPv4: isIPv4, port: port)))
     }
 }

@@ -1,50 +1,8 @@
+import Foundation
 import Glibc
-import Testing
-
 import Inkling
 import InklingWire
-
-/// A directory that is removed at the end of the test.
-private final class Scratch {
-    let path: String
-
-    init() throws {
-        var template = Array("/tmp/inkling-keystore-XXXXXX".utf8CString)
-        path = String(cString: try #require(mkdtemp(&template)))
-    }
-
-    deinit {
-        Self.remove(path)
-    }
-
-    fileprivate static func remove(_ path: String) {
-        if let directory = opendir(path) {
-            while let entry = readdir(directory) {
-                let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-                    String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-                }
-                if name != ".", name != ".." { remove("\(path)/\(name)") }
-            }
-            closedir(directory)
-        }
-        Glibc.remove(path)
-    }
-
-    func write(_ text: String, to name: String, mode: mode_t = 0o600) throws {
-        let file = open("\(path)/\(name)", O_WRONLY | O_CREAT | O_TRUNC, mode)
-        try #require(file >= 0)
-        let bytes = Array(text.utf8)
-        #expect(Glibc.write(file, bytes, bytes.count) == bytes.count)
-        fchmod(file, mode)
-        close(file)
-    }
-
-    func mode(_ name: String) -> mode_t {
-        var status = stat()
-        lstat("\(path)/\(name)", &status)
-        return status.st_mode & 0o7777
-    }
-}
+import Testing
 
 @Suite("Key store")
 struct KeyStoreTests {
@@ -52,7 +10,7 @@ struct KeyStoreTests {
 
     @Test("an identity is made once, with its directory, for the owner alone, and read again")
     func kept() throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let directory = "\(scratch.path)/a/b"
         let first = try KeyStore.open(directory: directory)
         #expect(first.temporary == nil && first.directory == directory)
@@ -70,7 +28,7 @@ struct KeyStoreTests {
         // The directory lies in the working directory, which all tests share. So its name must be unused.
         let letters = "abcdefghijklmnopqrstuvwxyz".map { String($0) }
         let first = try #require(letters.shuffled().first { access($0, F_OK) != 0 })
-        defer { Scratch.remove(first) }
+        defer { try? FileManager.default.removeItem(atPath: first) }
         let identity = try KeyStore.open(directory: first + rest)
         #expect(identity.temporary == nil)
         #expect(access("\(first + rest)/identity", F_OK) == 0)
@@ -79,7 +37,7 @@ struct KeyStoreTests {
 
     @Test("root is told of a directory that it would spoil for another user", .enabled(if: geteuid() == 0))
     func anothers() throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let (kept, missing) = ("\(scratch.path)/kept", "\(scratch.path)/a/b")
         try KeyStore.open(directory: kept).close()
         #expect(!KeyStore.isAnothers(kept) && !KeyStore.isAnothers(missing))
@@ -95,7 +53,7 @@ struct KeyStoreTests {
 
     @Test("a second node on the same directory runs under a temporary identity, until the first ends (R29)")
     func locked() throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let first = try KeyStore.open(directory: scratch.path)
         let second = try KeyStore.open(directory: scratch.path)
         #expect(second.temporary == .inUse(directory: scratch.path))
@@ -111,7 +69,7 @@ struct KeyStoreTests {
 
     @Test("whether a node uses a directory can be asked, which makes nothing there and keeps nobody from using it")
     func inUse() async throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         #expect(!KeyStore.isInUse(directory: scratch.path + "/nowhere"))
         #expect(access(scratch.path + "/nowhere", F_OK) != 0)
         #expect(!KeyStore.isInUse(directory: scratch.path) && access(scratch.path + "/lock", F_OK) != 0)
@@ -140,7 +98,7 @@ struct KeyStoreTests {
 
     @Test("where no directory can be made, the identity is temporary and says why (R29)")
     func unwritable() throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         try scratch.write("", to: "file")
         let store = try KeyStore.open(directory: "\(scratch.path)/file/state")
         guard case .unwritable(_, let reason) = store.temporary else {
@@ -159,7 +117,7 @@ struct KeyStoreTests {
             "inkling-identity-1  \(digits)\n", "inkling-identity-1 \(digits)\n\n", "inkling-identity-1\n",
         ])
     func corrupt(text: String) throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         try scratch.write(text, to: "identity")
         #expect(throws: StateDirectoryFault.corrupt(path: "\(scratch.path)/identity")) {
             try KeyStore.open(directory: scratch.path)
@@ -171,7 +129,7 @@ struct KeyStoreTests {
 
     @Test("a key file of a later version is an error of its own")
     func newer() throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         try scratch.write("inkling-identity-2 whatever\n", to: "identity")
         #expect(throws: StateDirectoryFault.newer(path: "\(scratch.path)/identity")) {
             try KeyStore.open(directory: scratch.path)
@@ -180,7 +138,7 @@ struct KeyStoreTests {
 
     @Test("rights that are too wide are taken away from the key file")
     func rights() throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         try scratch.write("inkling-identity-1 \(Self.digits)\n", to: "identity", mode: 0o644)
         _ = try KeyStore.open(directory: scratch.path)
         #expect(scratch.mode("identity") == 0o600)
@@ -188,7 +146,7 @@ struct KeyStoreTests {
 
     @Test("a link or a pipe in place of the key file is refused, without waiting")
     func noFile() throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         try scratch.write("inkling-identity-1 \(Self.digits)\n", to: "elsewhere")
         symlink("elsewhere", "\(scratch.path)/identity")
         #expect(throws: StateDirectoryFault.unreadable(path: "\(scratch.path)/identity", reason: "it is a link")) {
@@ -203,18 +161,18 @@ struct KeyStoreTests {
 
     @Test("an empty directory is closed to others; a used one that others may write to is refused")
     func directoryRights() throws {
-        let empty = try Scratch()
+        let empty = try TemporaryFolder()
         chmod(empty.path, 0o777)
         _ = try KeyStore.open(directory: empty.path)
         #expect(empty.mode("") == 0o700)
 
-        let used = try Scratch()
+        let used = try TemporaryFolder()
         try used.write("", to: "other")
         chmod(used.path, 0o1777)
         #expect(throws: StateDirectoryFault.shared(path: used.path)) { try KeyStore.open(directory: used.path) }
         #expect(used.mode("") == 0o1777)
 
-        let readable = try Scratch()
+        let readable = try TemporaryFolder()
         try readable.write("", to: "other")
         chmod(readable.path, 0o755)
         #expect(try KeyStore.open(directory: readable.path).temporary == nil)

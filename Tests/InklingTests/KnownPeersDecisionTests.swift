@@ -1,5 +1,4 @@
 import Foundation
-import InklingTestSupport
 import InklingWire
 import Testing
 
@@ -106,7 +105,7 @@ struct KnownPeersDecisionTests {
 
     @Test("what the user decides last holds, though the other process decided more often")
     func stale() throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let file = KnownPeersFile(directory: directory.path)
         var (first, second) = (KnownPeersTable(), KnownPeersTable())
         let bob = try Self.key(1)
@@ -147,7 +146,7 @@ struct KnownPeersDecisionTests {
 
     @Test("eight processes that save at the same time lose nothing of each other")
     func concurrent() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let file = KnownPeersFile(directory: directory.path)
         let keys = try (0..<160).map { try Self.key($0) }
         // Separate threads, because a wait for the lock must not block the threads of the tests.
@@ -177,7 +176,7 @@ struct KnownPeersDecisionTests {
 
     @Test("while another process holds the directory nothing is written or moved, and what is there can be read")
     func busy() throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let file = KnownPeersFile(directory: directory.path, patience: .milliseconds(50))
         var table = KnownPeersTable()
         table.met(try Self.key(1), name: "Alice", at: 10)
@@ -199,7 +198,7 @@ struct KnownPeersDecisionTests {
 
     @Test("more people than a file that is read can hold are not written")
     func tooMany() throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         var table = KnownPeersTable()
         table.block(try Self.key(1))
         let count = table.peers.encoded().count
@@ -226,7 +225,7 @@ struct KnownPeersDecisionTests {
 
     @Test("a file of release 0.1 is read without loss, and written as version 2")
     func firstVersion() throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let file = KnownPeersFile(directory: directory.path)
         let keys = try (1...4).map { try Self.key($0) }
         func person(_ key: PublicKey, _ rest: String) -> String {
@@ -299,7 +298,7 @@ struct KnownPeersDecisionTests {
 
     @Test("all of the 1,000 people whom release 0.1 could know have a place", arguments: [false, true])
     func fullFirstVersion(_ cameBack: Bool) throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let file = KnownPeersFile(directory: directory.path)
         let people = try (0..<1_000).map { number in
             """

@@ -1,5 +1,4 @@
 import InklingCore
-import InklingTestSupport
 import InklingWire
 import Testing
 

@@ -1,6 +1,6 @@
 import InklingCore
-import InklingTestSupport
 import InklingWire
+import SeededRandom
 import Testing
 
 import Inkling

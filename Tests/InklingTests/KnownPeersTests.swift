@@ -1,30 +1,10 @@
 import Foundation
+import Inkling
 import InklingWire
+import ProcessSupport
 import Testing
 
-import Inkling
-
-/// A directory that is removed at the end of the test.
-final class TemporaryDirectory {
-    let path = FileManager.default.temporaryDirectory.appendingPathComponent("inkling-\(UUID().uuidString)").path
-
-    init() throws {
-        try FileManager.default.createDirectory(
-            atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    func write(_ text: String, to name: String) throws {
-        try Data(text.utf8).write(to: URL(fileURLWithPath: "\(path)/\(name)"))
-    }
-
-    func text(_ name: String) -> String? { try? String(contentsOfFile: "\(path)/\(name)", encoding: .utf8) }
-
-    func mode(_ name: String) throws -> Int? {
-        try FileManager.default.attributesOfItem(atPath: "\(path)/\(name)")[.posixPermissions] as? Int
-    }
-}
+typealias TemporaryFolder = ProcessSupport.TemporaryFolder
 
 @Suite("Known peers")
 struct KnownPeersTests {
@@ -164,7 +144,7 @@ struct KnownPeersTests {
 
     @Test("the file is for the owner alone, and two nodes that share it lose nothing")
     func shared() throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let file = KnownPeersFile(directory: directory.path)
         #expect(file.read() == .missing)
         var (first, second) = (KnownPeersTable(), KnownPeersTable())
@@ -176,13 +156,13 @@ struct KnownPeersTests {
             return
         }
         #expect(both.count == 2 && file.read() == .peers(both))
-        #expect(try directory.mode(KnownPeersFile.name) == 0o600)
+        #expect(directory.mode(KnownPeersFile.name) == 0o600)
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [KnownPeersFile.name])
     }
 
     @Test("who only looks reads the file and the identity, and leaves what is damaged as it is")
     func peeking() throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let file = KnownPeersFile(directory: directory.path)
         var random = SystemRandomNumberGenerator()
         #expect(file.peek(using: &random) == nil && KeptIdentity.user(in: directory.path) == nil)
@@ -204,7 +184,7 @@ struct KnownPeersTests {
 
     @Test("a damaged file is moved aside, a later version's is left alone, and a link is not followed")
     func unreadable() throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let file = KnownPeersFile(directory: directory.path)
         try directory.write("{\"version\":2,", to: KnownPeersFile.name)
         #expect(file.read() == .damaged && file.read() == .missing)
@@ -249,7 +229,7 @@ struct KnownPeersTests {
 struct KeptIdentityTests {
     @Test("an identity that was exported is the same where it is imported")
     func transfer() throws {
-        let (source, target) = (try TemporaryDirectory(), try TemporaryDirectory())
+        let (source, target) = (try TemporaryFolder(), try TemporaryFolder())
         #expect(try KeptIdentity.read(directory: source.path) == nil)
         #expect(try KeptIdentity.read(directory: "\(source.path)/missing") == nil)
         try KeyStore.open(directory: source.path).close()
@@ -257,12 +237,12 @@ struct KeptIdentityTests {
         let copy = try KeptIdentity.replace(in: "\(target.path)/new", with: identity.text)
         #expect(copy.user == identity.user && copy.key == identity.key && copy.fingerprint == identity.fingerprint)
         #expect(try KeptIdentity.read(directory: "\(target.path)/new")?.text == identity.text)
-        #expect(try target.mode("new/identity") == 0o600)
+        #expect(target.mode("new/identity") == 0o600)
     }
 
     @Test("an identity gives way to another by force alone, and never while a node uses it")
     func replacing() throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let store = try KeyStore.open(directory: directory.path)
         let before = try #require(try KeptIdentity.read(directory: directory.path))
         let pair = try #require(KeyPair(privateKey: Array(repeating: 7, count: 32)))
@@ -287,7 +267,7 @@ struct KeptIdentityTests {
 
     @Test("a further device of the same person has the identity also while another holds the directory")
     func shared() throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let made = try KeyStore.openShared(directory: directory.path)
         let holder = try KeyStore.open(directory: directory.path)
         #expect(holder.temporary == nil && holder.identity == made.identity)
@@ -303,7 +283,7 @@ struct KeptIdentityTests {
 extension NodeTests {
     /// Starts a node that keeps known people in a directory.
     private static func keeping(
-        _ name: String, in directory: TemporaryDirectory, peers: [Node] = []
+        _ name: String, in directory: TemporaryFolder, peers: [Node] = []
     ) async throws -> Node {
         try await node(name, peers: peers) {
             $0.isEphemeral = false
@@ -320,7 +300,7 @@ extension NodeTests {
     // R23
     @Test("who was met is known after a restart, with when they were last seen, in the chat where it was")
     func restart() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         var alice = try await NodeTests.keeping("Alice", in: directory)
         let bob = try await NodeTests.node("Bob", peers: [alice])
         await NodeTests.meet(alice, bob)
@@ -349,7 +329,7 @@ extension NodeTests {
 
     @Test("after a restart a friend is found at the last address, without discovery and without a peer by hand (D-19)")
     func lastAddress() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         var alice = try await NodeTests.keeping("Alice", in: directory)
         let bob = try await NodeTests.node("Bob", peers: [alice])
         await NodeTests.meet(alice, bob)
@@ -364,7 +344,7 @@ extension NodeTests {
 
     @Test("a stop keeps what was decided while an earlier save was under way, also in a task that was cancelled")
     func lastSave() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let alice = try await NodeTests.node("Alice") {
             $0.isEphemeral = false
             $0.stateDirectory = directory.path
@@ -400,7 +380,7 @@ extension NodeTests {
     // R35
     @Test("what peers cause is written once, however many come and go; what the user decides is written at once")
     func savesSeldom() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let alice = try await NodeTests.keeping("Alice", in: directory)
         let bob = try await NodeTests.node("Bob", peers: [alice])
         await NodeTests.meet(alice, bob)
@@ -419,7 +399,7 @@ extension NodeTests {
 
     @Test("a save that finds the directory held is tried again")
     func heldDirectory() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let alice = try await NodeTests.keeping("Alice", in: directory)
         let bob = try await NodeTests.node("Bob", peers: [alice])
         await NodeTests.meet(alice, bob)
@@ -440,7 +420,7 @@ extension NodeTests {
 
     @Test("a node that ends while the directory is held says that nothing was kept")
     func heldAtEnd() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let alice = try await NodeTests.keeping("Alice", in: directory)
         let events = await alice.events()
         try await alice.setBlocked(true, key: try KnownPeersTests.key(1).base64url)
@@ -458,7 +438,7 @@ extension NodeTests {
 
     @Test("time together is counted once over two chats, and added up over restarts")
     func timeTogether() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let start = ContinuousClock.now
         var together = Duration.zero
         for isBobLast in [true, false] {
@@ -497,7 +477,7 @@ extension NodeTests {
 
     @Test("time together is written now and then while nothing else happens")
     func interval() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let alice = try await NodeTests.node("Alice") {
             $0.isEphemeral = false
             $0.stateDirectory = directory.path
@@ -523,7 +503,7 @@ extension NodeTests {
 
     @Test("people are preferred once they are verified, or are met on a second day, until they are blocked")
     func preferred() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let bob = try await NodeTests.node("Bob")
         let carol = try await NodeTests.node("Carol")
         let (bobKey, carolKey) = try (PublicKey(base64url: bob.key), PublicKey(base64url: carol.key))
@@ -594,7 +574,7 @@ extension NodeTests {
     //
     @Test("a block or a verification by key holds after a restart, met or not, until it is taken back")
     func keptBlock() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let stranger = try KnownPeersTests.key(1).base64url
         var alice = try await NodeTests.keeping("Alice", in: directory)
         let bob = try await NodeTests.node("Bob", peers: [alice])
@@ -646,7 +626,7 @@ extension NodeTests {
 
     @Test("a damaged list of known peers is told, and a new one begins")
     func damagedList() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         try directory.write("damaged", to: KnownPeersFile.name)
         let alice = try await NodeTests.keeping("Alice", in: directory)
         let bob = try await NodeTests.node("Bob", peers: [alice])

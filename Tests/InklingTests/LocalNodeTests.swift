@@ -317,7 +317,7 @@ struct LocalNodeTests {
     //
     @Test("who is verified or blocked is on disk before the answer, which the next one does not overtake")
     func decisionsOnDisk() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let bob = try await NodeTests.node("Bob", chats: [])
         let alice = try await TestFrontEnd.inLobby("Alice") {
             $0.isEphemeral = false

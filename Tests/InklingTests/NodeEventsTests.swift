@@ -1,6 +1,5 @@
 import Inkling
 import InklingModel
-import InklingTestSupport
 import Synchronization
 import Testing
 

@@ -271,7 +271,7 @@ struct NodeTests {
     // R27
     @Test("a second stop waits for the first: then the state directory is free, and the farewells are out")
     func stoppedTwice() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let bob = try await NodeTests.node("Bob")
         let alice = try await NodeTests.node("Alice", peers: [bob]) {
             $0.isEphemeral = false

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Inkling
 import InklingCore
-import InklingTestSupport
+import ProcessSupport
 import Synchronization
 import Testing
 
@@ -99,38 +99,9 @@ struct OwnAddressesTests {
 
     // MARK: Owners
 
-    /// A UDP socket and its port.
-    private static func socket(
-        _ address: Address?, port: UInt16 = 0, isIPv4: Bool = false
-    ) throws -> (descriptor: Int32, port: UInt16) {
-        let descriptor = Glibc.socket(
-            isIPv4 ? AF_INET : AF_INET6, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        try #require(descriptor >= 0)
-        var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
-        if isIPv4 {
-            var name = sockaddr_in()
-            name.sin_family = sa_family_t(AF_INET)
-            name.sin_port = port.bigEndian
-            name.sin_addr.s_addr = (address?.ipv4 ?? 0).bigEndian
-            let status = withUnsafeBytes(of: name) { bytes in
-                bytes.withMemoryRebound(to: sockaddr.self) { bind(descriptor, $0.baseAddress, 16) }
-            }
-            try #require(status == 0)
-        } else {
-            var name = sockaddr_in6()
-            name.sin6_family = sa_family_t(AF_INET6)
-            name.sin6_port = port.bigEndian
-            if let address { withUnsafeMutableBytes(of: &name.sin6_addr) { $0.copyBytes(from: address.bytes) } }
-            let status = withUnsafeBytes(of: name) { bytes in
-                bytes.withMemoryRebound(to: sockaddr.self) { bind(descriptor, $0.baseAddress, length) }
-            }
-            try #require(status == 0)
-        }
-        var name = sockaddr_in6()
-        withUnsafeMutableBytes(of: &name) { bytes in
-            _ = bytes.withMemoryRebound(to: sockaddr.self) { getsockname(descriptor, $0.baseAddress, &length) }
-        }
-        return (descriptor, UInt16(bigEndian: name.sin6_port))
+    private static func socket(_ address: Address?, port: UInt16 = 0, isIPv4: Bool = false) throws -> UDPSocket {
+        let bytes = address?.bytes ?? [UInt8](repeating: 0, count: 16)
+        return try UDPSocket(.init(isIPv4 ? bytes.suffix(4) : bytes, port: port))
     }
 
     // R36
@@ -144,23 +115,22 @@ struct OwnAddressesTests {
             (nil, false, [Self.ipv4(127, 0, 0, 1), Self.ipv4(127, 3, 0, 2), loopback], []),
             (loopback, false, [loopback], [Self.ipv4(127, 0, 0, 1)]),
         ] as [(Address?, Bool, [Address], [Address])] {
-            let (descriptor, port) = try Self.socket(bound, isIPv4: isIPv4)
-            defer { close(descriptor) }
+            let socket = try Self.socket(bound, isIPv4: isIPv4)
+            defer { withExtendedLifetime(socket) {} }
             func user(_ address: Address) -> uid_t? {
-                SocketOwner.user(of: Address(high: address.high, low: address.low, port: port))
+                SocketOwner.user(of: Address(high: address.high, low: address.low, port: socket.end.port))
             }
             for address in told { #expect(user(address) == geteuid(), "\(address)") }
             for address in untold { #expect(user(address) == nil, "\(address)") }
             guard geteuid() == 0 else { continue }
-            try #require(fchown(descriptor, Self.other, gid_t.max) == 0)
+            try #require(fchown(socket.descriptor, Self.other, gid_t.max) == 0)
             for address in told { #expect(user(address) == Self.other) }
         }
     }
 
     @Test("nobody owns a port without a socket")
     func none() throws {
-        let (descriptor, port) = try Self.socket(nil)
-        close(descriptor)
+        let port = try Self.socket(nil).end.port
         #expect(SocketOwner.user(of: Self.ipv4(127, 0, 0, 1, port: port)) == nil)
         #expect(SocketOwner.user(of: Self.ipv4(127, 0, 0, 1, port: 0)) == nil)
     }
@@ -169,14 +139,15 @@ struct OwnAddressesTests {
         "where sockets of two users have the port neither is the owner: a socket can send from any own address",
         .enabled(if: geteuid() == 0, "only root can give a socket away"))
     func ambiguous() throws {
-        let (mine, port) = try Self.socket(Self.ipv4(127, 0, 0, 1), isIPv4: true)
-        defer { close(mine) }
-        let (others, _) = try Self.socket(Self.ipv4(127, 0, 0, 2), port: port, isIPv4: true)
+        let mine = try Self.socket(Self.ipv4(127, 0, 0, 1), isIPv4: true)
+        defer { withExtendedLifetime(mine) {} }
+        let port = mine.end.port
+        var others: UDPSocket? = try Self.socket(Self.ipv4(127, 0, 0, 2), port: port, isIPv4: true)
         #expect(SocketOwner.user(of: Self.ipv4(127, 0, 0, 1, port: port)) == 0)
-        try #require(fchown(others, Self.other, gid_t.max) == 0)
+        try #require(fchown(others?.descriptor ?? -1, Self.other, gid_t.max) == 0)
         #expect(SocketOwner.user(of: Self.ipv4(127, 0, 0, 1, port: port)) == nil)
         #expect(SocketOwner.user(of: Self.ipv4(127, 0, 0, 2, port: port)) == nil)
-        close(others)
+        others = nil
         #expect(SocketOwner.user(of: Self.ipv4(127, 0, 0, 1, port: port)) == 0)
     }
 }

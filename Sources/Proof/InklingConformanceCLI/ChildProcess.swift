@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import InklingConformance
+import ProcessSupport
 
 /// A program under test with pipes for its standard streams; nothing here waits for it.
 final class ChildProcess {
@@ -18,53 +19,17 @@ final class ChildProcess {
 
     init(_ command: [String], id: ProgramID) throws(StageError) {
         self.id = id
-        let (input, output, diagnostics) = (ChildProcess.makePipe(), ChildProcess.makePipe(), ChildProcess.makePipe())
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, input.read, 0)
-        posix_spawn_file_actions_adddup2(&actions, output.write, 1)
-        posix_spawn_file_actions_adddup2(&actions, diagnostics.write, 2)
-        // A process group of its own: a key at the terminal is for the suite alone.
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        // Signals reach the program, whichever the thread that starts it has blocked.
-        let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
-        posix_spawnattr_setflags(&attributes, Int16(flags))
-        var unblocked = sigset_t()
-        sigemptyset(&unblocked)
-        posix_spawnattr_setsigmask(&attributes, &unblocked)
-        posix_spawnattr_setpgroup(&attributes, 0)
-        var defaults = sigset_t()
-        sigemptyset(&defaults)
-        sigaddset(&defaults, SIGPIPE)
-        posix_spawnattr_setsigdefault(&attributes, &defaults)
-        // The threads of a queue block most signals; the program has to hear SIGTERM.
-        var mask = sigset_t()
-        sigemptyset(&mask)
-        posix_spawnattr_setsigmask(&attributes, &mask)
-        var arguments = command.map { strdup($0) } + [nil]
-        defer { for argument in arguments { free(argument) } }
-        var process: pid_t = 0
-        let status = posix_spawnp(&process, command[0], &actions, &attributes, &arguments, environ)
-        for descriptor in [input.read, output.write, diagnostics.write] { close(descriptor) }
-        (self.input, self.output, self.diagnostics) = (input.write, output.read, diagnostics.read)
-        self.process = process
-        guard status == 0 else {
-            for descriptor in [input.write, output.read, diagnostics.read] { close(descriptor) }
-            throw StageError("can't start \(command[0]): \(String(cString: strerror(status)))")
+        do {
+            let started = try StartedProcess(command)
+            (process, input, output, diagnostics) = (
+                started.processID, started.input, started.output, started.errors ?? -1
+            )
+        } catch {
+            throw StageError(error.description)
         }
-        for descriptor in [input.write, output.read, diagnostics.read] {
+        for descriptor in [input, output, diagnostics] {
             _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
         }
-    }
-
-    private static func makePipe() -> (read: Int32, write: Int32) {
-        var ends: [Int32] = [-1, -1]
-        pipe(&ends)
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        return (ends[0], ends[1])
     }
 
     // MARK: Input
@@ -143,9 +108,10 @@ final class ChildProcess {
         var status: Int32 = 0
         guard waitpid(process, &status, WNOHANG) == process else { return events }
         hasExited = true
-        let signal = status & 0x7F
-        events.append(
-            .exited(signal == 0 ? .exited(Int(status >> 8 & 0xFF)) : .signalled(Int(signal)), program: id, at: at))
+        switch StartedProcess.Ending(status: status) {
+        case .exited(let status): events.append(.exited(.exited(Int(status)), program: id, at: at))
+        case .signalled(let signal): events.append(.exited(.signalled(Int(signal)), program: id, at: at))
+        }
         return events
     }
 

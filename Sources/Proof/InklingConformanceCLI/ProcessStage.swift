@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import InklingConformance
+import ProcessSupport
 
 /// A stage of real programs and real sockets on loopback.
 ///
@@ -9,8 +10,9 @@ final class ProcessStage: Stage {
     private let command: [String]
     private let usesDiscovery: Bool
     private let beginning = ContinuousClock.now
-    private let directory: String
-    private var sockets: [UDPAddress: UDPSocket] = [:]
+    /// Nil if no folder can be made; then the programs fail.
+    private var folder: TemporaryFolder?
+    private var sockets: [UDPAddress: StageSocket] = [:]
     private var children: [ChildProcess] = []
     private var services: ServiceBench?
     /// Events that `next(until:)` has not returned yet.
@@ -19,8 +21,7 @@ final class ProcessStage: Stage {
     init(command: [String], usesDiscovery: Bool) {
         self.command = command
         self.usesDiscovery = usesDiscovery
-        var template = Array((temporaryDirectory() + "/inkling-conformance-XXXXXX").utf8CString)
-        directory = mkdtemp(&template).map { String(cString: $0) } ?? temporaryDirectory()
+        folder = try? TemporaryFolder("inkling-conformance")
     }
 
     var now: Duration {
@@ -33,15 +34,15 @@ final class ProcessStage: Stage {
     /// Ends the programs, closes the sockets and removes the programs' state.
     func end() {
         for child in children { child.end() }
-        for socket in sockets.values { close(socket.descriptor) }
+        sockets = [:]
         services?.end()
-        try? FileManager.default.removeItem(atPath: directory)
+        folder = nil
     }
 
     // MARK: Sockets
 
     func bind(host: String) throws(StageError) -> UDPAddress {
-        let socket = try UDPSocket(host: host)
+        let socket = try StageSocket(host: host)
         sockets[socket.address] = socket
         return socket.address
     }
@@ -54,7 +55,7 @@ final class ProcessStage: Stage {
 
     func start(_ arguments: ProgramArguments) throws(StageError) -> ProgramID {
         let id = ProgramID(number: children.count)
-        let list = command + arguments.list(directory: directory + "/" + arguments.state)
+        let list = command + arguments.list(directory: "\(folder?.path ?? "/nowhere")/\(arguments.state)")
         children.append(try ChildProcess(list, id: id))
         return id
     }
@@ -88,7 +89,7 @@ final class ProcessStage: Stage {
 
     // MARK: Discovery
 
-    func advertise(_ service: AdvertisedService) throws(StageError) { try bench().advertise(service, at: now) }
+    func advertise(_ service: ServiceInstance) throws(StageError) { try bench().advertise(service, at: now) }
 
     func withdraw(instance: String) throws(StageError) { try bench().withdraw(instance: instance) }
 
@@ -136,9 +137,4 @@ final class ProcessStage: Stage {
         if let services { events += services.collect(at: at) }
         waiting += events.sorted { $0.at < $1.at }
     }
-}
-
-/// A folder for what is not kept.
-private func temporaryDirectory() -> String {
-    getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
 }

@@ -5,7 +5,7 @@ import InklingConformance
 /// The client of the DNS-SD daemon for the cases on discovery: advertises the peers of a case, and browses.
 final class ServiceBench {
     private struct Registration {
-        let service: AdvertisedService
+        let service: ServiceInstance
         var operation: ServiceOperation?
         var isConfirmed = false
         /// The time of the next registration, unless the daemon confirms this one first.
@@ -49,7 +49,7 @@ final class ServiceBench {
     // MARK: Requests
 
     /// Advertises an instance, and replaces one of the same name.
-    func advertise(_ service: AdvertisedService, at now: Duration) throws(StageError) {
+    func advertise(_ service: ServiceInstance, at now: Duration) throws(StageError) {
         withdraw(instance: service.instance)
         var registration = Registration(service: service, due: now)
         try make(&registration, at: now)
@@ -149,7 +149,7 @@ final class ServiceBench {
             for answer in resolve.operation.takeAnswers() {
                 guard case .resolved(let port, let txt) = answer, !isOver else { continue }
                 isOver = true
-                let service = FoundService(
+                let service = ServiceInstance(
                     instance: resolve.instance, port: Int(port), txt: txt)
                 events.append(.found(service, at: now))
             }

@@ -55,7 +55,7 @@ final class ServiceOperation {
 
     deinit { free() }
 
-    static func register(_ service: AdvertisedService) throws(ServiceError) -> ServiceOperation {
+    static func register(_ service: ServiceInstance) throws(ServiceError) -> ServiceOperation {
         guard let length = UInt16(exactly: service.txt.count), let port = UInt16(exactly: service.port) else {
             throw ServiceError(code: Int32(kDNSServiceErr_BadParam))
         }

@@ -35,18 +35,6 @@ struct AdmissionTests {
         }
     }
 
-    @Test("An initiation of another chat, or one that does not open, draws nothing (L-8)")
-    func dropped() throws {
-        let lan = node()
-        lan.inject(encode(try initiation(1, chat: World.other)), from: World.address(9), to: 0)
-        let good = try initiation(2)
-        var noise = good.noise
-        noise[107] ^= 1
-        lan.inject(encode(World.lobby.initiation(senderIndex: 2, noise: noise)), from: World.address(9), to: 0)
-        #expect(lan.sent(by: 0).isEmpty)
-        #expect(lan.counters(0).drops == [.unknownChat: 1, .unauthenticated: 1])
-    }
-
     @Test("Above 100 initiations a second those without a cookie draw a retry alone (L-9)")
     func load() throws {
         let lan = node()
@@ -105,19 +93,6 @@ struct AdmissionTests {
                 to: 0)
         }
         #expect(lan.sent(by: 0, .retry).count == 500)
-    }
-
-    @Test("An initiation with a hop limit below 255 needs a cookie, and nothing is refused for it (L-92)")
-    func hopLimit() throws {
-        let lan = node()
-        let first = try initiation(1)
-        lan.inject(encode(first), from: World.address(9), to: 0, hopLimit: 64)
-        #expect(lan.sent(by: 0, .response).isEmpty)
-        let retry = try #require(retries(lan).first)
-        lan.inject(encode(first, cookie: retry.cookie), from: World.address(9), to: 0, hopLimit: 64)
-        #expect(lan.sent(by: 0, .response).count == 1)
-        lan.inject(encode(try initiation(2)), from: World.address(9), to: 0, hopLimit: 255)
-        #expect(lan.sent(by: 0, .response).count == 2)
     }
 
     @Test("Above 1,000 initiations a second a valid cookie is needed before all checks (L-8, step 3)")

@@ -35,31 +35,6 @@ struct LatenessTests {
         #expect(lan.isUp(0, to: 1))
     }
 
-    @Test("Messages that waited in the socket are delivered, and acknowledged (L-30)")
-    func messages() {
-        let lan = ConversationTests.pair()
-        lan.run(.seconds(12))
-        lan.stop(0)
-        lan.say(1, "waited")
-        lan.run(.seconds(2))
-        lan.resume(0)
-        lan.run(.ms(400))
-        #expect(lan.messages(at: 0) == ["waited"] && lan.counters(1).messagesDelivered == 1)
-    }
-
-    @Test("A status without typing that waited ends typing, one with typing starts none (L-90)")
-    func endsTyping() {
-        var stage = LinkStage(isShown: true)
-        stage.receive([.typingOn])
-        #expect(stage.lists.map(\.isTyping) == [true])
-        stage.skip(.ms(1_900))
-        let (stop, start) = (stage.seal([.typingOff]), stage.seal([.typingOn]))
-        stage.deliver(stop)
-        #expect(stage.lists.map(\.isTyping) == [true, false])
-        stage.deliver(start)
-        #expect(stage.lists.map(\.isTyping) == [true, false])
-    }
-
     @Test("A message that waited shows after its author's typing ended (L-90, T-27)")
     func order() {
         var stage = LinkStage(isShown: true)
@@ -233,18 +208,5 @@ struct LatenessTests {
             stage.with { $0.advance(to: $1) }
             #expect(stage.endpoint.surroundings.isBehind == isLate)
         }
-    }
-
-    @Test("At each input deadlines that have passed run first (T-18)")
-    func deadlinesFirst() {
-        var stage = LinkStage(isShown: true)
-        stage.receive([.typingOn])
-        stage.receive([.longBeat], counter: 500)
-        stage.receive([.typingOn])
-        let since = stage.now
-        stage.run(until: since + .ms(2_999))
-        stage.skip(.ms(1))
-        stage.receive([.typingOn])
-        #expect(stage.lists.map(\.isTyping) == [true, false, true] || stage.lists.count >= 3)
     }
 }

@@ -22,32 +22,6 @@ struct LinkTests {
         #expect(stage.seen.suffix(2).map(\.kinds).contains([0x01]))
     }
 
-    @Test("Until the peer's record 0 came, a link carries record 0 alone, no typing, and statuses 0x00 (L-85)")
-    func ghost() throws {
-        var stage = LinkStage()
-        stage.acknowledges = true
-        stage.with { $0.setAway(true, now: $1) }
-        stage.receive([.beat, .pong(try #require(stage.pingTokens.last))])
-        stage.with { try? $0.compose("secret", in: World.chat, now: $1) }
-        stage.with { _ = try? $0.send("hidden", to: World.chat, now: $1) }
-        for _ in 0..<8 {
-            stage.run(.seconds(1))
-            stage.receive([.beat])
-        }
-        let records = stage.sent(0x04)
-        #expect(records.count == 1)
-        for datagram in stage.seen {
-            for frame in datagram.frames {
-                switch frame {
-                case .typing(let status): #expect(status == Status())
-                case .heartbeat(let beat): #expect(beat.status == Status() || beat.status == Status(isUnheard: true))
-                case .record, .ack, .ping, .pong, .bye, .forward, .unknown: continue
-                }
-            }
-        }
-        #expect(stage.presences.isEmpty && stage.lists.isEmpty)
-    }
-
     @Test("A status that came before record 0 shows with it (L-85)")
     func statusBefore() throws {
         var stage = LinkStage()
@@ -57,30 +31,6 @@ struct LinkTests {
         stage.receive([.typing(Status(isTyping: true, isAway: true)), .name("Peer")])
         #expect(stage.presences.map(\.presence) == [.away])
         #expect(stage.lists.map(\.isTyping) == [true])
-    }
-
-    @Test("A bye after going down for good carries reason 0 (L-86)")
-    func noName() throws {
-        var stage = LinkStage()
-        stage.receive([.longBeat, .pong(try #require(stage.pingTokens.last))])
-        stage.receive([.longBeat])
-        stage.run(.seconds(11))
-        #expect(Set(reasons(stage)) == [.quit] && reasons(stage).count == 3)
-        #expect(stage.link == nil)
-    }
-
-    @Test("Forgetting a link changes the epoch of its key alone, and the pending handshakes end (L-60, L-87)")
-    func forget() {
-        let lan = ConversationTests.pair()
-        lan.run(.seconds(12))
-        let before = lan.link(0, to: 1)?.epochs.own
-        lan.kill(1)
-        lan.run(.seconds(70))
-        #expect(lan.links(0, to: 1).isEmpty)
-        lan.start(1)
-        lan.listAll()
-        lan.run(.seconds(70))
-        #expect(lan.link(0, to: 1)?.epochs.own == before.map { $0 + 1 })
     }
 
     @Test("A chat out of epochs gets another run, and its links end (L-60)")
@@ -115,33 +65,6 @@ struct LinkTests {
             stage.run(.ms(200))
             #expect((stage.link != nil) == passes)
         }
-    }
-
-    @Test("The newest ack beyond what was sent ends the link, an older one does not (L-94)")
-    func impossibleAck() {
-        var stage = LinkStage(isShown: true)
-        let old = stage.seal([.ack(Ack(next: 9))])
-        stage.receive([.beat])
-        stage.deliver(old)
-        #expect(stage.link != nil)
-        stage.receive([.ack(Ack(next: 9))])
-        #expect(stage.link == nil)
-    }
-
-    @Test("Above 1,000 datagrams a second (burst 2,000) a link counts for evidence and byes alone (L-25)")
-    func flood() {
-        var stage = LinkStage(isShown: true)
-        stage.run(.ms(1_500))
-        for _ in 0..<2_100 { stage.receive([.ping(1)]) }
-        let pongs = stage.sent(0x07).count
-        #expect(pongs >= 1_998 && pongs <= 2_001)
-        stage.run(.ms(100))
-        #expect(stage.sent(0x07).count == pongs)
-        for _ in 0..<200 { stage.receive([.ping(1)]) }
-        #expect(stage.sent(0x07).count <= pongs + 101)
-        #expect(stage.link?.liveness.lastEvidence == stage.now)
-        stage.receive([.bye(.quit)])
-        #expect(stage.link == nil)
     }
 
     @Test("4,000 datagrams a second are taken of all links of a source (L-25)")
@@ -192,19 +115,6 @@ struct LinkTests {
         #expect(stage.pingTokens.count == before + 2)
     }
 
-    @Test("Suspicion pings go to the address and to candidates of covered instances, sealed once (L-26)")
-    func everywhere() {
-        var stage = LinkStage(isShown: true)
-        let other = World.address(60)
-        stage.with {
-            $0.found("i", chat: World.chat, key: World.key(1), addresses: [LinkStage.peerAddress, other], now: $1)
-        }
-        stage.run(until: .ms(1_750))
-        let pings = stage.seen.filter { $0.at == .ms(1_750) && $0.kinds == [0x06] }
-        #expect(Set(pings.map(\.to)) == [LinkStage.peerAddress, other])
-        #expect(Set(pings.map(\.counter)).count == 1)
-    }
-
     @Test("At most 1,000 pings of suspect links go out a second, 500 to strangers, and three a link (L-76)")
     func pingBudget() {
         var effects = Effects(random: Seeded(1))
@@ -227,21 +137,6 @@ struct LinkTests {
         }
         stage.run(until: .ms(3_000))
         #expect(stage.sent(0x06, since: .ms(1_750)).count == 3)
-    }
-
-    @Test("A block says left, and nothing of the key shows or links until it is undone (L-36, L-32)")
-    func block() {
-        let lan = ConversationTests.pair()
-        let start = lan.now
-        lan.with(0) { $0.block(World.key(1).userID, now: $1) }
-        #expect(lan.presence(1, at: 0) == .offline)
-        lan.run(.seconds(30))
-        #expect(lan.links(0, to: 1).isEmpty && lan.sent(by: 0, .initiation, since: start).isEmpty)
-        #expect(lan.sent(by: 0, .response, since: start).isEmpty)
-        #expect(lan.presence(0, at: 1) == .offline)
-        lan.with(0) { $0.unblock(World.key(1).userID, now: $1) }
-        lan.run(.seconds(2))
-        #expect(lan.isUp(0, to: 1))
     }
 
     @Test("A node that leaves, suspends or quits says bye on each session, the sending one first (L-32)")

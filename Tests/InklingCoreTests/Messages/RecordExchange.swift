@@ -1,20 +1,13 @@
 import InklingWire
+import SeededRandom
 
 @testable import InklingCore
 
-/// A generator whose random numbers depend only on a seed.
-struct Seeded: RandomNumberGenerator {
-    private var state: UInt64
+typealias Seeded = SeededGenerator
 
-    init(_ seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
+extension SeededGenerator {
+    /// Near seeds give numbers far apart.
+    init(_ seed: UInt64) { self.init(seed: seed &* 0x9E37_79B9_7F4A_7C15) }
 }
 
 extension Instant {

@@ -61,48 +61,6 @@ struct ReceiverTrial {
 
 @Suite("received records")
 struct RecordReceiverTests {
-    @Test("M-15, M-16: records are held up to 15 above the expected one, and taken in order")
-    func order() {
-        var trial = ReceiverTrial()
-        trial.receive(3, .text, "c")
-        trial.receive(16, .text, "p")
-        trial.receive(17, .text, "beyond")
-        trial.receive(3, .text, "again")
-        trial.receive(0, .name, "below")
-        #expect(trial.named == [1, 3, 16])
-        let first = trial.receive(1, .text, "a")
-        let rest = trial.receive(2, .text, "b")
-        #expect(first == [.message("a")])
-        #expect(rest == [.message("b"), .message("c")])
-        #expect(trial.named == [4, 16])
-    }
-
-    @Test("L-85, M-24: the link is shown once a name came; texts before it are acknowledged and dropped")
-    func unnamed() {
-        var trial = ReceiverTrial(isNamed: false)
-        let first = trial.receive(0, .text, "no name")
-        let second = trial.receive(1, .name, "late")
-        let third = trial.receive(2, .text, "seen")
-        #expect(first == [])
-        #expect(second == [.name("late")])
-        #expect(third == [.message("seen")])
-        #expect(trial.receiver.isPeerNamed)
-        #expect(trial.named == [3])
-        #expect(ReceiverTrial().receiver.isPeerNamed)
-    }
-
-    @Test("M-25: a name over 64 bytes or not UTF-8 is empty")
-    func badName() {
-        var receiver = RecordReceiver()
-        let names: [[UInt8]] = [[0xFF], [UInt8](repeating: 0x61, count: 65), [UInt8](repeating: 0x61, count: 64), []]
-        var events: [RecordEvent] = []
-        for (number, name) in names.enumerated() {
-            events += receiver.receive(
-                Record(number: UInt32(number), type: .name, body: name), now: .zero, grant: { _ in true })
-        }
-        #expect(events == [.name(""), .name(""), .name(String(repeating: "a", count: 64)), .name("")])
-    }
-
     @Test("M-26, M-28: unknown and reserved types are acknowledged, passed over, and change no message in progress")
     func otherTypes() {
         var trial = ReceiverTrial()
@@ -118,44 +76,6 @@ struct RecordReceiverTests {
         trial.hasRoom = true
         let message = trial.receive(7, .text, "b", first: false)
         #expect(message == [.message("ab")])
-    }
-
-    @Test(
-        "M-23: a text record that breaks M-1 is acknowledged and dropped with the message that it would join",
-        arguments: [
-            ("first within a message", [(true, false), (true, false), (false, true), (true, true)], ["4"]),
-            ("single within a message", [(true, false), (true, true), (true, true)], ["3"]),
-            ("no first", [(false, true), (false, false), (true, true)], ["3"]),
-            ("whole", [(true, false), (false, false), (false, true), (true, true)], ["123", "4"]),
-        ] as [(String, [(Bool, Bool)], [String])])
-    func broken(name: String, flags: [(Bool, Bool)], messages: [String]) {
-        var trial = ReceiverTrial()
-        var events: [RecordEvent] = []
-        for (index, (first, last)) in flags.enumerated() {
-            events += trial.receive(UInt32(index) + 1, .text, "\(index + 1)", first: first, last: last)
-        }
-        #expect(events == messages.map { .message($0) })
-        #expect(trial.named == [UInt32(flags.count) + 1])
-        #expect(trial.demands.count { $0 == .begin } == trial.demands.count { $0 == .end })
-    }
-
-    @Test("M-1, M-23: a message has at most 65,536 bytes together", arguments: [(65_536, true), (65_537, false)])
-    func longest(size: Int, isDelivered: Bool) {
-        var trial = ReceiverTrial()
-        var events: [RecordEvent] = []
-        var number: UInt32 = 1
-        var left = size
-        while left > 0 {
-            let part = min(left, 1_167)
-            left -= part
-            events += trial.receive(
-                number, .text, String(repeating: "a", count: part), first: number == 1, last: left == 0)
-            number += 1
-        }
-        let next = trial.receive(number, .text, "next")
-        #expect(events == (isDelivered ? [.message(String(repeating: "a", count: size))] : []))
-        #expect(next == [.message("next")])
-        #expect(trial.demands.contains(.deliver(65_536)) == isDelivered)
     }
 
     @Test("M-38: a forward drops what is held below and a begun message; another forward changes nothing")

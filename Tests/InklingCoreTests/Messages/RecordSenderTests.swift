@@ -96,26 +96,6 @@ struct RecordSenderTests {
         #expect(records[0].body == [1, 2])
     }
 
-    @Test("M-10: no record goes out that is 16 or more above the lowest unacknowledged one")
-    func above() {
-        var trial = SenderTrial()
-        trial.enqueue(1...40)
-        var sent = trial.send()
-        // The peer lacks record 1, and its acks name all others.
-        for _ in 0..<100 {
-            guard let last = sent.last, last < 16 else { break }
-            trial.ack(1, naming: Array(2...last))
-            sent += trial.send().filter { $0 > 1 }
-        }
-        trial.ack(1, naming: Array(2...16))
-        let again = trial.send()
-        #expect(sent.max() == 16)
-        #expect(again.allSatisfy { $0 == 1 })
-        trial.ack(17)
-        let following = trial.send()
-        #expect(following.first == 17)
-    }
-
     @Test("M-34: the window is 4 at first, grows by one with each ack of something new up to 16, and is 4 on coming up")
     func window() {
         var trial = SenderTrial()

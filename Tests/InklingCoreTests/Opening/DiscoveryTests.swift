@@ -80,15 +80,6 @@ struct DiscoveryTests {
         #expect(!instances(fresh).contains { $0.origin == .discovered("4") })
     }
 
-    @Test("Discovery that lists other candidates for a covered instance draws one ping (L-41)")
-    func moved() {
-        let lan = ConversationTests.pair()
-        let before = lan.sent(by: 0, .ping).count
-        lan.list(1, to: 0, at: [World.address(50)])
-        #expect(lan.sent(by: 0, .ping).count > before)
-        #expect(lan.isUp(0, to: 1))
-    }
-
     @Test("A vanished service ends nothing, and draws one ping (L-29)")
     func lost() {
         let lan = ConversationTests.pair()
@@ -97,61 +88,6 @@ struct DiscoveryTests {
         #expect(lan.sent(by: 0, .ping).count == before + 1)
         lan.run(.seconds(20))
         #expect(lan.isUp(0, to: 1))
-    }
-
-    @Test("An address by hand is asked at 0, 0.3, 0.9, 2.1 and 4.5 s, then every 5 s (D-11)")
-    func asks() {
-        let lan = node()
-        lan.with(0) { $0.addPeer(World.remote(9), now: $1) }
-        lan.run(.seconds(40))
-        let asks = lan.sent(by: 0, .ask)
-        let gaps = zip(asks, asks.dropFirst()).map { ($1.at - $0.at).nanoseconds / 1_000_000 }
-        for (gap, expected) in zip(gaps, [300, 600, 1_200, 2_400, 5_000, 5_000]) {
-            #expect(gap >= Int64(expected * 3 / 4) && gap <= Int64(expected * 5 / 4))
-        }
-        #expect(Set(asks.map { $0.bytes[1...8] }).count == asks.count)
-        #expect(asks.allSatisfy { $0.bytes.count == 65 && $0.bytes.suffix(48).allSatisfy { $0 == 0 } })
-    }
-
-    @Test("A tell of a peer by hand leads to a link, and a later attempt sends an ask too (D-12, D-13, D-24)")
-    func byHand() {
-        let lan = node()
-        lan.start(1)
-        lan.with(0) { $0.addPeer(World.address(2), now: $1) }
-        lan.run(.seconds(2))
-        #expect(lan.isUp(0, to: 1))
-        let tell = lan.sent(by: 1, .tell).first
-        #expect(tell?.bytes.count == 65 && tell?.to == World.address(1))
-        lan.kill(1)
-        lan.run(.seconds(4))
-        let start = lan.now
-        lan.run(.seconds(30))
-        let begins = Set(lan.sent(by: 0, .initiation, since: start).map { $0.bytes[1...4] }).count
-        #expect(lan.sent(by: 0, .ask, since: start).count >= begins - 1)
-        // Another node now has the address.
-        lan.start(2, identity: 6, at: World.address(2))
-        lan.run(.seconds(12))
-        #expect(lan.isUp(0, to: 6))
-    }
-
-    @Test("A tell counts once, from the address of its ask, with a key that opens (D-12)")
-    func tells() throws {
-        // This node has the larger key, so its opening, which would ask again, still waits.
-        let lan = node(identity: 9)
-        lan.with(0) { $0.addPeer(World.address(9), now: $1) }
-        lan.run(.zero)
-        let ask = try #require(lan.sent(by: 0, .ask).first)
-        let token = ask.bytes[1...8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        let tell = World.lobby.tell(token: token, nonce: 4, key: World.key(5))
-        let forged = Tell(token: token, nonce: 4, sealedKey: [UInt8](repeating: 1, count: 48))
-        lan.inject(Datagram.tell(tell).encode(), from: World.address(10), to: 0)
-        lan.inject(Datagram.tell(forged).encode(), from: World.address(9), to: 0)
-        #expect(instances(lan).isEmpty)
-        lan.inject(Datagram.tell(tell).encode(), from: World.address(9), to: 0)
-        #expect(instances(lan).count == 1)
-        let second = World.lobby.tell(token: token, nonce: 5, key: World.key(6))
-        lan.inject(Datagram.tell(second).encode(), from: World.address(9), to: 0)
-        #expect(instances(lan).count == 1 && instances(lan, key: 6).isEmpty)
     }
 
     @Test("A tell with the own key makes no link, is reported once, and asks go on each 60 s (D-14)")

@@ -58,30 +58,6 @@ struct PresenceTests {
         }
     }
 
-    @Test("Presence is the best of a person's links: online before away before offline (T-19)")
-    func best() {
-        var (stage, ids) = stage([4, 4])
-        say(&stage, ids[0], away: true, counter: 1)
-        #expect(reports(stage, of: 4) == [.online])
-        say(&stage, ids[1], away: true, counter: 1)
-        #expect(reports(stage, of: 4) == [.online, .away])
-        stage.with { $0.forget(ids[0], .bye, .bye, $1) }
-        #expect(reports(stage, of: 4) == [.online, .away])
-        stage.with { $0.forget(ids[1], .bye, .bye, $1) }
-        #expect(reports(stage, of: 4) == [.online, .away, .offline])
-    }
-
-    @Test("A person types while one of the links does (T-19)")
-    func devices() {
-        var (stage, ids) = stage([4, 4])
-        say(&stage, ids[0], typing: true, counter: 1)
-        say(&stage, ids[1], typing: true, counter: 1)
-        say(&stage, ids[0], typing: false, counter: 2)
-        #expect(lists(stage) == [[World.key(4)]])
-        say(&stage, ids[1], typing: false, counter: 2)
-        #expect(lists(stage) == [[World.key(4)], []])
-    }
-
     @Test(
         "Typists are listed with the latest start first, then by name, then by user ID; heartbeats change nothing (T-20)"
     )
@@ -98,69 +74,12 @@ struct PresenceTests {
         #expect(lists(stage).count == count)
     }
 
-    @Test("At most 20 lists a second are reported (burst 20): the first at once, then the latest state (T-22)")
-    func lists() {
-        var (stage, ids) = stage([4])
-        for step in 0..<60 {
-            // The test resets the status, as if several links were typing. So T-16 does not limit the starts.
-            stage.endpoint.links[ids[0]].status = PeerStatus(now: stage.now)
-            say(&stage, ids[0], typing: step % 2 == 0, counter: UInt32(step + 1))
-        }
-        #expect(lists(stage).count == 20)
-        let before = lists(stage).count
-        stage.run(.ms(1_000))
-        #expect(lists(stage).count - before <= 20)
-        #expect(lists(stage).last == [])
-    }
-
-    @Test("A person's presence that changes again within a second is reported 20 times a second (T-26)")
-    func presences() {
-        var (stage, ids) = stage([4])
-        for step in 0..<50 { say(&stage, ids[0], away: step % 2 == 0, counter: UInt32(step + 1)) }
-        #expect(reports(stage, of: 4).count <= 22)
-        stage.run(.ms(1_100))
-        #expect(reports(stage, of: 4).last == .online)
-    }
-
-    @Test("A message waits for the list that ends its author's typing, at most 50 ms (T-27)")
-    func message() throws {
-        var (stage, ids) = stage([4])
-        say(&stage, ids[0], typing: true, counter: 1)
-        for step in 0..<19 {
-            stage.endpoint.links[stage.id].status = PeerStatus(now: stage.now)
-            stage.endpoint.links[stage.id].status.name = "Peer"
-            stage.receive([step % 2 == 0 ? .typingOn : .typingOff])
-        }
-        let start = stage.now
-        stage.receive([.typingOff, .text("held", number: 1)])
-        #expect(stage.texts.isEmpty)
-        stage.run(.ms(50))
-        #expect(stage.texts == ["held"])
-        let last = stage.outputs.last { if case .message = $0.output { true } else { false } }
-        let list = stage.outputs.lastIndex { if case .typing = $0.output { true } else { false } }
-        let text = stage.outputs.lastIndex { if case .message = $0.output { true } else { false } }
-        #expect(try #require(last).at - start <= .ms(50) && list ?? .max < text ?? 0)
-    }
-
     @Test("What the node's own user causes is reported at once (T-27)")
     func own() {
         var (stage, ids) = stage([4])
         for step in 0..<50 { say(&stage, ids[0], away: step % 2 == 0, counter: UInt32(step + 1)) }
         stage.with { $0.block(World.key(4).userID, now: $1) }
         #expect(reports(stage, of: 4).last == .offline)
-    }
-
-    @Test("A person is online once a link is up and record 0 came; the name is that of the link made last (T-28)")
-    func name() {
-        var (stage, ids) = stage([4, 4])
-        stage.with { endpoint, now in
-            endpoint.links[ids[0]].status.name = "First"
-            endpoint.links[ids[1]].status.name = "Second"
-            endpoint.report(ids[0], now)
-        }
-        #expect(stage.endpoint.present(in: World.chat).first { $0.person.key == World.key(4) }?.person.name == "Second")
-        stage.with { $0.forget(ids[1], .bye, .bye, $1) }
-        #expect(stage.endpoint.present(in: World.chat).first { $0.person.key == World.key(4) }?.person.name == "First")
     }
 
     @Test("A person who goes offline keeps the name shown last (T-28)")
@@ -180,26 +99,6 @@ struct PresenceTests {
         #expect(presence == .offline && person.name == "Second")
     }
 
-    @Test("Presence, then typing, then messages are reported of a datagram (T-29)")
-    func reportOrder() throws {
-        var stage = LinkStage()
-        stage.receive([.beat, .pong(try #require(stage.pingTokens.last))])
-        stage.receive([.typingOff, .name("Peer")])
-        stage.receive([.text("early", number: 2)])
-        let before = stage.outputs.count
-        stage.receive([.typing(Status(isTyping: true, isAway: true)), .text("late", number: 1)])
-        let kinds = stage.outputs[before...].compactMap { output -> String? in
-            switch output.output {
-            case .presence: "presence"
-            case .typing: "typing"
-            case .message: "message"
-            case .send, .delivered, .failed, .keepWill, .dropWill, .peerIsOneself: nil
-            }
-        }
-        #expect(kinds == ["presence", "typing", "message", "message"])
-        #expect(stage.texts == ["late", "early"])
-    }
-
     @Test("When a link ends, failed messages come first, then typing, then presence (T-29)")
     func endOrder() {
         var stage = LinkStage(isShown: true)
@@ -216,18 +115,6 @@ struct PresenceTests {
             }
         }
         #expect(kinds == ["failed bye", "typing", "presence bye"])
-    }
-
-    @Test("More than 10 starts a second on a link (burst 10) are dropped, and no end (T-16)")
-    func starts() {
-        var typing = ReceivedTyping(now: .zero)
-        var started = 0
-        for step in 0..<40 {
-            if typing.apply(isTyping: step % 2 == 0, now: .zero) == .started { started += 1 }
-        }
-        #expect(started == 10)
-        #expect(typing.apply(isTyping: true, now: .ms(100)) == .started)
-        #expect(typing.apply(isTyping: false, now: .ms(100)) == .ended)
     }
 
     @Test("Typing in one chat touches no other, and a name change reaches all chats (T-4, M-24)")
@@ -267,38 +154,6 @@ struct PresenceTests {
         lan.compose(0, "x")
         lan.run(.seconds(2))
         #expect(lan.typists(at: 1).isEmpty)
-    }
-
-    @Test("Own identity's devices share no link, and nothing of them shows (T-17, D-7)")
-    func ownDevices() {
-        let lan = TestLAN()
-        lan.start(0, identity: 3)
-        lan.start(1, identity: 3)
-        lan.listAll()
-        lan.run(.seconds(5))
-        #expect(lan.sent.isEmpty && lan.outputs(0).isEmpty)
-    }
-
-    @Test("Two devices of one identity are two links of one person (L-31, T-19)")
-    func twoDevices() {
-        let lan = TestLAN()
-        lan.start(0)
-        lan.start(1, identity: 3)
-        lan.start(2, identity: 3)
-        for id in 1..<3 {
-            lan.list(id, to: 0)
-            lan.list(0, to: id)
-        }
-        lan.run(.seconds(4))
-        #expect(lan.links(0, to: 3).count == 2 && lan.links(0, to: 3).allSatisfy(\.isShown))
-        #expect(lan.nodes[0]?.endpoint.present(in: World.chat).count == 1)
-        lan.say(0, "both")
-        lan.run(.ms(50))
-        #expect(lan.messages(at: 1) == ["both"] && lan.messages(at: 2) == ["both"])
-        #expect(lan.counters(0).messagesDelivered == 1)
-        lan.kill(1)
-        lan.run(.seconds(80))
-        #expect(lan.presence(3, at: 0) == .online && lan.links(0, to: 3).count == 1)
     }
 
     @Test("The draft goes nowhere, nor its length (T-1)")

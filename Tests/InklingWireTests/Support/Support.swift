@@ -1,5 +1,6 @@
 import Foundation
 import InklingWire
+import SeededRandom
 
 struct NotHex: Error {}
 
@@ -12,8 +13,8 @@ func need<Value>(_ value: Value?) throws -> Value {
 }
 
 /// The bytes of lower-case hex digits.
-func unhex(_ hex: String) throws -> [UInt8] {
-    let digits = Array(hex)
+func unhex(_ hex: String?) throws -> [UInt8] {
+    let digits = Array(try need(hex))
     guard digits.count % 2 == 0 else { throw NotHex() }
     return try stride(from: 0, to: digits.count, by: 2).map { index in
         guard let byte = UInt8(String(digits[index...index + 1]), radix: 16) else { throw NotHex() }
@@ -27,7 +28,7 @@ func hex(_ bytes: [UInt8]) -> String {
 
 /// The number of 16 hex digits, as vectors have tokens, nonces, checks and runs.
 func number(_ hex: String?) throws -> UInt64 {
-    try need(UInt64(bigEndianBytes: unhex(need(hex))))
+    try need(UInt64(bigEndianBytes: unhex(hex)))
 }
 
 /// Every array that differs from `bytes` in one bit, with the place of that bit.
@@ -47,26 +48,7 @@ func contents(of path: String) throws -> Data {
     return try Data(contentsOf: folder.appendingPathComponent(path))
 }
 
-/// A generator whose numbers follow from its seed (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
-    }
-
-    mutating func bytes(_ count: Int) -> [UInt8] {
-        (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
-    }
-}
+typealias SeededGenerator = SeededRandom.SeededGenerator
 
 /// Two nodes in one chat, and the handshake between them.
 struct Pair {

@@ -146,21 +146,15 @@ extension Doctor {
         }
     }
 
-    /// Reports the findings about the firewall.
-    ///
-    /// - Parameter lost: the lost datagrams to addresses of this host.
-    func examineFirewall(_ interfaces: [NetworkInterface], lost: [SocketProbe.Echo]) {
+    /// - Parameter lost: the lost datagrams to the own addresses.
+    func examineFirewall(lost: [SocketProbe.Echo]) {
         guard !lost.isEmpty || Self.firewallTools.contains(where: { HostTools.path(of: $0) != nil }) else {
             return say(.note("firewall", "no program for its rules is installed here, so there is most likely none"))
         }
-        guard let rules = firewallRules() else { return tellOfUnread(lost) }
-        let port = nodePort == 0 ? nil : nodePort
-        let obstacles = Firewall.obstacles(
-            nftables: rules, port: port, chosen: HostTools.chosenPorts() ?? 32_768...60_999,
-            interfaces: Set(interfaces.map(\.name)))
+        guard let obstacles = firewallObstacles() else { return tellOfUnread(lost) }
         isDiscoveryWalled = obstacles.contains(where: \.dropsDiscovery)
         isChatWalled = obstacles.contains(where: \.dropsChat)
-        for obstacle in obstacles { say(.firewall(obstacle, hasPort: port != nil)) }
+        for obstacle in obstacles { say(.firewall(obstacle, hasPort: nodePort != 0)) }
         if HostTools.hasOlderFirewallRules {
             unread = Finding.Unread(
                 reason: "legacy iptables rules exist and were not checked",
@@ -173,8 +167,8 @@ extension Doctor {
 
     private static let firewallTools = ["nft", "iptables", "iptables-legacy", "ufw", "firewall-cmd"]
 
-    /// Returns the rules; nil if the program can't read them.
-    private func firewallRules() -> String? {
+    /// Returns what the rules report; nil if the program can't read them.
+    private func firewallObstacles() -> [Firewall.Obstacle]? {
         guard HostTools.path(of: "nft") != nil else {
             unread = Finding.Unread(
                 reason: "its rules can't be read without nft",
@@ -188,11 +182,15 @@ extension Doctor {
                 reason: "only root can read its rules", look: "sudo -E inkling doctor\(port)\(options)\(arguments)")
             return nil
         }
-        let rules = HostTools.output(of: ["nft", "list", "ruleset"])
-        if rules == nil {
-            unread = Finding.Unread(reason: "its rules can't be read", look: "sudo nft list ruleset    (shows why)")
+        let obstacles = HostTools.output(of: ["nft", "--json", "list", "ruleset"]).flatMap {
+            Firewall.obstacles(
+                nftables: $0, port: nodePort == 0 ? nil : nodePort, chosen: HostTools.chosenPorts() ?? 32_768...60_999)
         }
-        return rules
+        if obstacles == nil {
+            unread = Finding.Unread(
+                reason: "its rules can't be read", look: "sudo nft --json list ruleset    (shows why)")
+        }
+        return obstacles
     }
 
     private func tellOfUnread(_ lost: [SocketProbe.Echo]) {

@@ -58,7 +58,7 @@ final class Doctor {
         examineMulticast(interfaces)
         // If a daemon runs, its node has the port, so there is no test of the port.
         let (freePort, lost) = daemon == nil ? examinePort(interfaces) : (0, [])
-        examineFirewall(interfaces, lost: lost)
+        examineFirewall(lost: lost)
         tellOfLost(lost)
         if configuration.discovery {
             if isReachable { isReachable = examineDiscovery() }

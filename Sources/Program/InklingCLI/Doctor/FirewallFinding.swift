@@ -53,11 +53,11 @@ extension Finding {
         return obstacle.isInput
             ? .problem(
                 firewallCheck, "it may drop what others send: \(obstacle.rule)\(hint)",
-                fix: obstacle.isLook ? nil : obstacle.fix, look: obstacle.fix,
+                fix: obstacle.fix,
                 spoken: "The firewall of my computer drops what others send to Inkling: I have to let it pass.")
             : .problem(
                 firewallCheck, "it may drop what this machine sends: \(obstacle.rule)\(hint)",
-                fix: obstacle.isLook ? nil : obstacle.fix, look: obstacle.fix,
+                fix: obstacle.fix,
                 spoken: "The firewall of my computer drops what Inkling sends to others: I have to let it pass.")
     }
 

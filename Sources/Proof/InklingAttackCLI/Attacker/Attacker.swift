@@ -1,5 +1,6 @@
 import Glibc
 import InklingWire
+import SeededRandom
 
 /// The actions of one attack, which ``Attacker`` calls.
 protocol AttackPlan: AnyObject {
@@ -50,7 +51,7 @@ final class Attacker {
     let friend: SocketEndpoint
     /// The open chat of both friends.
     let chat: ChatKeys
-    var garbage = GarbageGenerator()
+    var garbage = SeededGenerator(seed: .random(in: 0 ... .max))
     var random = SystemRandomNumberGenerator()
 
     private(set) var sentCount = 0

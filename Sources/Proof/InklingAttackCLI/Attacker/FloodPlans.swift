@@ -1,4 +1,5 @@
 import InklingWire
+import SeededRandom
 
 /// The source addresses of datagrams.
 enum SourceChoice {
@@ -17,9 +18,9 @@ enum SourceChoice {
 /// Random datagrams. The attack needs no knowledge of the victim.
 final class RandomFlood: AttackPlan {
     private let source: SourceChoice
-    private let make: (inout GarbageGenerator) -> [UInt8]
+    private let make: (inout SeededGenerator) -> [UInt8]
 
-    init(from source: SourceChoice = .own, make: @escaping (inout GarbageGenerator) -> [UInt8]) {
+    init(from source: SourceChoice = .own, make: @escaping (inout SeededGenerator) -> [UInt8]) {
         self.source = source
         self.make = make
     }
@@ -92,12 +93,12 @@ final class IndexFlood: AttackPlan {
     private static let indexSeconds = 3.0
 
     private let source: SourceChoice
-    private let make: (UInt32, inout GarbageGenerator) -> [UInt8]
+    private let make: (UInt32, inout SeededGenerator) -> [UInt8]
     private let services: ForgedServices
     private var indices: [(index: UInt32, since: Double)] = []
     private var next = 0
 
-    init(from source: SourceChoice = .own, make: @escaping (UInt32, inout GarbageGenerator) -> [UInt8]) throws {
+    init(from source: SourceChoice = .own, make: @escaping (UInt32, inout SeededGenerator) -> [UInt8]) throws {
         self.source = source
         self.make = make
         services = try ForgedServices()
@@ -142,8 +143,10 @@ extension Attacker {
     }
 }
 
-extension GarbageGenerator {
-    /// Returns an initiation of random bytes. Its check is that of the chat, or random without a chat.
+extension SeededGenerator {
+    mutating func index() -> UInt32 { UInt32(truncatingIfNeeded: next()) }
+
+    /// Returns an initiation of random bytes, under a check of a chat or a random one.
     mutating func initiation(of chat: ChatKeys?) -> [UInt8] {
         let (index, noise) = (index(), bytes(Limits.noiseMessage1Size))
         let initiation =

@@ -1,5 +1,6 @@
 import Glibc
 import InklingWire
+import SeededRandom
 
 /// Forged DNS-SD instances of `_inkling._udp`. A separate socket announces them by multicast DNS (RFC 6762), so no
 /// daemon on the attacker's host can object.
@@ -23,7 +24,7 @@ final class ForgedServices {
     }
 
     /// Adds one more instance.
-    func add(at endpoint: SocketEndpoint, key: PublicKey, for chat: ChatKeys, _ garbage: inout GarbageGenerator) {
+    func add(at endpoint: SocketEndpoint, key: PublicKey, for chat: ChatKeys, _ garbage: inout SeededGenerator) {
         let nonce = garbage.next()
         let label = chat.instanceName(nonce: nonce)
         let type = ["_inkling", "_udp", "local"]

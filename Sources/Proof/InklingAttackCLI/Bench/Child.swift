@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import ProcessSupport
 import Synchronization
 
 /// A process with its input and output on pipes. Its errors go to this program's standard error.
@@ -16,31 +17,19 @@ final class Child: Sendable {
     init(_ command: [String], line: @escaping @Sendable (_ text: [UInt8], _ arrival: Double) -> Void = { _, _ in })
         throws
     {
-        let (input, output) = (try Child.pipe(), try Child.pipe())
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, input.read, STDIN_FILENO)
-        posix_spawn_file_actions_adddup2(&actions, output.write, STDOUT_FILENO)
-        let arguments = command.map { strdup($0) } + [nil]
-        defer { for argument in arguments { free(argument) } }
-        var process: pid_t = 0
-        let status = posix_spawnp(&process, command[0], &actions, nil, arguments, environ)
-        close(input.read)
-        close(output.write)
-        guard status == 0 else {
-            close(input.write)
-            close(output.read)
-            throw AttackError("can't start \(command[0]): \(String(cString: strerror(status)))")
-        }
-        processID = process
-        self.input = Mutex(input.write)
-        let descriptor = output.read
-        Thread.detachNewThread { [self] in read(descriptor, line) }
+        let started = try StartedProcess(command, readsErrors: false, leadsGroup: false)
+        processID = started.processID
+        input = Mutex(started.input)
+        Thread.detachNewThread { [self] in read(started.output, line) }
         Thread.detachNewThread { [self] in
             var status: Int32 = 0
             while waitpid(processID, &status, 0) < 0 && errno == EINTR {}
-            ending.withLock { $0 = status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F }
+            ending.withLock { ending in
+                switch StartedProcess.Ending(status: status) {
+                case .exited(let status): ending = status
+                case .signalled(let signal): ending = 128 + signal
+                }
+            }
         }
     }
 
@@ -100,12 +89,5 @@ final class Child: Sendable {
             pending += buffer[start..<count]
         }
         close(descriptor)
-    }
-
-    private static func pipe() throws -> (read: Int32, write: Int32) {
-        var ends: [Int32] = [-1, -1]
-        guard Glibc.pipe(&ends) == 0 else { throw AttackError.system("pipe") }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        return (ends[0], ends[1])
     }
 }

@@ -3,10 +3,11 @@ import InklingWire
 /// The address of a link, and the rules by which the link follows its peer to another: L-24, L-28 and L-51.
 extension Catalogue {
     /// A program and a peer with a link, and another address of that peer.
-    private static func linked(_ trial: Trial) throws -> (program: Program, session: PeerSession, other: UDPAddress) {
-        let (program, peer) = try trial.startLinked()
-        guard let session = peer.sending else { throw Untried(reason: "the peer has no session") }
-        return (program, session, try peer.addAddress())
+    private static func linked(
+        _ trial: Trial
+    ) throws -> (program: Program, peer: Peer, session: PeerSession, other: UDPAddress) {
+        let (program, peer, session) = try trial.startInSession()
+        return (program, peer, session, try peer.addAddress())
     }
 
     /// Fails unless the program's next datagram on the link goes to the given address.
@@ -35,8 +36,7 @@ extension Catalogue {
     static let addressCases: [Case] = [
         Case("L-24.1", "the link's address follows the newest evidence, once a pong came from there", also: "L-51") {
             trial in
-            let (program, session, other) = try linked(trial)
-            let peer = trial.peers[0]
+            let (program, peer, session, other) = try linked(trial)
             for address in [other, peer.address, other] {
                 session.source = address
                 try peer.ping()
@@ -49,8 +49,7 @@ extension Catalogue {
             "L-24.2", "the address follows no datagram that is older, or does not authenticate or parse", also: "L-23",
             "W-23"
         ) { trial in
-            let (program, session, other) = try linked(trial)
-            let peer = trial.peers[0]
+            let (program, peer, session, other) = try linked(trial)
             let base = session.state.nextCounter
             session.state.nextCounter = base + 4
             try peer.ping()
@@ -73,8 +72,7 @@ extension Catalogue {
             }
         },
         Case("L-28.2", "a pong goes to where the ping came from, and the link's address stays", also: "L-24") { trial in
-            let (program, session, other) = try linked(trial)
-            let peer = trial.peers[0]
+            let (program, peer, session, other) = try linked(trial)
             let base = session.state.nextCounter
             session.state.nextCounter = base + 4
             try peer.ping()
@@ -90,8 +88,7 @@ extension Catalogue {
             "L-51.1", "until a pong comes from there, an address gets pings alone, and the link goes on where it was",
             also: "L-24"
         ) { trial in
-            let (program, session, other) = try linked(trial)
-            let peer = trial.peers[0]
+            let (program, peer, session, other) = try linked(trial)
             peer.habits.answersPings = false
             peer.stopHeartbeats()
             session.source = other
@@ -119,8 +116,7 @@ extension Catalogue {
             try expectLink(trial, program, of: peer, at: peer.address)
         },
         Case("L-51.2", "the pong of a ping that went to the link's address does not confirm another one") { trial in
-            let (program, session, other) = try linked(trial)
-            let peer = trial.peers[0]
+            let (program, peer, session, other) = try linked(trial)
             let last = try peer.fallSilent()
             let ping = try peer.await("a ping to the silent peer", since: last) { $0.ping != nil }
             session.source = other
@@ -129,8 +125,7 @@ extension Catalogue {
             try expectLink(trial, program, of: peer, at: peer.address)
         },
         Case("L-51.3", "a pong confirms no address but the one that it comes from") { trial in
-            let (program, session, other) = try linked(trial)
-            let peer = trial.peers[0]
+            let (program, peer, session, other) = try linked(trial)
             peer.habits.answersPings = false
             let token = try check(peer, session, at: other)
             session.source = peer.address
@@ -141,8 +136,7 @@ extension Catalogue {
             try expectLink(trial, program, of: peer, at: peer.address)
         },
         Case("L-73.1", "a pong with another token ends the check, and the next one begins 1 s later") { trial in
-            let (program, session, other) = try linked(trial)
-            let peer = trial.peers[0]
+            let (program, peer, session, other) = try linked(trial)
             peer.habits.answersPings = false
             peer.stopHeartbeats()
             let token = try check(peer, session, at: other)
@@ -171,8 +165,7 @@ extension Catalogue {
             "L-72.1", "to an address that is not confirmed go at most three times the bytes that came from it",
             also: "L-28"
         ) { trial in
-            let (program, session, other) = try linked(trial)
-            let peer = trial.peers[0]
+            let (program, peer, session, other) = try linked(trial)
             peer.habits.answersPings = false
             session.source = other
             let start = trial.now
@@ -192,8 +185,7 @@ extension Catalogue {
             try expectLink(trial, program, of: peer, at: peer.address)
         },
         Case("L-51.4", "a pong more than 3 s after its ping confirms nothing") { trial in
-            let (program, session, other) = try linked(trial)
-            let peer = trial.peers[0]
+            let (program, peer, session, other) = try linked(trial)
             peer.habits.answersPings = false
             let token = try check(peer, session, at: other)
             session.source = peer.address

@@ -45,7 +45,7 @@ extension Catalogue {
             let program = try startWithDiscovery(trial)
             try program.need(.chats, .secret)
             let name = JSONValue.string(trial.chatName + "-secret")
-            var found: [FoundService] = []
+            var found: [ServiceInstance] = []
             for _ in 0..<2 {
                 let start = trial.now
                 program.tell(["do": "join", "chat": name, "secret": .string(secret.base32)])
@@ -78,7 +78,7 @@ extension Catalogue {
             let nonce = trial.generator.next()
             let other = ChatKeys(open: trial.chatName + "-other")
             try trial.stage.advertise(
-                AdvertisedService(
+                ServiceInstance(
                     instance: other.instanceName(nonce: nonce), port: peer.address.port,
                     txt: ServiceRecord.encode(key: peer.identity.publicKey, nonce: nonce, for: peer.chat)))
             try trial.never(for: .seconds(4), "no initiation") { !peer.initiations.isEmpty }
@@ -228,7 +228,7 @@ extension Catalogue {
         let nonce = trial.generator.next()
         let key = KeyPair(using: &trial.generator).publicKey
         try trial.stage.advertise(
-            AdvertisedService(
+            ServiceInstance(
                 instance: chat.instanceName(nonce: nonce), port: peer.address.port,
                 txt: ServiceRecord.encode(key: key, nonce: nonce, for: chat)))
     }
@@ -267,7 +267,7 @@ extension Catalogue {
         let nonce = nonce ?? trial.generator.next()
         let instance = instance ?? peer.chat.instanceName(nonce: nonce)
         try trial.stage.advertise(
-            AdvertisedService(
+            ServiceInstance(
                 instance: instance, port: port ?? peer.address.port,
                 txt: txt ?? ServiceRecord.encode(key: peer.identity.publicKey, nonce: nonce, for: peer.chat)))
         return instance
@@ -294,7 +294,8 @@ extension Catalogue {
         try? chat.nonce(ofInstance: instance)
     }
 
-    private static func awaitService(_ trial: Trial, of chat: ChatKeys, since start: Duration) throws -> FoundService {
+    private static func awaitService(_ trial: Trial, of chat: ChatKeys, since start: Duration) throws -> ServiceInstance
+    {
         try trial.wait(
             .seconds(12), for: "a service instance whose name is of the chat",
             until: {
@@ -302,12 +303,12 @@ extension Catalogue {
             })
     }
 
-    private static func judgePort(of service: FoundService, _ program: Program) throws {
+    private static func judgePort(of service: ServiceInstance, _ program: Program) throws {
         try expect(
             service.port == program.address.port, "the port \(program.address.port) in SRV", actual: "\(service.port)")
     }
 
-    private static func judgeRecord(_ service: FoundService, of program: Program, in chat: ChatKeys) throws {
+    private static func judgeRecord(_ service: ServiceInstance, of program: Program, in chat: ChatKeys) throws {
         let strings = strings(of: service.txt)
         guard let nonce = nonce(of: service.instance, in: chat), service.instance.count == 26,
             service.txt.count <= 400, strings.first == "txtvers=2", strings.dropFirst().first?.hasPrefix("k=") == true,

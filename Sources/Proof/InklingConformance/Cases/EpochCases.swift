@@ -162,9 +162,7 @@ extension Catalogue {
             "L-69.1", "a greater epoch of the peer begins a new state: sent messages fail, queued ones follow",
             also: "L-68", "M-18"
         ) { trial in
-            let program = try trial.start(needs: .messages)
-            let peer = try trial.peer()
-            let first = try peer.open(to: program)
+            let (program, peer, first) = try trial.startInSession(needs: .messages)
             peer.habits.acknowledges = false
             for number in 1...12 { program.send("message \(number)") }
             try trial.wait(.seconds(3), for: "records", when: { peer.distinctTexts.count >= 4 })
@@ -212,9 +210,7 @@ extension Catalogue {
             "L-83.1", "within 60 s of silence the same epochs go on: a message that waited comes once, also elsewhere",
             also: "L-64", "L-68", "L-81", "M-29", "M-36", "M-44", "L-80", load: .long
         ) { trial in
-            let program = try trial.start(needs: .messages)
-            let peer = try trial.peer()
-            let first = try peer.open(to: program)
+            let (program, peer, first) = try trial.startInSession(needs: .messages)
             trial.run(for: .milliseconds(10_300))
             peer.habits = .none
             try program.awaitPresence("offline", of: peer.user)

@@ -40,9 +40,7 @@ extension Catalogue {
                 { $0.tell(["do": "quit"]) }, { $0.closeInput() }, { $0.signal(.interrupt) }, { $0.signal(.terminate) },
             ]
             for end in ends {
-                let program = try trial.start()
-                let peer = try trial.peer()
-                let session = try peer.open(to: program)
+                let (program, peer, session) = try trial.startInSession()
                 let start = trial.now
                 end(program)
                 try expectByes(.quit, trial, peer, on: session, since: start)
@@ -95,9 +93,7 @@ extension Catalogue {
             try expect(other.byes.isEmpty, "no bye to the other person", actual: other.summary(since: start))
         },
         Case("L-32.5", "the bye goes out on each session of a link, and to the link's address", also: "L-24") { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            let older = try peer.open(to: program)
+            let (program, peer, older) = try trial.startInSession()
             let newer = try peer.openAnother(to: program)
             newer.source = try peer.addAddress()
             try peer.ping()
@@ -180,9 +176,7 @@ extension Catalogue {
             try trial.judge("offline by a late bye", at: event.at, after: start, is: .zero)
         },
         Case("L-34.3", "a bye on any session of a link ends it, also on an older one") { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            let older = try peer.open(to: program)
+            let (program, peer, older) = try trial.startInSession()
             let newer = try peer.openAnother(to: program)
             try peer.ping()
             let start = trial.now

@@ -95,9 +95,7 @@ extension Catalogue {
             try peer.bringUp(session, at: program)
         },
         Case("L-12.1", "an initiation that a stranger repeats changes nothing that a user sees") { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            let session = try peer.open(to: program)
+            let (program, peer, session) = try trial.startInSession()
             let stranger = try trial.peer(named: "Mallory")
             stranger.habits = .none
             for opening in peer.openings { stranger.sendBytes(opening.bytes, to: program.address) }

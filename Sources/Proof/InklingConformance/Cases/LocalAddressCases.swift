@@ -28,9 +28,7 @@ extension Catalogue {
             }
         },
         Case("L-50.3", "a pong leaves from the address that the ping was sent to") { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            let session = try peer.open(to: program)
+            let (program, peer, session) = try trial.startInSession()
             let other = elsewhere(program)
             session.destination = other
             try expectReply(from: other, "a pong") { try peer.ping(on: session).source }

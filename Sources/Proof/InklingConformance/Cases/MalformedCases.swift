@@ -31,9 +31,7 @@ extension Catalogue {
             _ = try stranger.openSession(opening)
         },
         Case("W-13.4", "no truncation of a sealed datagram is applied", also: "W-23", "W-15") { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            let session = try peer.open(to: program)
+            let (program, peer, session) = try trial.startInSession()
             peer.habits.heartbeat = nil
             let token = trial.token()
             let whole = session.seal(
@@ -133,9 +131,7 @@ extension Catalogue {
                 until: { peer.unreadable.first { $0.bytes.starts(with: [0x23, 1, 2, 3, 4]) } })
         },
         Case("W-23.1", "no sealed datagram with one bit flipped is applied", also: "W-12", "W-19", "W-15") { trial in
-            let program = try trial.start(needs: .messages)
-            let peer = try trial.peer()
-            let session = try peer.open(to: program)
+            let (program, peer, session) = try trial.startInSession(needs: .messages)
             let token = trial.token()
             let record = Record(number: 1, text: "not to be seen before its turn")
             let frames: [Frame] = [.typing(Status(isTyping: true, isAway: false)), .ping(token), .record(record)]

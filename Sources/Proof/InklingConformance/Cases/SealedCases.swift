@@ -3,9 +3,7 @@ import InklingWire
 extension Catalogue {
     static let sealedCases: [Case] = [
         Case("W-19.1", "what is not sealed as the text says is dropped", also: "W-23") { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            let session = try peer.open(to: program)
+            let (program, peer, session) = try trial.startInSession()
             let counter = session.state.nextCounter + 3
             let header = [0x23] + session.remoteIndex.bigEndianBytes + counter.bigEndianBytes
             let nonce = UInt64(counter)
@@ -52,9 +50,7 @@ extension Catalogue {
                 actual: "this one does not: \(peer.unreadable[0].bytes.hex)")
         },
         Case("W-20.1", "its counters begin at 0 and grow by 1") { trial in
-            let program = try trial.start(needs: .messages)
-            let peer = try trial.peer()
-            let session = try peer.open(to: program)
+            let (program, peer, session) = try trial.startInSession(needs: .messages)
             program.compose("h")
             for number in 0..<6 {
                 program.send("message \(number)")
@@ -76,9 +72,7 @@ extension Catalogue {
                 actual: "the counters \(counters)")
         },
         Case("W-20.2", "2^32 - 3 is the last ordinary counter, and 2^32 - 2 is dropped", also: "W-22") { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            let session = try peer.open(to: program)
+            let (program, peer, session) = try trial.startInSession()
             peer.habits.heartbeat = nil
             let (dropped, taken) = (trial.token(), trial.token())
             peer.send([.ping(dropped)], counter: UInt32.max - 1)
@@ -150,9 +144,7 @@ extension Catalogue {
                 ])
         },
         Case("W-23.2", "a datagram that does not authenticate marks no counter", also: "W-22") { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            let session = try peer.open(to: program)
+            let (program, peer, session) = try trial.startInSession()
             peer.habits.heartbeat = nil
             let counter = session.state.nextCounter
             let token = trial.token()
@@ -172,9 +164,7 @@ extension Catalogue {
             try peer.ping()
         },
         Case("W-23.3", "a datagram whose frames do not parse marks its counter", also: "W-22", "W-24") { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            let session = try peer.open(to: program)
+            let (program, peer, session) = try trial.startInSession()
             peer.habits.heartbeat = nil
             let counter = session.state.nextCounter
             let token = trial.token()
@@ -193,9 +183,7 @@ extension Catalogue {
 
     /// Sends pings with these counters plus 100 on a new link. Judges which of the pings the program accepts.
     static func window(_ trial: Trial, _ counters: [(counter: UInt32, isTaken: Bool)]) throws {
-        let program = try trial.start()
-        let peer = try trial.peer()
-        let session = try peer.open(to: program)
+        let (_, peer, session) = try trial.startInSession()
         peer.habits.heartbeat = nil
         peer.habits.answersPings = false
         peer.habits.comesUp = false

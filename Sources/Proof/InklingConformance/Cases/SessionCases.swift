@@ -4,9 +4,7 @@ import InklingWire
 extension Catalogue {
     static let sessionCases: [Case] = [
         Case("L-70.1", "a node sends on the session that was completed last, and receives on all") { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            let first = try peer.open(to: program)
+            let (program, peer, first) = try trial.startInSession()
             let second = try peer.openAnother(to: program)
             try peer.expectPong(of: first, on: second, "a pong on the session that was completed last")
             try peer.await("a heartbeat on that session") { $0.session === second && $0.heartbeat != nil }
@@ -64,9 +62,7 @@ extension Catalogue {
             for session in sessions.dropFirst() { try peer.ping(on: session) }
         },
         Case("L-38.1", "a session that was silent for 60 s is erased", load: .long) { trial in
-            let program = try trial.start()
-            let peer = try trial.peer()
-            let first = try peer.open(to: program)
+            let (program, peer, first) = try trial.startInSession()
             let second = try peer.openAnother(to: program)
             trial.run(for: .seconds(57))
             try peer.ping(on: second)

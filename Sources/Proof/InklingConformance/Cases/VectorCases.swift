@@ -170,9 +170,7 @@ extension Catalogue {
             },
             family("W-19.v1", "the invalid sealed datagrams of the vectors are dropped", Vector.invalidSealed) {
                 trial in
-                let program = try trial.start()
-                let peer = try trial.peer()
-                let session = try peer.open(to: program)
+                let (program, peer, session) = try trial.startInSession()
                 let start = trial.now
                 for vector in Vector.invalidSealed {
                     let bytes = vector.bytes(1)

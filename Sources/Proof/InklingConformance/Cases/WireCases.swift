@@ -3,9 +3,7 @@ import InklingWire
 extension Catalogue {
     static let wireCases: [Case] = [
         Case("W-1.1", "numbers in its datagrams and frames are big-endian") { trial in
-            let program = try trial.start(needs: .messages)
-            let peer = try trial.peer()
-            let session = try peer.open(to: program)
+            let (program, peer, session) = try trial.startInSession(needs: .messages)
             program.send("one")
             try peer.await("the first message") { $0.text != nil }
             peer.sendMessage("first")

@@ -26,7 +26,7 @@ package protocol Stage: AnyObject {
     func encode(_ value: JSONValue) -> [UInt8]
 
     /// Registers a service instance of the type `_inkling._udp` with the DNS-SD daemon, until the stage ends.
-    func advertise(_ service: AdvertisedService) throws(StageError)
+    func advertise(_ service: ServiceInstance) throws(StageError)
     /// Withdraws the service that was advertised under that name.
     func withdraw(instance: String) throws(StageError)
     /// Starts to browse for instances of `_inkling._udp`; the stage reports each instance that it resolved.
@@ -49,7 +49,7 @@ package enum StageEvent: Sendable {
     /// A line on standard error.
     case diagnostic(String, program: ProgramID, at: Duration)
     case exited(ExitStatus, program: ProgramID, at: Duration)
-    case found(FoundService, at: Duration)
+    case found(ServiceInstance, at: Duration)
 
     package var at: Duration {
         switch self {
@@ -139,21 +139,8 @@ package enum ExitStatus: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A service instance that a peer of a case advertises.
-package struct AdvertisedService: Sendable {
-    package let instance: String
-    package let port: Int
-    package let txt: [UInt8]
-
-    package init(instance: String, port: Int, txt: [UInt8]) {
-        self.instance = instance
-        self.port = port
-        self.txt = txt
-    }
-}
-
-/// A service instance that the program under test advertises.
-package struct FoundService: Sendable, Equatable {
+/// A service instance that a peer of a case, or the program under test, advertises.
+package struct ServiceInstance: Sendable, Equatable {
     package let instance: String
     package let port: Int
     package let txt: [UInt8]
@@ -171,19 +158,4 @@ package struct StageError: Error, Sendable, CustomStringConvertible {
     package let description: String
 
     package init(_ description: String) { self.description = description }
-}
-
-/// A generator of random numbers that gives the same numbers for the same seed, so that a run can be repeated.
-package struct SeededGenerator: RandomNumberGenerator, Sendable {
-    private var state: UInt64
-
-    package init(seed: UInt64) { state = seed }
-
-    package mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
-    }
 }

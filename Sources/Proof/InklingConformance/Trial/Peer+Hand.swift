@@ -18,11 +18,22 @@ extension Trial {
     /// Starts the program, and opens a link with it from a peer.
     func startLinked(named name: String = "Alice", needs features: Feature...) throws -> (program: Program, peer: Peer)
     {
+        let (program, peer, _) = try link(named: name, features)
+        return (program, peer)
+    }
+
+    /// The same, with the session of the link.
+    func startInSession(needs features: Feature...) throws -> (program: Program, peer: Peer, session: PeerSession) {
+        try link(named: "Alice", features)
+    }
+
+    private func link(
+        named name: String, _ features: [Feature]
+    ) throws -> (program: Program, peer: Peer, session: PeerSession) {
         let program = try start(ProgramArguments(chat: chatName))
         try program.need(features)
         let peer = try peer(named: name)
-        try peer.open(to: program)
-        return (program, peer)
+        return (program, peer, try peer.open(to: program))
     }
 
     /// Starts the program with the address of a peer that has sent no datagram so far.

@@ -1,4 +1,5 @@
 import InklingWire
+import SeededRandom
 
 /// One run of a case: its programs and peers, and all data from them.
 ///
@@ -14,7 +15,7 @@ package final class Trial {
     package var generator: SeededGenerator
     package private(set) var programs: [Program] = []
     package private(set) var peers: [Peer] = []
-    package private(set) var services: [(at: Duration, service: FoundService)] = []
+    package private(set) var services: [(at: Duration, service: ServiceInstance)] = []
     /// The last datagrams in both directions, for the report of a failure.
     package private(set) var trace: [TracedDatagram] = []
 

@@ -1,28 +1,13 @@
-/// The simulator's random numbers: equal seeds give equal numbers, on every platform and in every release.
-///
-/// All decisions use whole numbers, so that no rounding can make two runs of a seed differ.
-package struct SeededGenerator: RandomNumberGenerator, Sendable {
-    private var state: UInt64
+import SeededRandom
 
-    package init(seed: UInt64) { state = seed }
+package typealias SeededGenerator = SeededRandom.SeededGenerator
 
-    /// Makes a generator for one purpose. Numbers drawn for other purposes do not change its numbers.
-    package init(seed: UInt64, purpose: UInt64) {
+/// The simulator makes all decisions with whole numbers, so that no rounding can make two runs of a seed differ.
+extension SeededGenerator {
+    /// A generator of its own for one purpose, so that what another purpose draws changes nothing here.
+    init(seed: UInt64, purpose: UInt64) {
         var mixer = SeededGenerator(seed: seed ^ (purpose &* 0xD6E8_FEB8_6659_FD93))
-        state = mixer.next()
-    }
-
-    package mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
-    /// Returns a random number in a range, each with about the same probability.
-    package mutating func number(in range: ClosedRange<Int>) -> Int {
-        range.lowerBound + Int(next() % UInt64(range.upperBound - range.lowerBound + 1))
+        self.init(seed: mixer.next())
     }
 
     /// Returns true with a probability of `perMille` in 1,000.

@@ -1,5 +1,5 @@
 import Dispatch
-import Foundation
+import Glibc
 import Synchronization
 
 /// Runs a body for the numbers from 0 in order, as many at once as there are processors. No body begins after one has
@@ -9,7 +9,7 @@ import Synchronization
 package func concurrently(_ count: UInt64, _ body: @Sendable (UInt64) -> Bool) {
     let next = Atomic<UInt64>(0)
     let isOver = Atomic(false)
-    DispatchQueue.concurrentPerform(iterations: ProcessInfo.processInfo.activeProcessorCount) { _ in
+    DispatchQueue.concurrentPerform(iterations: sysconf(Int32(_SC_NPROCESSORS_ONLN))) { _ in
         while !isOver.load(ordering: .relaxed) {
             let number = next.wrappingAdd(1, ordering: .relaxed).oldValue
             guard number < count else { return }
