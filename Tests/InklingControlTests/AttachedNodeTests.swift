@@ -98,12 +98,32 @@ struct AttachedNodeTests {
         // All requests together, in their order.
         try await frontEnd.run { $0.forget() }
         let requests = passed.map(\.0) + [.startTyping(chat: "kitchen"), .chats]
-        try await frontEnd.run { frontEnd in for request in requests { frontEnd.service.ask(request) } }
+        let asked = try await frontEnd.run { frontEnd in requests.map { frontEnd.service.ask($0) } }
         try await frontEnd.wait { $0.answers.count == requests.count }
         let answered = try await frontEnd.run { frontEnd in
-            frontEnd.outputs.compactMap { if case .answer(_, let request) = $0 { request } else { nil } }
+            frontEnd.outputs.compactMap { if case .answer(_, let id) = $0 { id } else { nil } }
         }
-        #expect(answered == requests)
+        #expect(answered == asked)
+        try await stage.end()
+    }
+
+    @Test("of two equal requests at once, the first can fail while the second works")
+    func equalRequests() async throws {
+        let stage = try await DaemonStage()
+        let frontEnd = try await stage.attach()
+        _ = try await frontEnd.ask(.join(try Chat("kitchen")))
+        try await frontEnd.run { $0.forget() }
+        try await stage.run { world in
+            world.node.messageAnswers = [.failed(.messageEmpty), .sent(message: 7, recipients: 1)]
+        }
+        let ids = try await frontEnd.run { frontEnd in
+            (0..<2).map { _ in frontEnd.service.ask(.send("x", chat: "kitchen")) }
+        }
+        try await frontEnd.wait("both answers") { $0.answers.count == 2 }
+        #expect(
+            try await frontEnd.run { $0.outputs } == [
+                .answer(.failed(.messageEmpty), to: ids[0]), .answer(.sent(message: 7, recipients: 1), to: ids[1]),
+            ])
         try await stage.end()
     }
 

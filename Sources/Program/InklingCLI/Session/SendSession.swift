@@ -16,6 +16,8 @@ final class SendSession: CommandSession {
     private var notices = NoticePrinter()
     /// Whether the node was in the chat before, and has found all people.
     private var wasThere = false
+    private var joinID: RequestID?
+    private var sendID: RequestID?
     private var phase = Phase.joining
     /// The outcome; nil until the outcome is known, or without one.
     private(set) var result: Result?
@@ -51,6 +53,7 @@ final class SendSession: CommandSession {
 
     func begin() {
         if host.isAttached { host.node?.ask(.chats) }
+        joinID = host.node?.nextRequestID
         host.node?.ask(host.settings.join)
     }
 
@@ -59,7 +62,7 @@ final class SendSession: CommandSession {
     func take(_ output: ServiceOutput) {
         switch output {
         case .event(let timed): take(timed.event)
-        case .answer(.failed(let error), to: .join), .answer(.failed(let error), to: .send):
+        case .answer(.failed(let error), to: joinID), .answer(.failed(let error), to: sendID):
             fail(SafeText.line(error.text))
         case .answer(let answer, _): take(answer)
         case .waited, .own, .user: break
@@ -127,6 +130,7 @@ final class SendSession: CommandSession {
     private func send() {
         phase = .asking([])
         host.node?.ask(.peers(chat: chat))
+        sendID = host.node?.nextRequestID
         host.node?.ask(.send(text, chat: chat))
     }
 

@@ -16,7 +16,7 @@ package enum ChatEffect: Hashable, Sendable {
     case show([Line])
     /// A screen draws its block again.
     case draw
-    /// A node is asked. The answer is for the model, now or later.
+    /// A node is asked, after `assign(_:)`. The answer is for the model, now or later.
     case ask(ServiceRequest)
     /// The terminal rings.
     case bell

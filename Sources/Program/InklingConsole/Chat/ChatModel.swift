@@ -111,6 +111,10 @@ package struct ChatModel: Sendable {
     /// Lines that were entered in earlier runs can be recalled.
     package mutating func recall(_ lines: [String]) { keyboard.editor.recall(lines) }
 
+    /// Records the ID of a request. The program calls this before it performs ``ChatEffect/ask(_:)``, with the node's
+    /// next ID.
+    package mutating func assign(_ id: RequestID) { pending.assign(id) }
+
     /// Applies an output of the node.
     package mutating func take(_ output: ServiceOutput, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { model in
@@ -119,7 +123,7 @@ package struct ChatModel: Sendable {
             case .waited(let timed): model.take(waited: timed)
             case .own(let message): model.take(message)
             case .user(let user): model.take(user)
-            case .answer(let answer, let request): model.take(answer, to: request)
+            case .answer(let answer, let id): model.take(answer, to: id)
             case .ended(let why): model.ended(why)
             }
         }
@@ -151,7 +155,12 @@ package struct ChatModel: Sendable {
     }
 
     /// Forgets a message that could not be sent, whose outcome the caller handles.
-    mutating func forget(_ request: ServiceRequest) { _ = pending.take(request, at: moment.steady) }
+    mutating func forget(_ id: RequestID) { _ = pending.take(id, at: moment.steady) }
+
+    /// Empties the input field, for a pipe.
+    mutating func emptyField(at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { $0.ask(.compose("", chat: $0.firstChat.name)) }
+    }
 
     /// The program itself has something to say, such as a line of its log.
     package mutating func take(notice: String, at moment: Moment) -> [ChatEffect] {
@@ -319,7 +328,9 @@ package struct ChatModel: Sendable {
 
     /// Asks for something whose answer does not matter.
     mutating func ask(_ request: ServiceRequest) {
-        if !isDetached { emit(.ask(request)) }
+        guard !isDetached else { return }
+        pending.add(request, at: moment.steady)
+        emit(.ask(request))
     }
 
     mutating func ask(_ request: ServiceRequest, for purpose: PendingAnswers.Purpose) {

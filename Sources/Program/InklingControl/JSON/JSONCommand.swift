@@ -70,7 +70,7 @@ package struct JSONJoin: Hashable, Sendable {
 /// A line of input: its command, and the ID and tag of its answer.
 package struct JSONRequest: Sendable {
     /// Nil if the line has no ID, or one that is not valid.
-    package let id: RequestID?
+    package let id: JSONRequestID?
     /// The tag of a `send`, even of a refused one; nil for other lines.
     package let tag: String?
     package let command: Result<JSONCommand, JSONCommand.Refusal>
@@ -86,7 +86,7 @@ package struct JSONRequest: Sendable {
         }
         if case .string(let text) = members["tag"], members["do"] == .string("send") { tag = text } else { tag = nil }
         let given = members["id"]
-        let id = given.flatMap { RequestID($0) }
+        let id = given.flatMap { JSONRequestID($0) }
         self.id = id
         guard given == nil || id != nil else {
             command = .failure(.init(text: "\"id\" must be an integer from 0 to 2^53 - 1, or a text of 1 to 64 bytes"))
@@ -101,7 +101,7 @@ package struct JSONRequest: Sendable {
 }
 
 /// The ID of a request, by which a front end recognizes the answer.
-package enum RequestID: Hashable, Sendable {
+package enum JSONRequestID: Hashable, Sendable {
     /// From 0 to ``greatest``.
     case number(UInt64)
     /// 1 to ``longest`` bytes.

@@ -48,7 +48,7 @@ package final class JSONInterface {
         case beginning
         case running
         /// The input has ended, or a `quit` or `stop` with this ID ended it.
-        case leaving(RequestID?)
+        case leaving(JSONRequestID?)
         case ended
     }
 
@@ -59,6 +59,8 @@ package final class JSONInterface {
     private let cache: EventLineCache
     private let write: (String) -> Void
     private let ended: (End) -> Void
+    /// Called with the user's new name, after the answer to a rename.
+    package var renamed: (String) -> Void = { _ in }
     private var splitter = LineSplitter()
     /// The chat of commands that name none.
     private var open: String?
@@ -70,13 +72,14 @@ package final class JSONInterface {
     private var isProceeding = false
     /// Lines that arrived before `ready` was written.
     private var early: [String] = []
-    /// Requests without an answer, in their order.
-    private var pending: ArraySlice<Pending> = []
+    /// The request without an answer. At most one is there at a time.
+    private var pending: Pending?
     /// Lines of input that wait for the answers to earlier ones.
     private var waiting: ArraySlice<LineSplitter.Piece> = []
 
     /// A request that was passed on.
     private struct Pending {
+        let id: RequestID
         let request: ServiceRequest
         let asked: Asked
         var join: JSONJoin?
@@ -86,7 +89,7 @@ package final class JSONInterface {
     private struct Asked {
         /// The number of the line of input; 0 for a request of the interface itself.
         var line = 0
-        var id: RequestID?
+        var id: JSONRequestID?
         var tag: String?
     }
 
@@ -161,9 +164,10 @@ package final class JSONInterface {
             let person = Person(user: service.identity.user, name: service.identity.name)
             tell(events.line(for: message, from: person).text)
         case .user(let user): tell(user.line.text)
-        case .answer(let answer, let request):
-            guard let index = pending.firstIndex(where: { $0.request == request }) else { return }
-            take(answer, to: pending.remove(at: index))
+        case .answer(let answer, let id):
+            guard let asked = pending, asked.id == id else { return }
+            pending = nil
+            take(answer, to: asked)
             proceed()
         case .ended(let why): end(.node(why))
         }
@@ -179,9 +183,9 @@ package final class JSONInterface {
         guard !isProceeding else { return }
         isProceeding = true
         defer { isProceeding = false }
-        while case .running = phase, pending.isEmpty, !isHeld, let piece = waiting.popFirst() { take(piece) }
+        while case .running = phase, pending == nil, !isHeld, let piece = waiting.popFirst() { take(piece) }
         // Lines that wait come before the end.
-        if case .running = phase, hasInputEnded, waiting.isEmpty, pending.isEmpty { phase = .leaving(nil) }
+        if case .running = phase, hasInputEnded, waiting.isEmpty, pending == nil { phase = .leaving(nil) }
         if case .leaving(let id) = phase {
             if let id { answer(JSONLine(on: "ok"), id) }
             end(.input)
@@ -256,7 +260,7 @@ package final class JSONInterface {
     }
 
     private func ask(_ request: ServiceRequest, _ asked: Asked, join: JSONJoin? = nil) {
-        pending.append(Pending(request: request, asked: asked, join: join))
+        pending = Pending(id: service.nextRequestID, request: request, asked: asked, join: join)
         service.ask(request)
     }
 
@@ -295,6 +299,7 @@ package final class JSONInterface {
         } else if let id = asked.id {
             self.answer(JSONLine(on: "ok"), id)
         }
+        if case (.done, .rename(let name)) = (answer, request) { renamed(name) }
     }
 
     private func joined(_ chat: Chat, _ peers: [Peer], _ join: JSONJoin, _ asked: Asked) {
@@ -339,7 +344,7 @@ package final class JSONInterface {
                 [("code", .string("open-chat")), ("text", .string(text)), ("chat", .string(chat.name))]))
     }
 
-    private func answer(_ line: JSONLine, _ id: RequestID?) {
+    private func answer(_ line: JSONLine, _ id: JSONRequestID?) {
         var line = line
         if let id { line.add("id", id.value) }
         write(line)
@@ -381,7 +386,7 @@ package final class JSONInterface {
             isSilent = true
         }
         phase = .ended
-        (pending, waiting, early) = ([], [], [])
+        (pending, waiting, early) = (nil, [], [])
         ended(end)
     }
 
