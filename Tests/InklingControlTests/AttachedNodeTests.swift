@@ -8,13 +8,13 @@ import Testing
 /// A front end of a daemon sees the same as a front end on the node's own event loop.
 @Suite("A front end that is attached to a daemon", .serialized, .timeLimit(.minutes(2)))
 struct AttachedNodeTests {
-    private static let key = String(repeating: "B", count: 42) + "A"
+    static let key = String(repeating: "B", count: 42) + "A"
     private static let secret = Result { try Secret("aaaaaaaaaaaaaaaaaaaaaaaaaa") }
-    private static let known = KnownPeer(
+    static let known = KnownPeer(
         user: Somebody.bob.user, key: key, names: ["Bob", "B\u{202E}ob"], namedSince: 0.5, firstSeen: 0.25,
         lastSeen: 7.125, isVerified: true, isBlocked: false)
 
-    private static func statistics() -> Statistics {
+    static func statistics() -> Statistics {
         var statistics = Statistics()
         statistics.datagramsReceived = [.sealed: 3, .ask: 1]
         statistics.datagramsSent = [.typing: 5]

@@ -120,8 +120,9 @@ package final class AttachedNode: ChatService {
     package func ask(_ request: ServiceRequest) -> RequestID {
         let id = nextRequestID.advance()
         guard case .running = phase, !isStopping else { return id }
-        guard let members = AttachedRequest.members(request) else {
-            pending.append(Pending(id: id, request: request, asked: .now(), answer: AttachedRequest.unsupported))
+        guard let members = request.members else {
+            let error = NodeError.other(code: "unsupported", text: "A daemon is not asked for this.")
+            pending.append(Pending(id: id, request: request, asked: .now(), answer: .failed(error)))
             eventLoop.assumeIsolated().execute { self.answerOwn() }
             return id
         }
@@ -250,7 +251,7 @@ package final class AttachedNode: ChatService {
     private func answer(_ line: JSONMembers, _ id: UInt64) {
         guard let next = pending.first, next.id.number == id else { return }
         pending.removeFirst()
-        let answer = AttachedRequest.answer(line, to: next.request)
+        let answer = ServiceAnswer(line, to: next.request)
         if case .rename(let name) = next.request, answer == .done {
             known?.name = (try? Configuration.checked(name: name)) ?? name
         }

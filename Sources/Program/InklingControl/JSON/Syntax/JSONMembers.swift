@@ -18,9 +18,9 @@ enum JSONElement: Equatable {
 ///
 /// The whole line is checked, also the values of members that no program asks for. The first of two members with the
 /// same name counts.
-struct JSONMembers: Equatable {
+package struct JSONMembers: Equatable {
     /// Why a line is not an object.
-    enum Failure: Error, Equatable {
+    package enum Failure: Error, Equatable {
         case notUTF8
         case notObject
         /// The byte at this offset, or the end of the line there, is not valid.
@@ -32,7 +32,7 @@ struct JSONMembers: Equatable {
     init() {}
 
     /// - Parameter names: The members that are held; nil for all.
-    init(_ line: [UInt8], holding names: Set<String>? = nil) throws(Failure) {
+    package init(_ line: [UInt8], holding names: Set<String>? = nil) throws(Failure) {
         guard String(validating: line, as: UTF8.self) != nil else { throw .notUTF8 }
         var scanner = JSONScanner(line)
         scanner.skipBlanks()
