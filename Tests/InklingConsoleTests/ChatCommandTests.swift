@@ -597,8 +597,8 @@ struct ChatCommandTests {
     @Test("what a node answers to somebody else, or twice, changes nothing")
     func strayAnswers() {
         var stage = ChatStage.begun([.bob])
-        let request = ServiceRequest.fingerprint(key: "key of b")
-        stage.perform(stage.model.take(.answer(.fingerprint(["1"]), to: request), at: stage.moment))
+        let answer = ServiceOutput.answer(.fingerprint(["1"]), to: stage.node.nextRequestID)
+        stage.perform(stage.model.take(answer, at: stage.moment))
         #expect(stage.newLines().isEmpty)
         #expect(stage.enter("/verify Bob ok").first?.hasPrefix("! You have not seen") == true)
     }

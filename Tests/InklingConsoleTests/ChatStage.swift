@@ -18,7 +18,8 @@ struct ChatStage: ModelStage {
     private(set) var kept: [String] = []
     private(set) var lasting: [Lasting] = []
     private(set) var draws = 0
-    private var waiting: [ServiceRequest] = []
+    /// The requests that the node has not answered.
+    private(set) var waiting: [(id: RequestID, request: ServiceRequest)] = []
     /// Whether the node answers within the request.
     var answersAtOnce = true
 
@@ -119,10 +120,12 @@ struct ChatStage: ModelStage {
             case .draw: draw([])
             case .ask(let request):
                 asked.append(request)
+                let id = node.nextRequestID.advance()
+                model.assign(id)
                 if answersAtOnce {
-                    queue += model.take(.answer(node.answer(request), to: request), at: moment)
+                    queue += model.take(.answer(node.answer(request), to: id), at: moment)
                 } else {
-                    waiting.append(request)
+                    waiting.append((id, request))
                 }
             case .clearScreen:
                 self.effects.append(effect)
@@ -146,8 +149,8 @@ struct ChatStage: ModelStage {
     /// The node answers the first request that waits.
     mutating func answerNext() {
         guard !waiting.isEmpty else { return }
-        let request = waiting.removeFirst()
-        perform(model.take(.answer(node.answer(request), to: request), at: moment))
+        let (id, request) = waiting.removeFirst()
+        perform(model.take(.answer(node.answer(request), to: id), at: moment))
     }
 
     mutating func press(_ bytes: [UInt8]) { perform(model.take(bytes: bytes, at: moment)) }
@@ -209,6 +212,7 @@ struct StageNode {
     var failures: [NodeError] = []
     /// The number of the latest message.
     var sent: UInt64 = 0
+    var nextRequestID = RequestID()
 
     mutating func answer(_ request: ServiceRequest) -> ServiceAnswer {
         switch request {

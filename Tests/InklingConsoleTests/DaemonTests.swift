@@ -235,8 +235,7 @@ struct DaemonTests {
         var stage = ChatStage()
         stage.answersAtOnce = false
         stage.begin()
-        stage.perform(
-            stage.model.take(.answer(.joined(secret, []), to: .join(ChatStage.chat("kitchen"))), at: stage.moment))
+        stage.perform(stage.model.take(.answer(.joined(secret, []), to: RequestID()), at: stage.moment))
         #expect(!stage.newLines().contains { $0.contains("open chat") })
         #expect(stage.enter("/invite").last == secret.invite)
     }

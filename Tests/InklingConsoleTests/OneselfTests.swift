@@ -55,8 +55,9 @@ struct OneselfTests {
                 ChatStage.chat("kitchen"), identity: ChatStage.identity("Alice"), display: display,
                 texts: ChatStage.texts, columns: 80, at: Moment(steady: 0, wall: ChatStage.noon))
             _ = model.begin(at: Moment(steady: 0, wall: ChatStage.noon))
+            model.assign(RequestID())
             let effects = model.take(
-                .answer(.joined(ChatStage.chat("kitchen"), []), to: .join(ChatStage.chat("kitchen"))),
+                .answer(.joined(ChatStage.chat("kitchen"), []), to: RequestID()),
                 at: Moment(steady: 1, wall: ChatStage.noon))
             let lines: [String] = effects.flatMap { effect -> [String] in
                 if case .show(let lines) = effect { lines.map(\.text) } else { [] }
@@ -116,6 +117,34 @@ struct OneselfTests {
         _ = stage.enter("/resend")
         let sent = stage.newRequests().compactMap { if case .send(let text, _) = $0 { text } else { nil } }
         #expect(sent == (11...60).map { "message \($0)" })
+    }
+
+    @Test(
+        "of two equal messages at once each gets its own answer, once, in either order", arguments: [false, true])
+    func equalMessages(inReverse: Bool) {
+        var stage = ChatStage.begun()
+        for _ in 0..<2 { _ = stage.enter("x") }
+        stage.come(.bob)
+        stage.answersAtOnce = false
+        _ = stage.enter("/resend")
+        let ids = stage.waiting.compactMap { if case .send("x", _) = $0.request { $0.id } else { nil } }
+        guard ids.count == 2 else { return #expect(Bool(false), "\(stage.waiting)") }
+        let answers: [(id: RequestID, answer: ServiceAnswer)] = [
+            (ids[0], .failed(.stopped)), (ids[1], .sent(message: 9, recipients: 1)),
+        ]
+        for (id, answer) in inReverse ? answers.reversed() : answers {
+            #expect(stage.model.hasUnanswered)
+            for count in [1, 0] {
+                _ = stage.newLines()
+                stage.perform(stage.model.take(.answer(answer, to: id), at: stage.moment))
+                #expect(stage.newLines().count == count)
+            }
+        }
+        stage.deliver(9, to: .bob)
+        #expect(!stage.model.hasUnanswered)
+        _ = stage.newRequests()
+        _ = stage.enter("/resend")
+        #expect(stage.newRequests().count { $0 == .send("x", chat: "kitchen") } == 1)
     }
 
     // MARK: /who

@@ -30,7 +30,9 @@ struct PipeModelTests {
                 case .show(let new): lines += new.map(\.text)
                 case .ask(let request):
                     if case .send(let text, _) = request, node.failures.isEmpty { sent.append(text) }
-                    queue += model.take(.answer(node.answer(request), to: request), at: moment)
+                    let id = node.nextRequestID.advance()
+                    model.assign(id)
+                    queue += model.take(.answer(node.answer(request), to: id), at: moment)
                 case .draw, .bell, .clearScreen, .keep, .suspend, .complain, .cannotStart, .reattach, .beginEnd, .end:
                     self.effects.append(effect)
                 }
@@ -208,8 +210,8 @@ struct PipeModelTests {
             at: Moment(steady: 0, wall: 0))
         let start = refused.begin(at: Moment(steady: 0, wall: 0))
         #expect(start == [.ask(.join(ChatStage.chat("kitchen")))])
-        let effects = refused.take(
-            .answer(.failed(.stopped), to: .join(ChatStage.chat("kitchen"))), at: Moment(steady: 0, wall: 0))
+        refused.assign(RequestID())
+        let effects = refused.take(.answer(.failed(.stopped), to: RequestID()), at: Moment(steady: 0, wall: 0))
         #expect(effects == [.cannotStart(.stopped)])
     }
 

@@ -8,13 +8,13 @@ import Testing
 /// A front end of a daemon sees the same as a front end on the node's own event loop.
 @Suite("A front end that is attached to a daemon", .serialized, .timeLimit(.minutes(2)))
 struct AttachedNodeTests {
-    private static let key = String(repeating: "B", count: 42) + "A"
+    static let key = String(repeating: "B", count: 42) + "A"
     private static let secret = Result { try Secret("aaaaaaaaaaaaaaaaaaaaaaaaaa") }
-    private static let known = KnownPeer(
+    static let known = KnownPeer(
         user: Somebody.bob.user, key: key, names: ["Bob", "B\u{202E}ob"], namedSince: 0.5, firstSeen: 0.25,
         lastSeen: 7.125, isVerified: true, isBlocked: false)
 
-    private static func statistics() -> Statistics {
+    static func statistics() -> Statistics {
         var statistics = Statistics()
         statistics.datagramsReceived = [.sealed: 3, .ask: 1]
         statistics.datagramsSent = [.typing: 5]
@@ -98,12 +98,32 @@ struct AttachedNodeTests {
         // Now all requests follow each other without a wait. Their answers must keep the order.
         try await frontEnd.run { $0.forget() }
         let requests = passed.map(\.0) + [.startTyping(chat: "kitchen"), .chats]
-        try await frontEnd.run { frontEnd in for request in requests { frontEnd.service.ask(request) } }
+        let asked = try await frontEnd.run { frontEnd in requests.map { frontEnd.service.ask($0) } }
         try await frontEnd.wait { $0.answers.count == requests.count }
         let answered = try await frontEnd.run { frontEnd in
-            frontEnd.outputs.compactMap { if case .answer(_, let request) = $0 { request } else { nil } }
+            frontEnd.outputs.compactMap { if case .answer(_, let id) = $0 { id } else { nil } }
         }
-        #expect(answered == requests)
+        #expect(answered == asked)
+        try await stage.end()
+    }
+
+    @Test("of two equal requests at once, the first can fail while the second works")
+    func equalRequests() async throws {
+        let stage = try await DaemonStage()
+        let frontEnd = try await stage.attach()
+        _ = try await frontEnd.ask(.join(try Chat("kitchen")))
+        try await frontEnd.run { $0.forget() }
+        try await stage.run { world in
+            world.node.messageAnswers = [.failed(.messageEmpty), .sent(message: 7, recipients: 1)]
+        }
+        let ids = try await frontEnd.run { frontEnd in
+            (0..<2).map { _ in frontEnd.service.ask(.send("x", chat: "kitchen")) }
+        }
+        try await frontEnd.wait("both answers") { $0.answers.count == 2 }
+        #expect(
+            try await frontEnd.run { $0.outputs } == [
+                .answer(.failed(.messageEmpty), to: ids[0]), .answer(.sent(message: 7, recipients: 1), to: ids[1]),
+            ])
         try await stage.end()
     }
 

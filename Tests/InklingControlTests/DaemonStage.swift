@@ -139,6 +139,7 @@ struct AttachedStage: Sendable {
     let loop: any EventLoop
     let frontEnd: NIOLoopBound<StageFrontEnd>
 
+    @discardableResult
     func run<Value: Sendable>(_ body: @escaping @Sendable (StageFrontEnd) throws -> Value) async throws -> Value {
         try await loop.submit { try body(frontEnd.value) }.get()
     }

@@ -7,10 +7,13 @@ final class FakeNode: ChatService {
         user: UserID("aaaaaaaaaaaaaaaa").unsafelyUnwrapped, key: String(repeating: "A", count: 43), name: "Alice",
         port: 7_000, isTemporary: false)
     var takesEvents = true
+    private(set) var nextRequestID = RequestID()
     private(set) var requests: [ServiceRequest] = []
     private(set) var stops = 0
     /// The prepared answers to certain requests. Other requests get a default answer.
     var answers: [ServiceRequest: ServiceAnswer] = [:]
+    /// The answers to the next messages, in order.
+    var messageAnswers: [ServiceAnswer] = []
     /// The people of each chat.
     var people: [String: [Peer]] = [:]
     /// The chats that the node is in.
@@ -27,16 +30,20 @@ final class FakeNode: ChatService {
 
     func attach(_ sink: @escaping (ServiceOutput) -> Void) { self.sink = sink }
 
-    func ask(_ request: ServiceRequest) {
+    @discardableResult
+    func ask(_ request: ServiceRequest) -> RequestID {
         requests.append(request)
-        let answer = ServiceOutput.answer(answer(request), to: request)
+        let id = nextRequestID.advance()
+        let answer = ServiceOutput.answer(answer(request), to: id)
         if isSlow { held.append(answer) } else { say(answer) }
+        return id
     }
 
     /// Delivers the answers that wait.
-    func release() {
-        defer { held = [] }
-        held.forEach(say)
+    func release(inReverse: Bool = false) {
+        let ready = inReverse ? held.reversed() : held
+        held = []
+        ready.forEach(say)
     }
 
     /// Returns the requests since the last call.
@@ -72,6 +79,7 @@ final class FakeNode: ChatService {
             return .done
         case .send(_, let name):
             guard chats.contains(where: { $0.name == name }) else { return .failed(.unknownChat(name)) }
+            if !messageAnswers.isEmpty { return messageAnswers.removeFirst() }
             sent += 1
             return .sent(message: sent, recipients: recipients)
         case .peers(let name): return .peers(people[name] ?? [])

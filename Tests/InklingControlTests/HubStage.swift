@@ -87,6 +87,8 @@ final class HubStage {
 final class StageFrontEnd {
     let service: any ChatService
     private(set) var outputs: [ServiceOutput] = []
+    /// The ID of the latest request.
+    private(set) var lastID = RequestID()
     private var depth = 0
     private(set) var deepest = 0
     /// The reaction to each output.
@@ -109,6 +111,7 @@ final class StageFrontEnd {
     /// - Returns: The latest answer so far.
     @discardableResult
     func ask(_ request: ServiceRequest) -> ServiceAnswer? {
+        lastID = service.nextRequestID
         service.ask(request)
         return answers.last
     }

@@ -1,4 +1,5 @@
 import InklingControl
+import InklingModel
 import Testing
 
 /// The commands in lines of input, and the lines that are refused (J-1, J-4).
@@ -7,17 +8,16 @@ struct JSONCommandTests {
     /// Returns the text of a `compose` whose `text` member is written as this JSON.
     private static func text(_ written: String) -> String? {
         let line = Array(#"{"do":"compose","text":\#(written)}"#.utf8)
-        if case .compose(let text, nil) = try? JSONCommand(line) { return text }
+        if case .success(.ask(.compose(let text, "kitchen"), _)) = command(line) { return text }
         return nil
     }
 
+    private static func command(_ line: [UInt8]) -> Result<JSONCommand, NodeError> {
+        JSONRequest(line, openChat: "kitchen").command
+    }
+
     private static func refusal(_ line: [UInt8]) -> String? {
-        do {
-            _ = try JSONCommand(line)
-            return nil
-        } catch {
-            return error.text
-        }
+        if case .failure(.other("bad-command", let text)) = command(line) { text } else { nil }
     }
 
     // J-4
@@ -103,7 +103,7 @@ struct JSONCommandTests {
     @Test("of two members of a name the first counts, in escapes too")
     func twice() {
         let line = #"{"\u0064o":"compose","do":"quit","text":"a","text":"b"}"#
-        guard case .compose("a", nil) = try? JSONCommand(Array(line.utf8)) else {
+        guard case .success(.ask(.compose("a", "kitchen"), _)) = Self.command(Array(line.utf8)) else {
             Issue.record("another command")
             return
         }
@@ -130,9 +130,9 @@ struct JSONCommandTests {
     // J-6
     @Test("the tag of a send is known, even of one that is refused")
     func tag() {
-        #expect(JSONCommand.tag(of: Array(#"{"do":"send","tag":"7","text":1}"#.utf8)) == "7")
-        #expect(JSONCommand.tag(of: Array(#"{"do":"send","tag":7}"#.utf8)) == nil)
-        #expect(JSONCommand.tag(of: Array(#"{"do":"compose","tag":"7"}"#.utf8)) == nil)
-        #expect(JSONCommand.tag(of: Array(#"{"do":"send","tag":"7""#.utf8)) == nil)
+        #expect(JSONRequest(Array(#"{"do":"send","tag":"7","text":1}"#.utf8), openChat: nil).tag == "7")
+        #expect(JSONRequest(Array(#"{"do":"send","tag":7}"#.utf8), openChat: nil).tag == nil)
+        #expect(JSONRequest(Array(#"{"do":"compose","tag":"7"}"#.utf8), openChat: nil).tag == nil)
+        #expect(JSONRequest(Array(#"{"do":"send","tag":"7""#.utf8), openChat: nil).tag == nil)
     }
 }

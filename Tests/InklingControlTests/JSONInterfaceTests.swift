@@ -198,6 +198,24 @@ struct JSONInterfaceTests {
         #expect(other.take().count == 1 && other.ends == [.input])
     }
 
+    // A-3
+    @Test("two equal requests at once get each their own answer, and an answer to another request is none to them")
+    func equalRequests() {
+        let stage = Self.inKitchen()
+        stage.node.isSlow = true
+        stage.node.messageAnswers = [.failed(.queueFull(Somebody.bob.user)), .sent(message: 7, recipients: 1)]
+        let line = #"{"do":"send","text":"x","id":"#
+        stage.write(line + "1}\n" + line + "2}")
+        stage.node.say(.answer(.sent(message: 6, recipients: 1), to: stage.node.nextRequestID))
+        #expect(stage.take().isEmpty)
+        stage.node.release()
+        let refusals = stage.take()
+        #expect(refusals.count == 1 && refusals.first?.contains(#""code":"queue-full""#) == true)
+        #expect(refusals.first?.contains(#""id":1,"#) == true)
+        stage.node.release()
+        #expect(stage.take() == [#"{"on":"sent","chat":"kitchen","message":7,"to":1,"id":2}"#])
+    }
+
     // A-27
     @Test("one that wants neither presence nor notices is told neither by a join")
     func unwanted() {

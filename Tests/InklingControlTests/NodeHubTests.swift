@@ -41,7 +41,7 @@ struct NodeHubTests {
         first.forget()
         second.forget()
         first.ask(.leave(chat: "kitchen"))
-        #expect(first.answers == [.done] && first.outputs.first == .answer(.done, to: .leave(chat: "kitchen")))
+        #expect(first.answers == [.done] && first.outputs.first == .answer(.done, to: first.lastID))
         #expect(second.outputs.isEmpty, "it is still there")
         let farewells = first.events
         guard case .typing("kitchen", []) = farewells.first else { return #expect(Bool(false), "\(farewells)") }
@@ -73,7 +73,7 @@ struct NodeHubTests {
         frontEnd.ask(.subscribe(Subscription(kinds: [.typing, .message])))
         frontEnd.forget()
         frontEnd.ask(.leave(chat: "kitchen"))
-        #expect(frontEnd.outputs == [.answer(.done, to: .leave(chat: "kitchen"))])
+        #expect(frontEnd.outputs == [.answer(.done, to: frontEnd.lastID)])
     }
 
     //
@@ -242,7 +242,36 @@ struct NodeHubTests {
         #expect(first.outputs.count == 2 && first.answers == [.done] && first.end == .stopped)
         stage.shutDown = { stage.node.stop {} }
         second.ask(.shutDown)
-        #expect(second.outputs == [.answer(.done, to: .shutDown), .ended(.stopped)])
+        #expect(second.outputs == [.answer(.done, to: second.lastID), .ended(.stopped)])
+    }
+
+    @Test(
+        "of two equal requests at once each gets its own answer, in either order of the answers",
+        arguments: [false, true])
+    func equalRequests(inReverse: Bool) throws {
+        let stage = HubStage()
+        let (first, second) = (try stage.frontEnd(in: "kitchen"), try stage.frontEnd(in: "kitchen"))
+        stage.node.isSlow = true
+        stage.node.messageAnswers = [.failed(.queueFull(Somebody.bob.user)), .sent(message: 7, recipients: 1)]
+        for frontEnd in [first, second] { frontEnd.ask(.send("x", chat: "kitchen")) }
+        stage.node.release(inReverse: inReverse)
+        #expect(first.answers == [.failed(.queueFull(Somebody.bob.user))] && first.own == ["x"])
+        #expect(second.outputs == [.answer(.sent(message: 7, recipients: 1), to: second.lastID)])
+    }
+
+    @Test("a front end that makes two equal requests at once knows the answers by their IDs")
+    func equalRequestsOfOne() throws {
+        let stage = HubStage()
+        let frontEnd = try stage.frontEnd(in: "kitchen")
+        stage.node.isSlow = true
+        stage.node.messageAnswers = [.failed(.messageEmpty), .sent(message: 7, recipients: 1)]
+        let ids = (0..<2).map { _ in frontEnd.service.ask(.send("x", chat: "kitchen")) }
+        for _ in ids { stage.node.release() }
+        #expect(
+            frontEnd.outputs == [
+                .answer(.failed(.messageEmpty), to: ids[0]), .answer(.sent(message: 7, recipients: 1), to: ids[1]),
+            ])
+        #expect(ids[0] < ids[1])
     }
 
     // MARK: Messages

@@ -82,6 +82,7 @@ private final class TestFrontEnd: Sendable {
         }
     }
 
+    @discardableResult
     func run<Value: Sendable>(_ body: @escaping @Sendable (LocalNode) throws -> Value) async throws -> Value {
         try await loop.submit { [state] in try body(state.value.unsafelyUnwrapped.node) }.get()
     }
@@ -234,18 +235,18 @@ struct LocalNodeTests {
         ]
         try await alice.forget()
         let (asked, expected) = (requests.map(\.0), requests.map(\.1))
-        try await alice.run { node in for request in asked { node.ask(request) } }
+        let ids = try await alice.run { node in asked.map { node.ask($0) } }
         let outputs = try await alice.outputs
         for (place, output) in outputs.enumerated() where place < asked.count {
-            guard case .answer(let answer, let request) = output else {
+            guard case .answer(let answer, let id) = output else {
                 Issue.record("\(output)")
                 continue
             }
-            #expect(request == asked[place])
+            #expect(id == ids[place])
             if case .knownPeers(let people) = answer, place == 29 {
                 #expect(people.map(\.key) == [bob.key])
             } else {
-                #expect(answer == expected[place], "\(request)")
+                #expect(answer == expected[place], "\(asked[place])")
             }
         }
         #expect(outputs.count == asked.count)

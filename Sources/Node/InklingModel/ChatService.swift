@@ -13,9 +13,14 @@ package protocol ChatService: AnyObject {
     /// causes, such as answers, come in later calls, in order.
     func attach(_ sink: @escaping (ServiceOutput) -> Void)
 
-    /// Makes a request. Each request gets one answer, in order, before the events that the request causes. The answer
-    /// may come before this function returns, unless the sink makes the request.
-    func ask(_ request: ServiceRequest)
+    /// The ID of the next request. A front end that awaits the answer records this ID before it asks, because the answer
+    /// may come before ``ask(_:)`` returns.
+    var nextRequestID: RequestID { get }
+
+    /// Makes a request, and returns its ID. Each request gets one answer, in order, before the events that the request
+    /// causes. A request after the end gets none. While the sink runs, no answer comes before this function returns.
+    @discardableResult
+    func ask(_ request: ServiceRequest) -> RequestID
 
     /// Whether the front end takes events: true at first, and false while its output is blocked.
     ///
@@ -38,6 +43,24 @@ package protocol ChatService: AnyObject {
     ///
     /// - Parameter completion: Called on the event loop when everything is closed.
     func stop(_ completion: @escaping () -> Void)
+}
+
+/// The number of a request among those of one service, from 1 and in order.
+package struct RequestID: Hashable, Comparable, Sendable {
+    package private(set) var number: UInt64 = 1
+
+    /// The ID of the first request.
+    package init() {}
+
+    /// Advances to the ID of the next request.
+    ///
+    /// - Returns: The ID before.
+    package mutating func advance() -> RequestID {
+        defer { number += 1 }
+        return self
+    }
+
+    package static func < (left: RequestID, right: RequestID) -> Bool { left.number < right.number }
 }
 
 /// The identity of a node, and its port.
@@ -187,8 +210,8 @@ package enum ServiceOutput: Hashable, Sendable {
     case own(OwnMessage)
     /// The user's name or away state has changed, through any front end.
     case user(UserState)
-    case answer(ServiceAnswer, to: ServiceRequest)
-    /// The end of the outputs, with its reason. No output follows.
+    case answer(ServiceAnswer, to: RequestID)
+    /// The last output.
     case ended(ServiceEnd)
 }
 

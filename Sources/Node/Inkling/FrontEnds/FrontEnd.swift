@@ -72,16 +72,15 @@ final class FrontEnd {
     /// The number of arrivals not processed yet.
     var arrivalCount: Int { arrivals.count }
 
-    /// Adds the answer to a request before all arrivals that the request caused.
-    ///
-    /// - Parameter place: The number of arrivals before the request.
-    func add(_ answer: ServiceAnswer, to request: ServiceRequest, before place: Int) {
+    /// Adds the answer to a request before all arrivals that the request caused. `place` is the number of arrivals
+    /// before the request.
+    func add(_ answer: ServiceAnswer, to request: RequestID, before place: Int) {
         guard case .open = end else { return }
         insert(.output(.answer(answer, to: request)), before: place)
     }
 
     /// Adds an answer as ``add(_:to:before:)`` does. The sink gets it after its release.
-    func hold(_ answer: ServiceAnswer, to request: ServiceRequest, before place: Int) -> HeldAnswer {
+    func hold(_ answer: ServiceAnswer, to request: RequestID, before place: Int) -> HeldAnswer {
         let held = HeldAnswer(.answer(answer, to: request))
         if case .open = end { insert(.held(held), before: place) }
         return held

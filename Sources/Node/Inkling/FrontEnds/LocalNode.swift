@@ -14,8 +14,8 @@ package final class LocalNode: ChatService {
     /// The chat that the user looks at.
     private var openChat: String?
     private var isAway = false
-    /// Returns the reason why the node may not join a chat; nil if it may. The name decides, and whether the user
-    /// confirmed it.
+    package private(set) var nextRequestID = RequestID()
+    /// Returns why the node may not join a chat, by its name and by whether the user confirmed the name; nil if it may.
     package var nameRefusal: (Chat, _ isConfirmed: Bool) -> NodeError? = { _, _ in nil }
 
     /// Starts a node as `Node.start(_:logger:)` does, on an event loop of SwiftNIO's own. The caller is on that event
@@ -62,7 +62,9 @@ package final class LocalNode: ChatService {
         }
     }
 
-    package func ask(_ request: ServiceRequest) {
+    @discardableResult
+    package func ask(_ request: ServiceRequest) -> RequestID {
+        let id = nextRequestID.advance()
         let place = frontEnd.arrivalCount
         let (isAway, openChat) = (isAway, openChat)
         let answer =
@@ -71,17 +73,18 @@ package final class LocalNode: ChatService {
         note(request, answer)
         switch (request, answer) {
         case (.setVerified, .done), (.setBlocked, .done):
-            // The file must have the user's decision before the answer goes out.
-            let held = NIOLoopBound(frontEnd.hold(answer, to: request, before: place), eventLoop: eventLoop)
+            // The disk has the user's decision before the answer goes out.
+            let held = NIOLoopBound(frontEnd.hold(answer, to: id, before: place), eventLoop: eventLoop)
             node.assumeIsolated { node in
                 node.saveKnownPeers { [node] in
                     held.value.release()
                     node.assumeIsolated { $0.deliver() }
                 }
             }
-        default: frontEnd.add(answer, to: request, before: place)
+        default: frontEnd.add(answer, to: id, before: place)
         }
         deliver()
+        return id
     }
 
     private func refusal(of request: ServiceRequest) -> ServiceAnswer? {

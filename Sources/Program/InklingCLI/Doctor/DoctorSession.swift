@@ -15,6 +15,8 @@ final class DoctorSession: CommandSession {
     private let began: Int64
     private let thread = NIOThreadPool(numberOfThreads: 1)
     private var phase = Phase.looking
+    private var joinID: RequestID?
+    private var knownID: RequestID?
     /// The announced nodes of all chats; nil during the search.
     private var announced: [String: String?]?
     private var people: [Peer]?
@@ -61,6 +63,7 @@ final class DoctorSession: CommandSession {
 
     func begin() {
         if !host.isAttached { host.node?.ask(.setAway(true)) }
+        joinID = host.node?.nextRequestID
         host.node?.ask(host.settings.join)
     }
 
@@ -68,12 +71,12 @@ final class DoctorSession: CommandSession {
 
     func take(_ output: ServiceOutput) {
         switch output {
-        case .answer(.failed(let error), to: .join): end(.failure(error))
-        case .answer(.joined, to: .join): lookElsewhere()
-        case .answer(.peers(let peers), to: .peers): people = peers
-        case .answer(.knownPeers(let peers), to: .knownPeers): known = peers
-        case .answer(.failed, to: .knownPeers): known = []
-        case .answer(.sightings(let own, let found), to: .sightings):
+        case .answer(.failed(let error), to: joinID): end(.failure(error))
+        case .answer(.joined, _): lookElsewhere()
+        case .answer(.peers(let peers), _): people = peers
+        case .answer(.knownPeers(let peers), _): known = peers
+        case .answer(.failed, to: knownID): known = []
+        case .answer(.sightings(let own, let found), _):
             sightings = (own, found)
             conclude()
         case .event, .waited, .own, .user, .answer, .ended: break
@@ -129,6 +132,7 @@ final class DoctorSession: CommandSession {
         case .measuring:
             phase = .asking
             host.node?.ask(.peers(chat: chat))
+            knownID = host.node?.nextRequestID
             host.node?.ask(.knownPeers)
             host.node?.ask(.sightings(chat: chat))
         case .asking, .over: break

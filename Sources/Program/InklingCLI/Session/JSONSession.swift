@@ -9,10 +9,12 @@ final class JSONSession: Session {
     private let host: SessionHost
     /// The interface, made at first use, because a daemon's notices come before the session begins.
     private lazy var interface: JSONInterface? = host.node.map { node in
-        JSONInterface(
+        let interface = JSONInterface(
             node, .standard(host.settings.chat, isConfirmed: host.settings.isConfirmed),
             texts: JSONTexts(indicator: host.settings.indicator),
             write: { [host] in host.output.write(line: $0) }, ended: { [weak self] in self?.end($0) })
+        interface.renamed = { [host] in host.keep(name: $0, changesSettings: false) }
+        return interface
     }
     private var hasEnded = false
 
@@ -40,10 +42,7 @@ final class JSONSession: Session {
         host.end(status: status)
     }
 
-    func take(_ output: ServiceOutput) {
-        interface?.take(output)
-        if case .answer(.done, to: .rename(let name)) = output { host.keep(name: name, changesSettings: false) }
-    }
+    func take(_ output: ServiceOutput) { interface?.take(output) }
 
     func take(_ piece: StandardInput.Piece) {
         switch piece {

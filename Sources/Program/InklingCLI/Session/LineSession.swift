@@ -80,7 +80,10 @@ final class LineSession<Model: LineInputModel>: Session {
     private func perform(_ effect: ChatEffect) {
         switch effect {
         case .show(let lines): printer.print(lines)
-        case .ask(let request): host.node?.ask(request)
+        case .ask(let request):
+            guard let node = host.node else { break }
+            model.assign(node.nextRequestID)
+            node.ask(request)
         case .complain(let text): Output.error.write(line: "inkling: " + text)
         case .cannotStart(let error):
             Output.error.write(line: "inkling: " + SafeText.line(error.text))

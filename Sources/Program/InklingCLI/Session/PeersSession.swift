@@ -11,6 +11,7 @@ final class PeersSession: CommandSession {
     private var phase = Phase.looking
     /// Whether the node was in the chat before, and so has found all people already.
     private var wasThere = false
+    private var joinID: RequestID?
     /// All people ever met in the chat, by name, and their labels; nil until the answer comes, or without one.
     private(set) var result: (peers: [Peer], labels: Labels)?
 
@@ -36,18 +37,19 @@ final class PeersSession: CommandSession {
     func begin() {
         // A shared node may know the people already. This command must not set the user of a shared node away.
         host.node?.ask(host.isAttached ? .chats : .setAway(true))
+        joinID = host.node?.nextRequestID
         host.node?.ask(host.settings.join)
     }
 
     func take(_ output: ServiceOutput) {
         switch output {
         case .event(let timed): if case .notice(let notice) = timed.event { notices.print(notice) }
-        case .answer(.failed(let error), to: .join): fail(SafeText.line(error.text))
-        case .answer(.joined(let chat, _), to: .join):
+        case .answer(.failed(let error), to: joinID): fail(SafeText.line(error.text))
+        case .answer(.joined(let chat, _), _):
             host.warn(of: chat)
             if wasThere { ask() }
-        case .answer(.chats(let chats), to: .chats): wasThere = chats.contains { $0.name == chat && !$0.isLooking }
-        case .answer(.peers(let peers), to: .peers):
+        case .answer(.chats(let chats), _): wasThere = chats.contains { $0.name == chat && !$0.isLooking }
+        case .answer(.peers(let peers), _):
             result = (peers, Labels(ownName: host.node?.identity.name ?? "", peers))
             end(status: 0)
         case .waited, .own, .user, .answer: break

@@ -25,15 +25,15 @@ final class QuestionSession: CommandSession {
 
     func take(_ output: ServiceOutput) {
         switch output {
-        case .answer(.failed(.unknownChat(let chat)), to: request):
+        case .answer(.failed(.unknownChat(let chat)), _):
             end(status: 1, "the daemon is not in \(SafeText.line(chat)); to see where it is: inkling chats")
-        case .answer(.failed(let error), to: request):
+        case .answer(.failed(let error), _):
             end(status: 1, SafeText.line(error.text))
-        case .answer(let answer, to: request):
+        case .answer(let answer, _):
             self.answer = answer
             end(status: 0)
         case .ended(let why): end(status: 1, why.text)
-        case .event, .waited, .own, .user, .answer: break
+        case .event, .waited, .own, .user: break
         }
     }
 

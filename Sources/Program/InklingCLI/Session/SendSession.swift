@@ -16,6 +16,8 @@ final class SendSession: CommandSession {
     private var notices = NoticePrinter()
     /// Whether the node was in the chat before, and so has found all people already.
     private var wasThere = false
+    private var joinID: RequestID?
+    private var sendID: RequestID?
     private var phase = Phase.joining
     /// The result; nil before the end, or without a result.
     private(set) var result: Result?
@@ -53,6 +55,7 @@ final class SendSession: CommandSession {
 
     func begin() {
         if host.isAttached { host.node?.ask(.chats) }
+        joinID = host.node?.nextRequestID
         host.node?.ask(host.settings.join)
     }
 
@@ -61,7 +64,7 @@ final class SendSession: CommandSession {
     func take(_ output: ServiceOutput) {
         switch output {
         case .event(let timed): take(timed.event)
-        case .answer(.failed(let error), to: .join), .answer(.failed(let error), to: .send):
+        case .answer(.failed(let error), to: joinID), .answer(.failed(let error), to: sendID):
             fail(SafeText.line(error.text))
         case .answer(let answer, _): take(answer)
         case .waited, .own, .user: break
@@ -129,6 +132,7 @@ final class SendSession: CommandSession {
     private func send() {
         phase = .asking([])
         host.node?.ask(.peers(chat: chat))
+        sendID = host.node?.nextRequestID
         host.node?.ask(.send(text, chat: chat))
     }
 

@@ -106,7 +106,10 @@ final class TerminalSession: Session {
         switch effect {
         case .show(let lines): draw(lines)
         case .draw: draw()
-        case .ask(let request): host.node?.ask(request)
+        case .ask(let request):
+            guard let node = host.node else { break }
+            model.assign(node.nextRequestID)
+            node.ask(request)
         case .bell: write([0x07])
         case .keep(.line(let line)): entered?.add(line)
         case .keep(.name(let name)): host.keep(name: name)

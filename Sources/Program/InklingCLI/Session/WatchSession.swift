@@ -24,6 +24,7 @@ final class WatchSession: Session {
     private var onceAt: Int64?
     /// Whether the node was in the chat before; nil until the answer to the join.
     private var wasThere: Bool?
+    private var joinID: RequestID?
     private var people: [Person] = []
     private var labels: WatchedLabels
     private var last: String?
@@ -42,6 +43,7 @@ final class WatchSession: Session {
         // This command must not set the user of a shared node away.
         if !host.isAttached { host.node?.ask(.setAway(true)) }
         if host.isAttached, wishes.isOnce { host.node?.ask(.chats) }
+        joinID = host.node?.nextRequestID
         host.node?.ask(host.settings.join)
     }
 
@@ -56,9 +58,9 @@ final class WatchSession: Session {
         case .own(let message):
             guard wishes.showsMessages, message.chat == chat, let identity = host.node?.identity else { return }
             show(message.text, from: Person(user: identity.user, name: identity.name), label: "You", at: message.at)
-        case .answer(.failed(let error), to: .join):
+        case .answer(.failed(let error), to: joinID):
             end(status: 1, SafeText.line(error.text))
-        case .answer(.joined(let chat, let peers), to: .join):
+        case .answer(.joined(let chat, let peers), _):
             host.warn(of: chat)
             labels.join(peers, now: host.now.wall)
             if wishes.isOnce { onceAt = began + Self.onceTime } else { show() }

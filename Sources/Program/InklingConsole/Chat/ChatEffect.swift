@@ -16,7 +16,7 @@ package enum ChatEffect: Hashable, Sendable {
     case show([Line])
     /// Makes a screen draw its block again.
     case draw
-    /// Makes a request to the node. The model gets the answer, now or later.
+    /// A node is asked, after `assign(_:)`. The answer is for the model, now or later.
     case ask(ServiceRequest)
     /// Makes the terminal ring.
     case bell

@@ -49,9 +49,9 @@ extension ChatModel {
         }
     }
 
-    /// Applies the node's answer to a command.
-    mutating func take(_ answer: ServiceAnswer, to request: ServiceRequest) {
-        guard let purpose = pending.take(request, at: moment.steady) else { return }
+    /// An answer of the node came.
+    mutating func take(_ answer: ServiceAnswer, to id: RequestID) {
+        guard let (request, purpose) = pending.take(id, at: moment.steady) else { return }
         defer { proceed() }
         switch (purpose, request, answer) {
         case (.begin, _, .failed(let error)): cannotStart(error)

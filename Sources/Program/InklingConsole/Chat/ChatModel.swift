@@ -113,6 +113,10 @@ package struct ChatModel: Sendable {
     /// Adds lines of earlier runs to the history.
     package mutating func recall(_ lines: [String]) { keyboard.editor.recall(lines) }
 
+    /// Records the ID of a request. The program calls this before it performs ``ChatEffect/ask(_:)``, with the node's
+    /// next ID.
+    package mutating func assign(_ id: RequestID) { pending.assign(id) }
+
     /// Applies an output of the node.
     package mutating func take(_ output: ServiceOutput, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { model in
@@ -121,7 +125,7 @@ package struct ChatModel: Sendable {
             case .waited(let timed): model.take(waited: timed)
             case .own(let message): model.take(message)
             case .user(let user): model.take(user)
-            case .answer(let answer, let request): model.take(answer, to: request)
+            case .answer(let answer, let id): model.take(answer, to: id)
             case .ended(let why): model.ended(why)
             }
         }
@@ -152,8 +156,13 @@ package struct ChatModel: Sendable {
         reacting(at: moment) { $0.ask(.send(text, chat: $0.firstChat.name), for: .send) }
     }
 
-    /// Forgets a message that could not be sent. The caller handles it.
-    mutating func forget(_ request: ServiceRequest) { _ = pending.take(request, at: moment.steady) }
+    /// Forgets a message that could not be sent, whose outcome the caller handles.
+    mutating func forget(_ id: RequestID) { _ = pending.take(id, at: moment.steady) }
+
+    /// Empties the input field, for a pipe.
+    mutating func emptyField(at moment: Moment) -> [ChatEffect] {
+        reacting(at: moment) { $0.ask(.compose("", chat: $0.firstChat.name)) }
+    }
 
     /// Shows a notice of the program itself, such as a line of its log.
     package mutating func take(notice: String, at moment: Moment) -> [ChatEffect] {
@@ -321,7 +330,9 @@ package struct ChatModel: Sendable {
 
     /// Makes a request whose answer does not matter.
     mutating func ask(_ request: ServiceRequest) {
-        if !isDetached { emit(.ask(request)) }
+        guard !isDetached else { return }
+        pending.add(request, at: moment.steady)
+        emit(.ask(request))
     }
 
     mutating func ask(_ request: ServiceRequest, for purpose: PendingAnswers.Purpose) {

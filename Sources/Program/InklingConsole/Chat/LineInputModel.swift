@@ -8,6 +8,8 @@ package protocol LineInputModel {
 
     /// Begins the session: joins the chat, even if the node is in it already.
     mutating func begin(at moment: Moment) -> [ChatEffect]
+    /// Records the node's next ID, before the program performs ``ChatEffect/ask(_:)``.
+    mutating func assign(_ id: RequestID)
     /// Applies an output of the node.
     mutating func take(_ output: ServiceOutput, at moment: Moment) -> [ChatEffect]
     /// Applies a line of the input.

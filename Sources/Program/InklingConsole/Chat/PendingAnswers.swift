@@ -32,12 +32,20 @@ struct PendingAnswers: Sendable {
     /// The longest time for a daemon's answer before the prompt reports its silence, in milliseconds.
     static let patience: Int64 = 3_000
 
-    private var entries: [(request: ServiceRequest, purpose: Purpose)] = []
-    /// The time when the silence began, in milliseconds of the steady clock; nil once the prompt has reported it.
+    private struct Entry {
+        /// Nil until the program asks the node.
+        var id: RequestID?
+        let request: ServiceRequest
+        /// Nil for a request whose answer does not matter.
+        let purpose: Purpose?
+    }
+
+    private var entries: [Entry] = []
+    /// When the silence began, in milliseconds of the steady clock; nil once the prompt has reported it.
     private var silentSince: Int64?
 
-    /// Whether no answer is due.
-    var isEmpty: Bool { entries.isEmpty }
+    /// Whether no answer is due that matters.
+    var isEmpty: Bool { !entries.contains { $0.purpose != nil } }
 
     /// Whether the node has not joined the first chat yet.
     var isStarting: Bool {
@@ -56,9 +64,22 @@ struct PendingAnswers: Sendable {
     /// The time when the prompt must report the silence.
     var nextDeadline: Int64? { isEmpty ? nil : silentSince.map { $0 + Self.patience } }
 
-    mutating func add(_ request: ServiceRequest, for purpose: Purpose, at now: Int64) {
+    mutating func add(_ request: ServiceRequest, for purpose: Purpose? = nil, at now: Int64) {
         if isEmpty { silentSince = now }
-        entries.append((request, purpose))
+        entries.append(Entry(request: request, purpose: purpose))
+    }
+
+    /// Gives an ID to the oldest request without one, because the program performs the requests in order.
+    mutating func assign(_ id: RequestID) {
+        guard let index = entries.firstIndex(where: { $0.id == nil }) else { return }
+        entries[index].id = id
+    }
+
+    /// Returns whether an answer is for a message.
+    func isMessage(_ id: RequestID) -> Bool {
+        entries.contains { entry in
+            if case .send = entry.purpose { entry.id == id } else { false }
+        }
     }
 
     /// Returns whether the prompt must report a silence now. The result is true once for each silence.
@@ -68,16 +89,20 @@ struct PendingAnswers: Sendable {
         return true
     }
 
-    /// Drops all pending requests and returns them.
+    /// Drops all pending requests.
+    ///
+    /// - Returns: Those whose answers matter.
     mutating func takeAll() -> [(request: ServiceRequest, purpose: Purpose)] {
         defer { entries = [] }
-        return entries
+        return entries.compactMap { entry in entry.purpose.map { (entry.request, $0) } }
     }
 
-    /// Receives an answer. Returns its purpose, or nil if no request waits for it.
-    mutating func take(_ request: ServiceRequest, at now: Int64) -> Purpose? {
-        guard let index = entries.firstIndex(where: { $0.request == request }) else { return nil }
+    /// Receives an answer. Returns its request and the purpose, or nil if no request waits for it.
+    mutating func take(_ id: RequestID, at now: Int64) -> (request: ServiceRequest, purpose: Purpose)? {
+        guard let index = entries.firstIndex(where: { $0.id == id }) else { return nil }
+        let entry = entries.remove(at: index)
+        guard let purpose = entry.purpose else { return nil }
         silentSince = now
-        return entries.remove(at: index).purpose
+        return (entry.request, purpose)
     }
 }

@@ -26,9 +26,9 @@ package struct PipeModel: LineInputModel, Sendable {
         case settling(since: Int64)
         /// The next line can be sent.
         case sending
-        /// The first line is being sent, and has no answer yet.
-        case asking(ServiceRequest)
-        /// The queue is full. Earlier messages must leave it first.
+        /// The first line is being sent, with an unknown outcome.
+        case asking
+        /// Earlier messages have to leave the queue first.
         case retrying(at: Int64)
         /// All lines are sent. `answers` is the number of outcomes when the wait began.
         case awaitingAnswers(until: Int64, answers: Int)
@@ -56,11 +56,14 @@ package struct PipeModel: LineInputModel, Sendable {
         reacting(at: moment) { $0.effects += $0.chat.begin(at: moment) }
     }
 
+    /// Records the node's next ID, before the program performs ``ChatEffect/ask(_:)``.
+    package mutating func assign(_ id: RequestID) { chat.assign(id) }
+
     /// Applies an output of the node.
     package mutating func take(_ output: ServiceOutput, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { model in
-            if case .answer(let answer, let request) = output, case .asking(request) = model.phase {
-                model.take(answer, to: request, at: moment)
+            if case .answer(let answer, let id) = output, case .asking = model.phase, model.chat.pending.isMessage(id) {
+                model.take(answer, to: id, at: moment)
             } else {
                 model.effects += model.chat.take(output, at: moment)
             }
@@ -190,24 +193,24 @@ package struct PipeModel: LineInputModel, Sendable {
             guard inputEnded else { return }
             return chat.hasUnanswered ? awaitAnswers(at: moment) : allAnswered(at: moment)
         }
-        phase = .asking(.send(text, chat: chat.firstChat.name))
+        phase = .asking
         effects += chat.send(text, at: moment)
     }
 
-    private mutating func take(_ answer: ServiceAnswer, to request: ServiceRequest, at moment: Moment) {
+    private mutating func take(_ answer: ServiceAnswer, to id: RequestID, at moment: Moment) {
         phase = .sending
         switch answer {
         case .failed(.queueFull):
-            chat.forget(request)
+            chat.forget(id)
             phase = .retrying(at: moment.steady + Self.retryWait)
             return
         case .failed(let error):
-            chat.forget(request)
-            effects.append(.ask(.compose("", chat: chat.firstChat.name)))
+            chat.forget(id)
+            effects += chat.emptyField(at: moment)
             fail(chat.texts.error(error))
         case .done, .joined, .sent, .peers, .knownPeers, .fingerprint, .invite, .sightings, .chats, .status,
             .statistics:
-            effects += chat.take(.answer(answer, to: request), at: moment)
+            effects += chat.take(.answer(answer, to: id), at: moment)
         }
         waiting.removeFirst()
     }

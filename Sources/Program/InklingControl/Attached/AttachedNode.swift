@@ -28,7 +28,7 @@ package final class AttachedNode: ChatService {
     }
 
     private struct Pending {
-        let id: UInt64
+        let id: RequestID
         let request: ServiceRequest
         let asked: NIODeadline
         /// The answer to a request that the program does not send to the daemon; nil for requests that it sends.
@@ -49,8 +49,7 @@ package final class AttachedNode: ChatService {
     private var early = CircularBuffer<ServiceOutput>()
     private var splitter = LineSplitter(longest: AttachedNode.longestLine)
     private var pending = CircularBuffer<Pending>()
-    /// The ID of the latest request. IDs start at 1.
-    private var lastID: UInt64 = 0
+    package private(set) var nextRequestID = RequestID()
     private var isFlushing = false
     private var isStopping = false
     /// Whether ``suspend(_:)`` closed the connection. ``resume()`` reports the loss.
@@ -119,18 +118,20 @@ package final class AttachedNode: ChatService {
         while let output = early.popFirst() { sink(output) }
     }
 
-    package func ask(_ request: ServiceRequest) {
-        guard case .running = phase, !isStopping else { return }
-        lastID += 1
-        guard let members = AttachedRequest.members(request) else {
-            pending.append(
-                Pending(id: lastID, request: request, asked: .now(), answer: AttachedRequest.unsupported))
+    @discardableResult
+    package func ask(_ request: ServiceRequest) -> RequestID {
+        let id = nextRequestID.advance()
+        guard case .running = phase, !isStopping else { return id }
+        guard let members = request.members else {
+            let error = NodeError.other(code: "unsupported", text: "A daemon is not asked for this.")
+            pending.append(Pending(id: id, request: request, asked: .now(), answer: .failed(error)))
             eventLoop.assumeIsolated().execute { self.answerOwn() }
-            return
+            return id
         }
-        pending.append(Pending(id: lastID, request: request, asked: .now()))
-        write(members, id: lastID)
+        pending.append(Pending(id: id, request: request, asked: .now()))
+        write(members, id: id.number)
         followAnswers()
+        return id
     }
 
     package var takesEvents = true {
@@ -151,8 +152,7 @@ package final class AttachedNode: ChatService {
         guard !isStopping else { return }
         isStopping = true
         takesEvents = true
-        lastID += 1
-        write([("do", .string("quit"))], id: lastID)
+        write([("do", .string("quit"))], id: nextRequestID.advance().number)
         read()
         eventLoop.assumeIsolated().scheduleTask(in: Self.patience) { self.end(.stopped) }
     }
@@ -251,20 +251,20 @@ package final class AttachedNode: ChatService {
     }
 
     private func answer(_ line: JSONMembers, _ id: UInt64) {
-        guard let next = pending.first, next.id == id else { return }
+        guard let next = pending.first, next.id.number == id else { return }
         pending.removeFirst()
-        let answer = AttachedRequest.answer(line, to: next.request)
+        let answer = ServiceAnswer(line, to: next.request)
         if case .rename(let name) = next.request, answer == .done {
             known?.name = (try? Configuration.checked(name: name)) ?? name
         }
-        say(.answer(answer, to: next.request))
+        say(.answer(answer, to: next.id))
         answerOwn()
     }
 
     private func answerOwn() {
         while let next = pending.first, let answer = next.answer {
             pending.removeFirst()
-            say(.answer(answer, to: next.request))
+            say(.answer(answer, to: next.id))
         }
     }
 

@@ -43,8 +43,9 @@ package final class HubFrontEnd: ChatService {
 
     private var sink: ((ServiceOutput) -> Void)?
     /// Requests not begun yet. The front end gets one answer after the other.
-    private var requests = CircularBuffer<ServiceRequest>()
-    private var asked: ServiceRequest?
+    private var requests = CircularBuffer<(id: RequestID, request: ServiceRequest)>()
+    package private(set) var nextRequestID = RequestID()
+    private var asked: RequestID?
     /// The parting to report with the answer to `asked`.
     private var parting: Parting?
     private var isWorking = false
@@ -82,11 +83,14 @@ package final class HubFrontEnd: ChatService {
         didSet { if takesEvents { deliver() } }
     }
 
-    package func ask(_ request: ServiceRequest) {
-        guard case .none = end else { return }
-        requests.append(request)
+    @discardableResult
+    package func ask(_ request: ServiceRequest) -> RequestID {
+        let id = nextRequestID.advance()
+        guard case .none = end else { return id }
+        requests.append((id, request))
         work()
         hub.deadlineChanged()
+        return id
     }
 
     /// Suspends the front end, which then shows no chat and has no drafts.
@@ -108,8 +112,8 @@ package final class HubFrontEnd: ChatService {
     private func work() {
         guard !isWorking else { return }
         isWorking = true
-        while asked == nil, case .none = end, let request = requests.popFirst() {
-            asked = request
+        while asked == nil, case .none = end, let (id, request) = requests.popFirst() {
+            asked = id
             hub.perform(request, for: self)
         }
         isWorking = false
@@ -118,9 +122,9 @@ package final class HubFrontEnd: ChatService {
 
     /// Delivers the answer to the request that was begun last, and then the messages that waited in its chat.
     func answer(_ answer: ServiceAnswer, then waited: [TimedEvent] = []) {
-        guard let request = asked else { return }
+        guard let id = asked else { return }
         asked = nil
-        arrivals.append(.output(.answer(answer, to: request)))
+        arrivals.append(.output(.answer(answer, to: id)))
         if let parting, case .done = answer { arrivals.append(.parting(parting)) }
         parting = nil
         for timed in waited {

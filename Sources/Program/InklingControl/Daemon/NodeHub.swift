@@ -62,7 +62,7 @@ package final class NodeHub {
     let surroundings: Surroundings
     private(set) var frontEnds: [Int: HubFrontEnd] = [:]
     private var nextNumber = 1
-    private var pending: ArraySlice<(request: ServiceRequest, purpose: Purpose)> = []
+    private var pending: [RequestID: Purpose] = [:]
     /// The chats that the node is in.
     var joined: [String: Chat] = [:]
     /// The chats that the node stays in without a front end, in the order in which they were kept.
@@ -181,16 +181,16 @@ package final class NodeHub {
     // MARK: The node
 
     func ask(_ request: ServiceRequest, _ purpose: Purpose) {
-        pending.append((request, purpose))
+        pending[node.nextRequestID] = purpose
         node.ask(request)
     }
 
     private func take(_ output: ServiceOutput) {
         switch output {
         case .event(let timed): take(timed)
-        case .answer(let answer, let request):
-            guard let index = pending.firstIndex(where: { $0.request == request }) else { return }
-            take(answer, for: pending.remove(at: index).purpose)
+        case .answer(let answer, let id):
+            guard let purpose = pending.removeValue(forKey: id) else { return }
+            take(answer, for: purpose)
         case .ended(let why):
             for frontEnd in all {
                 frontEnds[frontEnd.number] = nil

@@ -1,3 +1,4 @@
+import Inkling
 import InklingModel
 
 // The words by which the JSON interface names errors and notices for programs. The raw values of reasons, presences and
@@ -30,6 +31,44 @@ extension NodeError {
         case .stateDirectoryInUse: "state-directory-in-use"
         case .stopped: "stopped"
         case .other(let code, _): code
+        }
+    }
+
+    /// The members of the error's line that only this error has.
+    var members: [(String, JSONValue?)] {
+        switch self {
+        case .queueFull(let user): [("user", .string(user.description))]
+        case .messageTooLong(let bytes): [("bytes", .integer(bytes))]
+        default: []
+        }
+    }
+
+    /// Reads an error that answers a request. An error that programs act upon is a case of its own.
+    init(_ line: JSONMembers, to request: ServiceRequest) {
+        let code = line["code"]?.string ?? ""
+        let known: NodeError? =
+            switch (code, request) {
+            case ("unknown-chat", _): request.chat.map { .unknownChat($0) }
+            case ("chat-exists", _): request.chat.map { .chatExists($0) }
+            case ("too-many-chats", _): .tooManyChats
+            case ("message-empty", _): .messageEmpty
+            case ("message-too-long", _): line["bytes"]?.integer.map { .messageTooLong(bytes: $0) }
+            case ("queue-full", _): line["user"]?.user.map { .queueFull($0) }
+            case ("stopped", _): .stopped
+            case ("unknown-peer", _): request.key.map { .unknownPeer($0) }
+            // The same check finds the name's fault here.
+            case ("bad-name", .rename(let name)): NodeError(ofName: name)
+            default: nil
+            }
+        self = known ?? .other(code: code, text: line["text"]?.string ?? "")
+    }
+
+    private init?(ofName name: String) {
+        do {
+            _ = try Configuration.checked(name: name)
+            return nil
+        } catch {
+            self = error
         }
     }
 }

@@ -48,8 +48,8 @@ package final class JSONInterface {
         /// The node is joining the first chat.
         case beginning
         case running
-        /// The input has ended, or a `quit` or `stop` with this ID has ended the session.
-        case leaving(RequestID?)
+        /// The input has ended, or a `quit` or `stop` with this ID ended it.
+        case leaving(JSONRequestID?)
         case ended
     }
 
@@ -60,6 +60,8 @@ package final class JSONInterface {
     private let cache: EventLineCache
     private let write: (String) -> Void
     private let ended: (End) -> Void
+    /// Called with the user's new name, after the answer to a rename.
+    package var renamed: (String) -> Void = { _ in }
     private var splitter = LineSplitter()
     /// The chat of commands that name no chat.
     private var open: String?
@@ -71,23 +73,25 @@ package final class JSONInterface {
     private var isProceeding = false
     /// Lines that the interface holds until it has written `ready`.
     private var early: [String] = []
-    /// Requests without an answer, in their order.
-    private var pending: ArraySlice<Pending> = []
+    /// The request without an answer. At most one is there at a time.
+    private var pending: Pending?
     /// Lines of input that wait for the answers to earlier ones.
     private var waiting: ArraySlice<LineSplitter.Piece> = []
 
     /// A request that the interface has passed to the node.
     private struct Pending {
+        let id: RequestID
         let request: ServiceRequest
         let asked: Asked
-        var join: JSONJoin?
+        /// Whether a joined chat becomes the open chat if there is none.
+        let opens: Bool
     }
 
     /// The origin of a request.
     private struct Asked {
         /// The number of the line of input; 0 for a request of the interface itself.
         var line = 0
-        var id: RequestID?
+        var id: JSONRequestID?
         var tag: String?
     }
 
@@ -136,8 +140,7 @@ package final class JSONInterface {
     package func begin() {
         switch stream {
         case .standard(let chat, let isConfirmed):
-            let join = JSONJoin(.named(chat.name, secret: chat.secret?.text), isConfirmed: isConfirmed)
-            ask(.join(chat, isConfirmed: isConfirmed), Asked(), join: join)
+            ask(.join(chat, isConfirmed: isConfirmed))
         case .connection(let state):
             phase = .running
             write(ready([("interface", .integer(interfaceVersion)), ("state", .string(state))]))
@@ -166,9 +169,10 @@ package final class JSONInterface {
             let person = Person(user: service.identity.user, name: service.identity.name)
             tell(events.line(for: message, from: person).text)
         case .user(let user): tell(user.line.text)
-        case .answer(let answer, let request):
-            guard let index = pending.firstIndex(where: { $0.request == request }) else { return }
-            take(answer, to: pending.remove(at: index))
+        case .answer(let answer, let id):
+            guard let asked = pending, asked.id == id else { return }
+            pending = nil
+            take(answer, to: asked)
             proceed()
         case .ended(let why): end(.node(why))
         }
@@ -184,9 +188,9 @@ package final class JSONInterface {
         guard !isProceeding else { return }
         isProceeding = true
         defer { isProceeding = false }
-        while case .running = phase, pending.isEmpty, !isHeld, let piece = waiting.popFirst() { take(piece) }
-        // Lines that still wait are performed before the end.
-        if case .running = phase, hasInputEnded, waiting.isEmpty, pending.isEmpty { phase = .leaving(nil) }
+        while case .running = phase, pending == nil, !isHeld, let piece = waiting.popFirst() { take(piece) }
+        // Lines that wait come before the end.
+        if case .running = phase, hasInputEnded, waiting.isEmpty, pending == nil { phase = .leaving(nil) }
         if case .leaving(let id) = phase {
             if let id { answer(JSONLine(on: "ok"), id) }
             end(.input)
@@ -196,86 +200,32 @@ package final class JSONInterface {
     private func take(_ piece: LineSplitter.Piece) {
         switch piece {
         case .tooLong(let number):
-            refuse("bad-command", "the line is longer than \(LineSplitter.longestLine) bytes", Asked(line: number))
+            refuse(
+                .badCommand("the line is longer than \(LineSplitter.longestLine) bytes"), Asked(line: number))
         case .line(let bytes, let number):
             // Empty lines are ignored, because people write them into files.
             guard bytes.contains(where: { $0 != 0x20 && $0 != 0x09 }) else { return }
-            let request = JSONRequest(bytes)
+            let request = JSONRequest(bytes, openChat: open)
             let asked = Asked(line: number, id: request.id, tag: request.tag)
-            do {
-                try perform(request.command.get(), asked)
-            } catch let refusal as JSONCommand.Refusal {
-                refuse("bad-command", refusal.text, asked)
-            } catch {
-                refuse(error as? NodeError ?? .other(code: "bad-command", text: "\(error)"), asked)
+            switch request.command {
+            case .success(let command): perform(command, asked)
+            case .failure(let error): refuse(error, asked)
             }
         }
     }
 
-    private func perform(_ command: JSONCommand, _ asked: Asked) throws {
-        switch command {
-        case .compose(let text, let chat): ask(.compose(text, chat: try resolve(chat)), asked)
-        case .send(let text, _, let chat): ask(.send(text, chat: try resolve(chat)), asked)
-        case .join(let join): try perform(join, asked)
-        case .leave(let chat): ask(.leave(chat: NormalForm.canonical(chat)), asked)
-        case .open(let chat): ask(.open(chat: NormalForm.canonical(chat)), asked)
-        case .read(let chat): ask(.read(chat: try resolve(chat)), asked)
-        case .setAway(let isAway): ask(.setAway(isAway), asked)
-        case .nick(let name): ask(.rename(name), asked)
-        case .block(let user): ask(.block(try Self.user(user)), asked)
-        case .unblock(let user): ask(.unblock(try Self.user(user)), asked)
-        case .setBlocked(let isBlocked, let key): ask(.setBlocked(isBlocked, key: key), asked)
-        case .setVerified(let isVerified, let key): ask(.setVerified(isVerified, key: key), asked)
-        case .who(nil) where open == nil: answer(JSONLine(on: "who", [("peers", .array([]))]), asked.id)
-        case .who(let chat): ask(.peers(chat: try resolve(chat)), asked)
-        case .people(let areBlocked): ask(areBlocked ? .blockedPeople : .knownPeers, asked)
-        case .fingerprint(let key): ask(.fingerprint(key: key), asked)
-        case .invite(let chat): ask(.invite(chat: try resolve(chat)), asked)
-        case .sightings(let chat): ask(.sightings(chat: try resolve(chat)), asked)
-        case .subscribe(let subscription): ask(.subscribe(subscription), asked)
-        case .chats: ask(.chats, asked)
-        case .status: ask(.status, asked)
-        case .identity: answer(service.identity.line, asked.id)
-        case .stats: ask(.statistics, asked)
-        case .quit: phase = .leaving(asked.id)
-        case .stop:
-            if case .standard = stream { phase = .leaving(asked.id) } else { ask(.shutDown, asked) }
+    private func perform(_ command: JSONCommand, _ asked: Asked) {
+        switch (command, stream) {
+        case (.quit, _), (.ask(.shutDown, _), .standard): phase = .leaving(asked.id)
+        case (.ask(let request, let opens), _): ask(request, asked, opens: opens)
+        case (.whoOfNoChat, _): answer(JSONLine(on: "who", [("peers", .array([]))]), asked.id)
+        case (.identity, _): answer(service.identity.line, asked.id)
         }
     }
 
-    private func perform(_ join: JSONJoin, _ asked: Asked) throws {
-        let chat: Chat
-        switch join.chat {
-        case .named(let name, let secret):
-            let secret = try secret.map { text throws(NodeError) in try Secret(text) }
-            chat = try Chat(name, secret: secret)
-        case .invite(let invite):
-            // A program's invite may not have blanks around it. Only people copy blanks along with an invite (W-34).
-            guard Blanks.trimmed(invite, lineEnds: true) == invite else { throw NodeError.invite(.scheme) }
-            chat = try Chat(invite: invite)
-        }
-        let isConfirmed = join.isConfirmed
-        ask(
-            join.isKept ? .keep(chat, isConfirmed: isConfirmed) : .join(chat, isConfirmed: isConfirmed), asked,
-            join: join)
-    }
-
-    private func ask(_ request: ServiceRequest, _ asked: Asked, join: JSONJoin? = nil) {
-        pending.append(Pending(request: request, asked: asked, join: join))
+    private func ask(_ request: ServiceRequest, _ asked: Asked = Asked(), opens: Bool = true) {
+        pending = Pending(id: service.nextRequestID, request: request, asked: asked, opens: opens)
         service.ask(request)
-    }
-
-    /// Returns the name of a command's chat, by default that of the open chat.
-    private func resolve(_ name: String?) throws -> String {
-        guard let chat = name.map({ NormalForm.canonical($0) }) ?? open else {
-            throw JSONCommand.Refusal(text: "no chat is open; name one or open it first")
-        }
-        return chat
-    }
-
-    private static func user(_ text: String) throws -> UserID {
-        guard let user = UserID(text) else { throw JSONCommand.Refusal(text: "\"user\" is not a user ID") }
-        return user
     }
 
     // MARK: Answers
@@ -286,34 +236,29 @@ package final class JSONInterface {
         case (.failed(let error), _):
             if case .beginning = phase { end(.start(error)) } else { refuse(error, asked) }
             return
-        case (.joined(let chat, let peers), _):
-            joined(chat, peers, pending.join ?? JSONJoin(.named(chat.name, secret: nil)), asked)
-            return
+        case (.joined(let chat, let peers), _): return joined(chat, peers, pending)
         case (.done, .leave(let chat)): if open == chat { open = nil }
         case (.done, .open(let chat)): open = chat
         case (.done, .subscribe(let subscription)): self.subscription = subscription
         default: break
         }
-        let line = answer.line(to: request, of: service.identity, version: texts.version, tag: asked.tag)
-        if let line {
-            self.answer(line, asked.id)
-        } else if let id = asked.id {
-            self.answer(JSONLine(on: "ok"), id)
-        }
+        write(answer, to: pending)
+        if case (.done, .rename(let name)) = (answer, request) { renamed(name) }
     }
 
-    private func joined(_ chat: Chat, _ peers: [Peer], _ join: JSONJoin, _ asked: Asked) {
+    /// Writes the line of an answer. Without an ID there is no `ok`.
+    private func write(_ answer: ServiceAnswer, to pending: Pending) {
+        let asked = pending.asked
+        let line = answer.line(to: pending.request, of: service.identity, version: texts.version, tag: asked.tag)
+        if asked.id != nil || line.kind != "ok" { self.answer(line, asked.id) }
+    }
+
+    private func joined(_ chat: Chat, _ peers: [Peer], _ pending: Pending) {
         if case .beginning = phase {
             phase = .running
             write(ready([("chat", .string(chat.name)), ("interface", .integer(interfaceVersion))]))
-        } else if let id = asked.id {
-            answer(
-                JSONLine(
-                    on: "ok",
-                    [
-                        ("chat", .string(chat.name)), ("peers", .array(peers.map { .peer($0) })),
-                        ("invite", chat.invite.map(JSONValue.string)),
-                    ]), id)
+        } else if pending.asked.id != nil {
+            write(.joined(chat, peers), to: pending)
         } else if subscription.wants(.peer, in: chat.name, isMember: true) {
             // The answer to a join with an ID lists these people.
             for peer in peers where peer.presence != .offline {
@@ -324,7 +269,7 @@ package final class JSONInterface {
         if chat.isOpen, subscription.kinds.contains(.notice) { noticeOpen(chat) }
         early.forEach(put)
         early = []
-        if open == nil, join.opens { ask(.open(chat: chat.name), Asked()) }
+        if open == nil, pending.opens { ask(.open(chat: chat.name)) }
     }
 
     private func ready(_ further: [(String, JSONValue?)]) -> JSONLine {
@@ -344,34 +289,20 @@ package final class JSONInterface {
                 [("code", .string("open-chat")), ("text", .string(text)), ("chat", .string(chat.name))]))
     }
 
-    private func answer(_ line: JSONLine, _ id: RequestID?) {
+    private func answer(_ line: JSONLine, _ id: JSONRequestID?) {
         var line = line
         if let id { line.add("id", id.value) }
         write(line)
     }
 
-    private func refuse(_ failure: NodeError, _ asked: Asked) {
-        // The failure of a request that the interface itself made is not reported. For example, the chat may have been
-        // left.
+    private func refuse(_ error: NodeError, _ asked: Asked) {
+        // A failed request of the interface itself, as after the chat was left, is not reported.
         guard asked.line > 0 else { return }
-        switch failure {
-        case .queueFull(let user):
-            refuse(failure.code, texts.error(failure), asked, [("user", .string(user.description))])
-        case .messageTooLong(let bytes): refuse(failure.code, texts.error(failure), asked, [("bytes", .integer(bytes))])
-        default: refuse(failure.code, texts.error(failure), asked)
-        }
-    }
-
-    private func refuse(
-        _ code: String, _ text: String, _ asked: Asked, _ further: [(String, JSONValue?)] = []
-    ) {
-        write(
-            JSONLine(
-                on: "error",
-                [
-                    ("code", .string(code)), ("text", .string(text)), ("line", .integer(asked.line)),
-                    ("tag", asked.tag.map(JSONValue.string)), ("id", asked.id?.value),
-                ] + further))
+        let members: [(String, JSONValue?)] = [
+            ("code", .string(error.code)), ("text", .string(texts.error(error))), ("line", .integer(asked.line)),
+            ("tag", asked.tag.map(JSONValue.string)), ("id", asked.id?.value),
+        ]
+        write(JSONLine(on: "error", members + error.members))
     }
 
     // MARK: The end
@@ -387,7 +318,7 @@ package final class JSONInterface {
             isSilent = true
         }
         phase = .ended
-        (pending, waiting, early) = ([], [], [])
+        (pending, waiting, early) = (nil, [], [])
         ended(end)
     }
 

@@ -1,10 +1,13 @@
 import Inkling
+import InklingModel
 
 /// One line of output: its type, its time, and its members in order.
 package struct JSONLine: Sendable {
+    let kind: String
     private var members: [(String, JSONValue)]
 
     package init(on kind: String, at: Double = Node.wallClock(), _ members: [(String, JSONValue?)] = []) {
+        self.kind = kind
         self.members = [("on", .string(kind)), ("at", .seconds(at))]
         for (name, value) in members {
             if let value { self.members.append((name, value)) }
@@ -15,4 +18,20 @@ package struct JSONLine: Sendable {
     mutating func add(_ name: String, _ value: JSONValue) { members.append((name, value)) }
 
     package var text: String { JSONValue.object(members).text }
+}
+
+extension NodeIdentity {
+    var line: JSONLine {
+        JSONLine(
+            on: "identity",
+            [
+                ("user", .string(user.description)), ("name", .string(name)), ("key", .string(key)),
+                ("port", .integer(Int(port))), ("temporary", .boolean(isTemporary)),
+            ])
+    }
+}
+
+extension UserState {
+    /// The line for the user's front ends.
+    var line: JSONLine { JSONLine(on: "self", at: at, [("name", .string(name)), ("away", .boolean(isAway))]) }
 }

@@ -52,6 +52,4 @@ extension JSONValue {
             ("blocked", .boolean(peer.isBlocked)),
         ])
     }
-
-    static func strings(_ texts: some Sequence<String>) -> JSONValue { .array(texts.map { .string($0) }) }
 }

@@ -18,9 +18,9 @@ enum JSONElement: Equatable {
 ///
 /// The whole line is checked, including the values of members that no program reads. The first of two members with the
 /// same name counts.
-struct JSONMembers: Equatable {
-    /// The reason why a line is not an object.
-    enum Failure: Error, Equatable {
+package struct JSONMembers: Equatable {
+    /// Why a line is not an object.
+    package enum Failure: Error, Equatable {
         case notUTF8
         case notObject
         /// The byte at this offset, or the end of the line there, is not valid.
@@ -31,10 +31,8 @@ struct JSONMembers: Equatable {
 
     init() {}
 
-    /// Parses a line.
-    ///
-    /// - Parameter names: The members to store; nil for all.
-    init(_ line: [UInt8], holding names: Set<String>? = nil) throws(Failure) {
+    /// - Parameter names: The members that are held; nil for all.
+    package init(_ line: [UInt8], holding names: Set<String>? = nil) throws(Failure) {
         guard String(validating: line, as: UTF8.self) != nil else { throw .notUTF8 }
         var scanner = JSONScanner(line)
         scanner.skipBlanks()

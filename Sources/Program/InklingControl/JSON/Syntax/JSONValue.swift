@@ -11,6 +11,8 @@ package enum JSONValue: Sendable {
     /// A value that is JSON text already.
     case raw(String)
 
+    static func strings(_ texts: some Sequence<String>) -> JSONValue { .array(texts.map { .string($0) }) }
+
     /// The value on one line, without blanks.
     package var text: String {
         var text = ""

@@ -1,0 +1,229 @@
+import InklingModel
+
+/// One command of the JSON interface: a request as a line, in both directions.
+///
+/// A front end that is attached to a daemon encodes requests, and the interface of a node decodes them.
+package struct RequestCodec: Sendable {
+    /// The value of `do`.
+    package let word: String
+    /// Returns the other members in order; nil for a request of another command.
+    let encode: @Sendable (ServiceRequest) -> [(String, JSONValue?)]?
+    let decode: @Sendable (JSONFields) throws(NodeError) -> ServiceRequest
+
+    package static let all: [RequestCodec] = [
+        text("compose", ServiceRequest.compose(_:chat:)),
+        text("send", ServiceRequest.send(_:chat:)),
+        RequestCodec(
+            word: "join",
+            encode: {
+                switch $0 {
+                case .join(let chat, let isConfirmed): chat.members(isKept: false, isConfirmed: isConfirmed)
+                case .keep(let chat, let isConfirmed): chat.members(isKept: true, isConfirmed: isConfirmed)
+                default: nil
+                }
+            },
+            decode: { fields throws(NodeError) in
+                let (isKept, isConfirmed) = (try fields.boolean("keep"), try fields.boolean("confirm") ?? false)
+                let chat = try Chat(fields)
+                return isKept == true ? .keep(chat, isConfirmed: isConfirmed) : .join(chat, isConfirmed: isConfirmed)
+            }),
+        chat("leave", isNamed: true, ServiceRequest.leave(chat:)),
+        chat("open", isNamed: true, ServiceRequest.open(chat:)),
+        chat("read", ServiceRequest.read(chat:)),
+        plain("away", .setAway(true)),
+        plain("back", .setAway(false)),
+        RequestCodec(
+            word: "nick", encode: { if case .rename(let name) = $0 { [("name", .string(name))] } else { nil } },
+            decode: { fields throws(NodeError) in .rename(try fields.string("name")) }),
+        key("verify") { .setVerified(true, key: $0) },
+        key("unverify") { .setVerified(false, key: $0) },
+        block("block", true),
+        block("unblock", false),
+        chat("who", ServiceRequest.peers(chat:)),
+        RequestCodec(
+            word: "people",
+            encode: { $0 == .knownPeers ? [] : $0 == .blockedPeople ? [("blocked", .boolean(true))] : nil },
+            decode: { fields throws(NodeError) in
+                try fields.boolean("blocked") == true ? .blockedPeople : .knownPeers
+            }),
+        key("fingerprint", ServiceRequest.fingerprint(key:)),
+        chat("invite", ServiceRequest.invite(chat:)),
+        chat("sightings", ServiceRequest.sightings(chat:)),
+        RequestCodec(
+            word: "subscribe",
+            encode: { if case .subscribe(let subscription) = $0 { subscription.members } else { nil } },
+            decode: { fields throws(NodeError) in .subscribe(try Subscription(fields)) }),
+        plain("chats", .chats),
+        plain("status", .status),
+        plain("stats", .statistics),
+        plain("stop", .shutDown),
+    ]
+
+    /// The codec of a request without members.
+    private static func plain(_ word: String, _ request: ServiceRequest) -> RequestCodec {
+        RequestCodec(word: word, encode: { $0 == request ? [] : nil }, decode: { _ in request })
+    }
+
+    /// The codec of a request with the text for a chat, which is the open chat by default.
+    private static func text(
+        _ word: String, _ make: @escaping @Sendable (String, String) -> ServiceRequest
+    ) -> RequestCodec {
+        RequestCodec(
+            word: word,
+            encode: { request in
+                guard let text = request.text, let chat = request.chat, request == make(text, chat) else { return nil }
+                return [("chat", .string(chat)), ("text", .string(text))]
+            },
+            decode: { fields throws(NodeError) in
+                make(try fields.need(fields.text, "text"), try fields.chat())
+            })
+    }
+
+    /// The codec of a request about a chat, which is the open chat by default.
+    ///
+    /// - Parameter isNamed: Whether the line has to name the chat.
+    private static func chat(
+        _ word: String, isNamed: Bool = false, _ make: @escaping @Sendable (String) -> ServiceRequest
+    ) -> RequestCodec {
+        RequestCodec(
+            word: word,
+            encode: { request in
+                request.chat.flatMap { request == make($0) ? [("chat", .string($0))] : nil }
+            },
+            decode: { fields throws(NodeError) in make(try fields.chat(isNamed: isNamed)) })
+    }
+
+    /// The codec of a request about the owner of a key.
+    private static func key(
+        _ word: String, _ make: @escaping @Sendable (String) -> ServiceRequest
+    ) -> RequestCodec {
+        RequestCodec(
+            word: word,
+            encode: { request in request.key.flatMap { request == make($0) ? [("key", .string($0))] : nil } },
+            decode: { fields throws(NodeError) in make(try fields.key()) })
+    }
+
+    /// The codec of a block by key, which is permanent, or by user ID, which lasts until the node ends.
+    private static func block(_ word: String, _ isBlocked: Bool) -> RequestCodec {
+        RequestCodec(
+            word: word,
+            encode: {
+                switch $0 {
+                case .setBlocked(isBlocked, let key): [("key", .string(key))]
+                case .block(let user) where isBlocked, .unblock(let user) where !isBlocked:
+                    [("user", .string(user.description))]
+                default: nil
+                }
+            },
+            decode: { fields throws(NodeError) in
+                guard fields.has("key") else {
+                    let user = try fields.userID()
+                    return isBlocked ? .block(user) : .unblock(user)
+                }
+                guard fields.user == nil else { throw .badCommand("\"key\" and \"user\" exclude each other") }
+                return .setBlocked(isBlocked, key: try fields.key())
+            })
+    }
+}
+
+extension ServiceRequest {
+    /// The members of the line; nil for a request that the interface does not have.
+    package var members: [(String, JSONValue)]? {
+        for codec in RequestCodec.all {
+            guard let members = codec.encode(self) else { continue }
+            return [("do", .string(codec.word))] + members.compactMap { name, value in value.map { (name, $0) } }
+        }
+        return nil
+    }
+
+    /// The name of the chat that the request is about.
+    var chat: String? {
+        switch self {
+        case .join(let chat, _), .keep(let chat, _): chat.name
+        case .leave(let chat), .open(let chat), .read(let chat), .compose(_, let chat), .startTyping(let chat),
+            .stopTyping(let chat), .send(_, let chat), .peers(let chat), .measureRoundTrips(let chat),
+            .invite(let chat), .sightings(let chat):
+            chat
+        default: nil
+        }
+    }
+
+    /// The key that the request is about.
+    var key: String? {
+        switch self {
+        case .setVerified(_, let key), .setBlocked(_, let key), .fingerprint(let key): key
+        default: nil
+        }
+    }
+
+    fileprivate var text: String? {
+        switch self {
+        case .compose(let text, _), .send(let text, _): text
+        default: nil
+        }
+    }
+}
+
+extension Chat {
+    /// The members of a join that opens nothing: the front end opens the chat by a separate request.
+    fileprivate func members(isKept: Bool, isConfirmed: Bool) -> [(String, JSONValue?)] {
+        // Only an invite names the owner.
+        let own: [(String, JSONValue?)] =
+            owner == nil
+            ? [("chat", .string(name)), ("secret", secret.map { .string($0.text) })]
+            : [("invite", invite.map(JSONValue.string))]
+        return own + [
+            ("open", .boolean(false)), ("keep", isKept ? .boolean(true) : nil),
+            ("confirm", isConfirmed ? .boolean(true) : nil),
+        ]
+    }
+
+    fileprivate init(_ fields: JSONFields) throws(NodeError) {
+        guard let invite = try fields.optional("invite") else {
+            let name = try fields.need(fields.chat, "chat")
+            let secret: Secret? = if let text = fields.secret { try Secret(text) } else { nil }
+            self = try Chat(name, secret: secret)
+            return
+        }
+        guard fields.chat == nil, fields.secret == nil else {
+            throw .badCommand("\"invite\" stands in place of \"chat\" and \"secret\"")
+        }
+        // Only people copy blanks along with an invite (W-34).
+        guard Blanks.trimmed(invite, lineEnds: true) == invite else { throw .invite(.scheme) }
+        self = try Chat(invite: invite)
+    }
+}
+
+extension Subscription {
+    /// Nil for the subscription before any `subscribe`, which no `subscribe` can restore.
+    fileprivate var members: [(String, JSONValue?)]? {
+        let events = JSONValue.strings(kinds.map(\.rawValue).sorted())
+        return switch chats {
+        case .own: nil
+        case .all: [("events", events)]
+        case .named(let names): [("events", events), ("chats", .strings(names.sorted()))]
+        }
+    }
+
+    /// A missing member means all kinds or all chats.
+    fileprivate init(_ fields: JSONFields) throws(NodeError) {
+        self.init(chats: .all)
+        if let words = try fields.strings("events") {
+            kinds = []
+            for word in words {
+                guard let kind = Kind(rawValue: word) else {
+                    throw .badCommand("there are no events \"\(String(word.unicodeScalars.prefix(40)))\"")
+                }
+                kinds.insert(kind)
+            }
+        }
+        guard let names = try fields.strings("chats") else { return }
+        guard names.count <= JSONFields.subscribedChats else { throw .badCommand("\"chats\" has more than 32 names") }
+        var chats: Set<String> = []
+        for name in names {
+            guard let chat = try? Chat(name) else { throw .badCommand("\"chats\" has what is no chat's name") }
+            chats.insert(chat.name)
+        }
+        self.chats = .named(chats)
+    }
+}

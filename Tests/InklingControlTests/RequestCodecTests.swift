@@ -1,0 +1,117 @@
+import InklingControl
+import InklingModel
+import Testing
+
+/// Requests and answers in lines, between an attached front end and a daemon.
+@Suite("Lines of requests and answers")
+struct RequestCodecTests {
+    private static let key = AttachedNodeTests.key
+
+    /// The requests that follow those of another case. The compiler demands a place for each case.
+    private static func samples(after request: ServiceRequest?) throws -> [ServiceRequest] {
+        let (open, bob) = (try Chat("küche"), Somebody.bob.user)
+        let invite = "inkling:team#aaaaaaaaaaaaaaaaaaaaaaaaaa"
+        let (secret, owned) = (try Chat(invite: invite), try Chat(invite: invite + "@" + key))
+        return switch request {
+        case nil: [.join(open), .join(secret, isConfirmed: true), .join(owned)]
+        case .join: [.keep(open, isConfirmed: true), .keep(secret), .keep(owned)]
+        case .keep: [.leave(chat: "a")]
+        case .leave: [.open(chat: "a")]
+        case .open: [.read(chat: "a")]
+        case .read: [.compose("", chat: "a"), .compose("\"\u{1B}\n", chat: "b")]
+        case .compose: [.startTyping(chat: "a")]
+        case .startTyping: [.stopTyping(chat: "a")]
+        case .stopTyping: [.send("hi \u{1F600}\u{202E}", chat: "a")]
+        case .send: [.setAway(true), .setAway(false)]
+        case .setAway: [.rename(" x ")]
+        case .rename: [.setVerified(true, key: key), .setVerified(false, key: key)]
+        case .setVerified: [.setBlocked(true, key: key), .setBlocked(false, key: key)]
+        case .setBlocked: [.block(bob)]
+        case .block: [.unblock(bob)]
+        case .unblock: [.peers(chat: "a")]
+        case .peers: [.measureRoundTrips(chat: "a")]
+        case .measureRoundTrips: [.knownPeers]
+        case .knownPeers: [.blockedPeople]
+        case .blockedPeople: [.fingerprint(key: key)]
+        case .fingerprint: [.invite(chat: "a")]
+        case .invite: [.sightings(chat: "a")]
+        case .sightings:
+            [
+                .subscribe(Subscription(chats: .all)), .subscribe(Subscription(kinds: [], chats: .named([]))),
+                .subscribe(Subscription(kinds: [.peer, .notice], chats: .named(["a", "b"]))),
+            ]
+        case .subscribe: [.chats]
+        case .chats: [.status]
+        case .status: [.statistics]
+        case .statistics: [.shutDown]
+        case .shutDown: []
+        }
+    }
+
+    private static func requests() throws -> [ServiceRequest] {
+        var requests: [ServiceRequest] = []
+        while case let next = try samples(after: requests.last), !next.isEmpty { requests += next }
+        return requests
+    }
+
+    @Test("each request is read as it was written, and each command is that of a request")
+    func requests() throws {
+        var words: Set<String> = []
+        for request in try Self.requests() {
+            guard let members = request.members else {
+                switch request {
+                // A daemon learns of typing by `compose`.
+                case .startTyping, .stopTyping, .measureRoundTrips: continue
+                default: Issue.record("\(request) is not written")
+                }
+                continue
+            }
+            let line = JSONValue.object(members).text
+            if case .string(let word) = members.first?.1 { words.insert(word) }
+            guard case .success(.ask(let read, let opens)) = JSONRequest(Array(line.utf8), openChat: nil).command else {
+                Issue.record("\(line) is not read")
+                continue
+            }
+            #expect(read == request, "\(line)")
+            #expect(opens == !line.contains(#""do":"join""#), "\(line)")
+        }
+        #expect(words.count == RequestCodec.all.count && words == Set(RequestCodec.all.map(\.word)))
+        #expect(ServiceRequest.subscribe(Subscription(chats: .own)).members == nil, "no subscribe restores it")
+    }
+
+    /// The answers that a request can have.
+    private static func answers(to request: ServiceRequest) -> [ServiceAnswer] {
+        let bob = Somebody.peer(Somebody.bob)
+        let chats = [
+            ChatStatus("a", isKept: true, waiting: 2), ChatStatus("b", hasSecret: true, present: 3, isLooking: true),
+        ]
+        let sighting = Sighting(
+            instance: "x", user: bob.user, addresses: ["[fe80::1%2]:7000"], isOneself: true, isLinked: false)
+        return switch request {
+        case .join(let chat, _), .keep(let chat, _): [.joined(chat, []), .joined(chat, [bob])]
+        case .send: [.sent(message: .max, recipients: 0)]
+        case .peers: [.peers([bob, Somebody.peer(Somebody.carol, .offline)])]
+        case .knownPeers, .blockedPeople: [.knownPeers([]), .knownPeers([AttachedNodeTests.known])]
+        case .fingerprint: [.fingerprint(["01234", "56789"])]
+        case .invite: [.invite(nil), .invite("inkling:team#aaaaaaaaaaaaaaaaaaaaaaaaaa")]
+        case .sightings: [.sightings(instance: nil, []), .sightings(instance: "own", [sighting])]
+        case .chats: [.chats([]), .chats(chats)]
+        case .status: [.status(NodeStatus(since: 1.25, isAway: true, frontEnds: 2, chats: chats))]
+        case .statistics: [.statistics(AttachedNodeTests.statistics())]
+        case .leave, .open, .read, .compose, .startTyping, .stopTyping, .measureRoundTrips, .setAway, .rename,
+            .setVerified, .setBlocked, .block, .unblock, .subscribe, .shutDown:
+            [.done]
+        }
+    }
+
+    @Test("each answer is read as it was written")
+    func answers() throws {
+        let identity = FakeNode().identity
+        for request in try Self.requests() {
+            for answer in Self.answers(to: request) {
+                let line = answer.line(to: request, of: identity, version: "1", tag: "t").text
+                #expect(ServiceAnswer(try JSONMembers(Array(line.utf8)), to: request) == answer, "\(line)")
+            }
+        }
+    }
+}
