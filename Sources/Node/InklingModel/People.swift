@@ -24,7 +24,7 @@ public enum Presence: String, Sendable, Hashable, Codable, CaseIterable {
     case offline
 }
 
-/// A person in a chat, as a node knows them. The comparison ignores the round trip.
+/// A person in a chat, as a node knows them.
 public struct Peer: Hashable, Sendable {
     /// Whose identity it is.
     public let user: UserID
@@ -96,19 +96,4 @@ public struct Peer: Hashable, Sendable {
 
     /// The person, as events name them.
     public var person: Person { Person(user: user, name: name) }
-
-    /// Whether nothing that is shown differs.
-    public static func == (left: Peer, right: Peer) -> Bool {
-        left.user == right.user && left.name == right.name && left.presence == right.presence
-            && left.key == right.key && left.lastSeen == right.lastSeen && left.onlineSince == right.onlineSince
-            && left.isVerified == right.isVerified && left.isBlocked == right.isBlocked
-            && left.namesakes == right.namesakes && left.namesake == right.namesake && left.names == right.names
-            && left.namedSince == right.namedSince
-    }
-
-    /// Takes user and presence alone.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(user)
-        hasher.combine(presence)
-    }
 }
