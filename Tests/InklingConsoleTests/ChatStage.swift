@@ -163,7 +163,7 @@ struct ChatStage: ModelStage {
     // MARK: Others
 
     mutating func say(_ text: String, _ person: StagePerson, in chat: String = "kitchen") {
-        tell(.message(chat: chat, from: person.person, number: 1, text: text))
+        tell(.message(.init(chat: chat, from: person.person, id: 1, text: text)))
     }
 
     mutating func typing(_ people: StagePerson..., in chat: String = "kitchen") {

@@ -141,7 +141,7 @@ struct DaemonTests {
     func late() {
         var stage = ChatStage.begun([.bob], outlivesNode: true)
         func tell(_ text: String, minutesAgo: Double, isDelayed: Bool) {
-            let event = Event.message(chat: "kitchen", from: StagePerson.bob.person, number: 4, text: text)
+            let event = Event.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 4, text: text))
             let timed = TimedEvent(at: ChatStage.noon - minutesAgo * 60, event: event, isDelayed: isDelayed)
             stage.perform(stage.model.take(.event(timed), at: stage.moment))
         }
@@ -179,10 +179,10 @@ struct DaemonTests {
             let timed = TimedEvent(at: ChatStage.noon - minutesAgo * 60, event: event)
             stage.perform(stage.model.take(.waited(timed), at: stage.moment))
         }
-        tell(.missed(chat: "kitchen", messages: 3, outcomes: 0), minutesAgo: 60)
-        tell(.message(chat: "kitchen", from: StagePerson.bob.person, number: 4, text: "one"), minutesAgo: 59)
-        tell(.message(chat: "kitchen", from: StagePerson.bob.person, number: 5, text: "two"), minutesAgo: 30)
-        tell(.message(chat: "garden", from: StagePerson.bob.person, number: 6, text: "elsewhere"), minutesAgo: 20)
+        tell(.missed(.init(chat: "kitchen", messages: 3, outcomes: 0)), minutesAgo: 60)
+        tell(.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 4, text: "one")), minutesAgo: 59)
+        tell(.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 5, text: "two")), minutesAgo: 30)
+        tell(.message(.init(chat: "garden", from: StagePerson.bob.person, id: 6, text: "elsewhere")), minutesAgo: 20)
         #expect(
             stage.newLines() == [
                 "12:00 --- new messages ---", "11:00 * 3 messages that came before are not kept any more",
@@ -193,7 +193,7 @@ struct DaemonTests {
         #expect(stage.newRequests() == [.read(chat: "kitchen")])
         stage.advance(by: 10_000)
         #expect(stage.newRequests().isEmpty)
-        tell(.message(chat: "kitchen", from: StagePerson.bob.person, number: 7, text: "three"), minutesAgo: 1)
+        tell(.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 7, text: "three")), minutesAgo: 1)
         stage.finish()
         #expect(stage.newRequests() == [.read(chat: "kitchen"), .compose("", chat: "kitchen")])
     }
@@ -204,7 +204,7 @@ struct DaemonTests {
         stage.node.met = [StagePerson.bob.peer(.online)]
         stage.begin()
         #expect(stage.newLines().count == 1, "nobody is looked for")
-        let event = Event.message(chat: "kitchen", from: StagePerson.bob.person, number: 1, text: "one")
+        let event = Event.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 1, text: "one"))
         stage.perform(
             stage.model.take(.waited(TimedEvent(at: ChatStage.noon - 60, event: event)), at: stage.moment))
         #expect(stage.newLines() == ["12:00 * Bob is here", "12:00 --- new messages ---", "11:59 Bob: one"])

@@ -50,11 +50,12 @@ extension ModelStage {
         node.people[person.user] = presence == .offline ? nil : person
         tell(
             .peer(
-                chat: chat, person.peer(presence, lastSeen: presence == .offline ? moment.wall : nil),
-                why: why ?? (presence == .offline ? .bye : .hello)))
+                .init(
+                    chat: chat, person.peer(presence, lastSeen: presence == .offline ? moment.wall : nil),
+                    why: why ?? (presence == .offline ? .bye : .hello))))
     }
 
     mutating func deliver(_ message: UInt64? = nil, to person: StagePerson, in chat: String = "kitchen") {
-        tell(.delivered(chat: chat, message: message ?? node.sent, user: person.user))
+        tell(.delivered(.init(chat: chat, message: message ?? node.sent, user: person.user)))
     }
 }

@@ -121,20 +121,20 @@ struct AttachedNodeTests {
             names: ["a", "b"],
             namedSince: 0.75)
         var events: [Event] = [
-            .peer(chat: "kitchen", full, why: .away),
+            .peer(.init(chat: "kitchen", full, why: .away)),
             .typing(chat: "kitchen", [Somebody.bob, Somebody.carol]), .typing(chat: "kitchen", []),
             Somebody.message(7, "Ünï\u{0}code\n\u{202E}👩‍👩‍👧"),
-            .delivered(chat: "kitchen", message: 1, user: Somebody.bob.user),
-            .missed(chat: "kitchen", messages: 3, outcomes: 4), .notice(.discoveryUp), .notice(.peerIsOneself),
+            .delivered(.init(chat: "kitchen", message: 1, user: Somebody.bob.user)),
+            .missed(.init(chat: "kitchen", messages: 3, outcomes: 4)), .notice(.discoveryUp), .notice(.peerIsOneself),
             .notice(.keyChanged(Somebody.bob, known: Somebody.carol.user, isVerified: true)),
         ]
         for why in PresenceReason.allCases {
             let presence: Presence = why == .away ? .away : why == .hello || why == .back ? .online : .offline
-            events.append(.peer(chat: "kitchen", Somebody.peer(Somebody.bob, presence), why: why))
+            events.append(.peer(.init(chat: "kitchen", Somebody.peer(Somebody.bob, presence), why: why)))
         }
         // The front end does not need the departure of people whom it did not know.
         let told = events.filter { event in
-            if case .peer(_, let peer, _) = event { peer.presence != .offline } else { true }
+            if case .peer(let change) = event { change.peer.presence != .offline } else { true }
         }
         for event in told {
             try await frontEnd.run { $0.forget() }
@@ -150,8 +150,10 @@ struct AttachedNodeTests {
             $0.outputs == [.event(TimedEvent(at: 1.5, event: Somebody.message(8), isDelayed: true))]
         }
         for why in PresenceReason.allCases {
-            try await stage.run { $0.node.tell(.peer(chat: "kitchen", Somebody.peer(Somebody.bob), why: .hello)) }
-            let gone = Event.peer(chat: "kitchen", Somebody.peer(Somebody.bob, .offline), why: why)
+            try await stage.run {
+                $0.node.tell(.peer(.init(chat: "kitchen", Somebody.peer(Somebody.bob), why: .hello)))
+            }
+            let gone = Event.peer(.init(chat: "kitchen", Somebody.peer(Somebody.bob, .offline), why: why))
             try await stage.run { $0.node.tell(gone) }
             try await frontEnd.wait("\(gone)") { $0.events.last == gone }
         }
@@ -160,7 +162,7 @@ struct AttachedNodeTests {
             let sent = try await frontEnd.run { frontEnd in
                 if case .sent(let message, _) = frontEnd.answers.last { message } else { UInt64(0) }
             }
-            let failed = Event.failed(chat: "kitchen", message: sent, user: Somebody.bob.user, why: why)
+            let failed = Event.failed(.init(chat: "kitchen", message: sent, user: Somebody.bob.user, why: why))
             try await stage.run { $0.node.tell(failed) }
             try await frontEnd.wait("\(failed)") { $0.events.last == failed }
         }
@@ -185,7 +187,8 @@ struct AttachedNodeTests {
         try await second.wait { $0.waited.count == 126 }
         let waited = try await second.run { $0.waited }
         #expect(
-            waited.first == .missed(chat: "kitchen", messages: 1, outcomes: 0) && waited.last == Somebody.message(126))
+            waited.first == .missed(.init(chat: "kitchen", messages: 1, outcomes: 0))
+                && waited.last == Somebody.message(126))
         _ = try await first.ask(.send("own", chat: "kitchen"))
         try await second.wait { !$0.own.isEmpty }
         #expect(

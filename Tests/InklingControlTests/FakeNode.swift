@@ -114,6 +114,6 @@ enum Somebody {
     }
 
     static func message(_ number: UInt64, in chat: String = "kitchen", _ text: String = "hi") -> Event {
-        .message(chat: chat, from: bob, number: number, text: text)
+        .message(.init(chat: chat, from: bob, id: number, text: text))
     }
 }

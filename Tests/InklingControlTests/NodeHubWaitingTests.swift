@@ -67,12 +67,12 @@ struct NodeHubWaitingTests {
         let first = stage.frontEnd()
         first.ask(.join(try Chat("kitchen")))
         first.ask(.open(chat: "kitchen"))
-        #expect(first.waited.first == .missed(chat: "kitchen", messages: 5, outcomes: 0))
+        #expect(first.waited.first == .missed(.init(chat: "kitchen", messages: 5, outcomes: 0)))
         #expect(first.waited.count == 126 && first.waited.dropFirst().first == Somebody.message(6))
         let second = stage.frontEnd()
         second.ask(.join(try Chat("kitchen")))
         second.ask(.open(chat: "kitchen"))
-        #expect(second.waited.first == .missed(chat: "kitchen", messages: 5, outcomes: 0))
+        #expect(second.waited.first == .missed(.init(chat: "kitchen", messages: 5, outcomes: 0)))
         second.ask(.read(chat: "kitchen"))
         let third = stage.frontEnd()
         third.ask(.join(try Chat("kitchen")))
@@ -107,7 +107,7 @@ struct NodeHubWaitingTests {
         stage.node.tell(Somebody.message(2))
         first.ask(.open(chat: "kitchen"))
         first.service.stop {}
-        #expect(stage.hub.waiting.messages(in: "kitchen").map(\.number) == [1, 2])
+        #expect(stage.hub.waiting.messages(in: "kitchen").map(\.content.id) == [1, 2])
     }
 
     //
@@ -163,10 +163,10 @@ struct NodeHubWaitingTests {
         #expect(first.waited.count == 126)
         #expect(
             first.outputs.contains(
-                .waited(TimedEvent(at: 5, event: .missed(chat: "kitchen", messages: 5, outcomes: 0)))),
+                .waited(TimedEvent(at: 5, event: .missed(.init(chat: "kitchen", messages: 5, outcomes: 0))))),
             "with the time of the last of them")
         first.ask(.join(try Chat("attic")))
-        for expected in [[], [.missed(chat: "kitchen", messages: 2, outcomes: 0)]] as [[Event]] {
+        for expected in [[], [.missed(.init(chat: "kitchen", messages: 2, outcomes: 0))]] as [[Event]] {
             first.ask(.open(chat: "attic"))
             if !expected.isEmpty {
                 for number: UInt64 in [131, 132] { stage.node.tell(Somebody.message(number)) }
@@ -191,7 +191,7 @@ struct NodeHubWaitingTests {
         for number: UInt64 in 131...260 { stage.node.tell(Somebody.message(number)) }
         first.forget()
         first.ask(.open(chat: "kitchen"))
-        #expect(first.waited == [.missed(chat: "kitchen", messages: 5, outcomes: 0)])
+        #expect(first.waited == [.missed(.init(chat: "kitchen", messages: 5, outcomes: 0))])
     }
 
     //
@@ -215,7 +215,7 @@ struct NodeHubWaitingTests {
             for number in round * 200 + 1...round * 200 + 130 { stage.node.tell(Somebody.message(number)) }
             stage.node.tell(.typing(chat: "kitchen", [Somebody.bob]))
             first.ask(.open(chat: "kitchen"))
-            #expect(first.waited == [.missed(chat: "kitchen", messages: 5, outcomes: 0)])
+            #expect(first.waited == [.missed(.init(chat: "kitchen", messages: 5, outcomes: 0))])
             first.ask(.leave(chat: "kitchen"))
             #expect(stage.node.chats.isEmpty && stage.hub.waiting.size == 0)
             first.forget()

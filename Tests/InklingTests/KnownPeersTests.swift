@@ -631,7 +631,8 @@ extension NodeTests {
                 notices.append(notice)
                 #expect("\(notice)".contains(bob.user.description) && "\(notice)".contains(other.user.description))
             }
-            if case .peer(_, let peer, .hello) = timed.event, peer.user == other.user {
+            if case .peer(let change) = timed.event, change.why == .hello, change.peer.user == other.user {
+                let peer = change.peer
                 #expect(peer.namesakes == [bob.user] && peer.names == ["bob"])
                 #expect(peer.namesake == nil, "nobody knows yet whose the name is")
                 // The round trip may have changed since the event.

@@ -15,7 +15,7 @@ public enum Notice: Hashable, Sendable {
     case lastWillOff(LastWillOutage)
     /// A peer named by hand is this node itself, or another device with the same identity.
     case peerIsOneself
-    /// Somebody uses a name that is known with a different key; sent just before their ``Event/peer(chat:_:why:)``.
+    /// Somebody uses a name that is known with a different key; sent just before their ``Event/peer(_:)``.
     /// Of those known under the name, `known` was there last; `isVerified` if any of them is verified.
     case keyChanged(Person, known: UserID, isVerified: Bool)
     /// Anybody who reaches this UDP port may open to this node, from beyond its networks as well.

@@ -29,8 +29,8 @@ package struct EventBacklog: Sendable {
     ///
     /// - Returns: False for a message to a reader that gets none. The queue counts the message.
     package mutating func add(_ timed: TimedEvent) -> Bool {
-        if case .message(let chat, _, _, _) = timed.event, !isAttentive {
-            queue.missMessage(in: chat, at: timed.at)
+        if case .message(let message) = timed.event, !isAttentive {
+            queue.missMessage(in: message.chat, at: timed.at)
             return false
         }
         queue.add(timed)

@@ -26,8 +26,8 @@ package final class EventMailbox: Sendable {
         /// Takes the next event. Returns it, and whether the node has to ask for the messages taken.
         mutating func take() -> Answer? {
             guard let event = backlog.take() else { return nil }
-            guard case .message(_, _, let number, _) = event.event else { return .event(event, reports: false) }
-            taken.append(number)
+            guard case .message(let message) = event.event else { return .event(event, reports: false) }
+            taken.append(message.id)
             defer { isReported = true }
             return .event(event, reports: !isReported)
         }

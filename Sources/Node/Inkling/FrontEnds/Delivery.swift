@@ -47,12 +47,14 @@ package struct Delivery: Sendable {
     /// Applies an event, which may concern this message.
     package mutating func take(_ event: Event) {
         switch event {
-        case .delivered(chat, outcome.message, let user):
-            outcome.delivered += people.filter { $0.user == user }.prefix(1)
-            open.remove(user)
-        case .failed(chat, outcome.message, let user, let why):
-            outcome.failed += people.filter { $0.user == user }.prefix(1).map { .init(peer: $0, why: why) }
-            open.remove(user)
+        case .delivered(let receipt) where receipt.chat == chat && receipt.message == outcome.message:
+            outcome.delivered += people.filter { $0.user == receipt.user }.prefix(1)
+            open.remove(receipt.user)
+        case .failed(let failure) where failure.chat == chat && failure.message == outcome.message:
+            outcome.failed += people.filter { $0.user == failure.user }.prefix(1).map {
+                .init(peer: $0, why: failure.why)
+            }
+            open.remove(failure.user)
         default: break
         }
     }

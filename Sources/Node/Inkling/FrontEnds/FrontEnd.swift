@@ -105,7 +105,7 @@ final class FrontEnd {
             return false
         }
         if takesEvents, let event = backlog.take() {
-            if case .message(_, _, let number, _) = event.event { settled.append(number) }
+            if case .message(let message) = event.event { settled.append(message.id) }
             sink(.event(event))
         } else if let output = popArrival() {
             place(output)
@@ -153,11 +153,11 @@ final class FrontEnd {
         switch output {
         case .event(let timed):
             guard subscription.wants(timed.event, isMember: { _ in true }) else {
-                if case .message(_, _, let number, _) = timed.event { settled.append(number) }
+                if case .message(let message) = timed.event { settled.append(message.id) }
                 return
             }
-            guard !backlog.add(timed), case .message(_, _, let number, _) = timed.event else { return }
-            settled.append(number)
+            guard !backlog.add(timed), case .message(let message) = timed.event else { return }
+            settled.append(message.id)
         case .waited, .own, .user, .answer, .ended:
             guard let sink else { preconditionFailure("a front end listens before it asks") }
             sink(output)

@@ -113,7 +113,7 @@ package final class LocalNode: ChatService {
         var events: [Event] = []
         for (chat, people, typing) in node.assumeIsolated({ $0.presentState }) {
             if isNew(.peer, chat) {
-                events += people.map { .peer(chat: chat, $0, why: $0.presence == .away ? .away : .hello) }
+                events += people.map { .peer(.init(chat: chat, $0, why: $0.presence == .away ? .away : .hello)) }
             }
             guard isNew(.typing, chat) else { continue }
             frontEnd.forgetTyping(in: chat)

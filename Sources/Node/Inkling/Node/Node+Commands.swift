@@ -104,8 +104,8 @@ extension Node {
     /// - Parameters:
     ///   - text: 1 to 65,536 bytes of UTF-8.
     ///   - chat: The name of a chat that the node is in.
-    /// - Returns: The number in ``Event/delivered(chat:message:user:)`` and ``Event/failed(chat:message:user:why:)``,
-    ///   and the number of recipients. People who are offline don't get the message later.
+    /// - Returns: The number in ``Event/delivered(_:)`` and ``Event/failed(_:)``, and the number of recipients. People
+    ///   who are offline don't get the message later.
     /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/messageEmpty``, ``NodeError/messageTooLong(bytes:)``,
     ///   ``NodeError/queueFull(_:)``, ``NodeError/stopped``.
     public func send(_ text: String, to chat: String) throws(NodeError) -> (message: UInt64, recipients: Int) {

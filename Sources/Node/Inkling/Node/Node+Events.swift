@@ -64,12 +64,13 @@ struct EventReaders {
             }
         }
         switch timed.event {
-        case .message(let chat, _, let number, _):
-            if !read(chat) { miss(messages: 1, in: chat, at: timed.at) }
-            guard holders > 0 else { return released + [number] }
-            untaken[number] = holders
-        case .delivered(let chat, _, _), .failed(let chat, _, _, _):
-            if !read(chat), !isAnswered { miss(outcomes: 1, in: chat, at: timed.at) }
+        case .message(let message):
+            if !read(message.chat) { miss(messages: 1, in: message.chat, at: timed.at) }
+            guard holders > 0 else { return released + [message.id] }
+            untaken[message.id] = holders
+        case .delivered, .failed:
+            guard !isAnswered, let chat = timed.event.chat, !read(chat) else { break }
+            miss(outcomes: 1, in: chat, at: timed.at)
         case .peer, .typing, .notice, .missed: break
         }
         return released
@@ -183,12 +184,12 @@ extension Node {
         readers.add(mailbox, id, chat: entry.name)
         let now = Node.wallClock()
         if let gap = readers.takeUntold(in: entry.name) {
-            let missed = Event.missed(chat: entry.name, messages: gap.messages, outcomes: gap.outcomes)
+            let missed = Event.missed(.init(chat: entry.name, messages: gap.messages, outcomes: gap.outcomes))
             _ = mailbox.put(TimedEvent(at: gap.at, event: missed))
         }
         for peer in others(in: entry.name) {
             let reason: PresenceReason = peer.presence == .away ? .away : .hello
-            _ = mailbox.put(TimedEvent(at: now, event: .peer(chat: entry.name, peer, why: reason)))
+            _ = mailbox.put(TimedEvent(at: now, event: .peer(.init(chat: entry.name, peer, why: reason))))
         }
         _ = mailbox.put(TimedEvent(at: now, event: .typing(chat: entry.name, typingPeople(in: entry.name))))
         watchReaders()
@@ -208,8 +209,8 @@ extension Node {
     func tell(_ event: Event, isDelayed: Bool = false) {
         var isAnswered = false
         switch event {
-        case .delivered(_, let message, _), .failed(_, let message, _, _):
-            isAnswered = observers.tellAnswer(event, for: message)
+        case .delivered(let receipt): isAnswered = observers.tellAnswer(event, for: receipt.message)
+        case .failed(let failure): isAnswered = observers.tellAnswer(event, for: failure.message)
         case .peer, .typing, .message, .notice, .missed: break
         }
         let timed = TimedEvent(at: Node.wallClock(), event: event, isDelayed: isDelayed)

@@ -40,22 +40,23 @@ extension Node {
         case .presence(let id, let person, let presence, let reason):
             guard let entry = joinedChat(id) else { return }
             let peer = remember(person, presence, in: entry)
-            tell(.peer(chat: entry.name, peer, why: PresenceReason(reason)))
+            tell(.peer(.init(chat: entry.name, peer, why: PresenceReason(reason))))
             observers.presenceChanged(in: entry.name)
         case .message(let id, let person, let number, let text):
             guard let chat = joinedChat(id)?.name else { return endpoint.messageTaken(number) }
             // A message read before the socket is empty waited there while this node was stopped (J-15).
             let isDelayed = endpoint.wantsSocketDrained
-            tell(.message(chat: chat, from: Person(person), number: number, text: text), isDelayed: isDelayed)
+            tell(.message(.init(chat: chat, from: Person(person), id: number, text: text)), isDelayed: isDelayed)
         case .delivered(let message, let id, let key):
             guard let entry = joinedChat(id) else { return }
-            tell(.delivered(chat: entry.name, message: message, user: userID(of: key, in: entry)))
+            tell(.delivered(.init(chat: entry.name, message: message, user: userID(of: key, in: entry))))
         case .failed(let message, let id, let key, let reason):
             guard let entry = joinedChat(id) else { return }
             tell(
                 .failed(
-                    chat: entry.name, message: message, user: userID(of: key, in: entry),
-                    why: FailureReason(reason)))
+                    .init(
+                        chat: entry.name, message: message, user: userID(of: key, in: entry),
+                        why: FailureReason(reason))))
         case .keepWill(let session, let bytes, let address):
             informHelper { $0.keep(session, bytes, to: socket.name(of: address)) }
         case .dropWill(let session):

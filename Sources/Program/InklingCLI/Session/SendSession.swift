@@ -69,7 +69,7 @@ final class SendSession: CommandSession {
 
     private func take(_ event: Event) {
         switch event {
-        case .peer(chat, let peer, _): note(peer)
+        case .peer(let change) where change.chat == chat: note(change.peer)
         case .notice(let notice): notices.print(notice)
         default: break
         }

@@ -86,20 +86,20 @@ final class WatchSession: Session {
 
     private func take(_ timed: TimedEvent) {
         switch timed.event {
-        case .peer(chat, let peer, _): labels.update(peer, now: host.now.wall)
+        case .peer(let change) where change.chat == chat: labels.update(change.peer, now: host.now.wall)
         case .typing(chat, let people):
             self.people = people
             for person in people { labels.meet(person) }
             if !wishes.isOnce { show() }
-        case .message(chat, let person, _, let text):
+        case .message(let message) where message.chat == chat:
             guard wishes.showsMessages else { return }
-            labels.meet(person)
+            labels.meet(message.sender)
             show(
-                text, from: person, label: labels.label(of: person.user).marked, at: timed.at,
+                message.text, from: message.sender, label: labels.label(of: message.sender.user).marked, at: timed.at,
                 isDelayed: timed.isDelayed)
-        case .missed(chat, let messages, _):
-            guard wishes.showsMessages, messages > 0 else { return }
-            Output.error.write(line: "inkling: messages were left out, as nobody took them in time: \(messages)")
+        case .missed(let missed) where missed.chat == chat:
+            guard wishes.showsMessages, missed.messages > 0 else { return }
+            Output.error.write(line: "inkling: messages were left out, as nobody took them in time: \(missed.messages)")
         case .notice(let notice): notices.print(notice)
         case .peer, .typing, .message, .delivered, .failed, .missed: break
         }

@@ -32,24 +32,25 @@ enum AttachedEvents {
             guard let peer = line.peer, let why = line["why"]?.string.flatMap({ PresenceReason(rawValue: $0) }) else {
                 return nil
             }
-            return .peer(chat: chat, peer, why: why)
+            return .peer(.init(chat: chat, peer, why: why))
         case "typing": return line.list("users", \.person).map { .typing(chat: chat, $0) }
         case "message":
             guard let from = line["from"]?.object?.person, let number = line["message"]?.unsigned,
                 let text = line["text"]?.string
             else { return nil }
-            return .message(chat: chat, from: from, number: number, text: text)
+            return .message(.init(chat: chat, from: from, id: number, text: text))
         case "delivered":
             guard let message = line["message"]?.unsigned, let user = line["user"]?.user else { return nil }
-            return .delivered(chat: chat, message: message, user: user)
+            return .delivered(.init(chat: chat, message: message, user: user))
         case "failed":
             guard let message = line["message"]?.unsigned, let user = line["user"]?.user,
                 let why = line["why"]?.string.flatMap({ FailureReason(rawValue: $0) })
             else { return nil }
-            return .failed(chat: chat, message: message, user: user, why: why)
+            return .failed(.init(chat: chat, message: message, user: user, why: why))
         case "missed":
             return .missed(
-                chat: chat, messages: line["messages"]?.integer ?? 0, outcomes: line["outcomes"]?.integer ?? 0)
+                .init(
+                    chat: chat, messages: line["messages"]?.integer ?? 0, outcomes: line["outcomes"]?.integer ?? 0))
         default: return nil
         }
     }

@@ -124,9 +124,9 @@ package final class HubFrontEnd: ChatService {
         if let parting, case .done = answer { arrivals.append(.parting(parting)) }
         parting = nil
         for timed in waited {
-            if case .message(let chat, _, let number, _) = timed.event {
-                told[chat, default: []].insert(number)
-                untaken[number] = nil
+            if case .message(let message) = timed.event {
+                told[message.chat, default: []].insert(message.id)
+                untaken[message.id] = nil
             }
             arrivals.append(.output(.waited(timed)))
         }
@@ -149,19 +149,19 @@ package final class HubFrontEnd: ChatService {
     /// - Parameter rank: How well the user knows the sender of a message; the highest rank for other events.
     func add(_ timed: TimedEvent, rank: SenderRank = .verified) {
         guard case .none = end else { return }
-        if case .message(let chat, _, let number, _) = timed.event, let share = DaemonLimits.backlogShare(of: rank) {
+        if case .message(let message) = timed.event, let share = DaemonLimits.backlogShare(of: rank) {
             let added = Self.size(of: timed)
             guard unfamiliar.values.reduce(added, { $1.rank <= rank ? $0 + $1.size : $0 }) <= share else {
-                let missed = Event.missed(chat: chat, messages: 1, outcomes: 0)
+                let missed = Event.missed(.init(chat: message.chat, messages: 1, outcomes: 0))
                 arrivals.append(.event(TimedEvent(at: timed.at, event: missed)))
                 return deliver()
             }
-            unfamiliar[number] = (rank, added)
+            unfamiliar[message.id] = (rank, added)
         }
         arrivals.append(.event(timed))
         size += Self.size(of: timed)
-        if case .message(_, let person, let number, _) = timed.event, person.user != identity.user {
-            untaken[number] = timed
+        if case .message(let message) = timed.event, message.sender.user != identity.user {
+            untaken[message.id] = timed
         }
         deliver()
         if size > DaemonLimits.backlogBytes { hub.detach(self, .tooSlow) }
@@ -171,7 +171,8 @@ package final class HubFrontEnd: ChatService {
     func add(_ own: OwnMessage) {
         // A node reports no messages of its own user, so this sender marks the message in the queue.
         let person = Person(user: identity.user, name: "")
-        add(TimedEvent(at: own.at, event: .message(chat: own.chat, from: person, number: own.message, text: own.text)))
+        let message = ReceivedMessage(chat: own.chat, from: person, id: own.message, text: own.text)
+        add(TimedEvent(at: own.at, event: .message(message)))
     }
 
     /// Enqueues a new state of the user.
@@ -197,7 +198,7 @@ package final class HubFrontEnd: ChatService {
         let told = queue.end(chat: parting.chat)
         let gone = parting.peers.filter { told.present.contains($0.user) }
         return (told.isTyping ? [.typing(chat: parting.chat, [])] : [])
-            + gone.map { .peer(chat: parting.chat, $0.gone(at: parting.at), why: .bye) }
+            + gone.map { .peer(.init(chat: parting.chat, $0.gone(at: parting.at), why: .bye)) }
     }
 
     func forgetTyping(in chat: String) { queue.forgetTyping(in: chat) }
@@ -229,8 +230,8 @@ package final class HubFrontEnd: ChatService {
             }
             if sink != nil, takesEvents, let timed = queue.take() {
                 size -= Self.size(of: timed)
-                if case .message(_, let person, let number, _) = timed.event, person.user != identity.user {
-                    unfamiliar[number] = nil
+                if case .message(let message) = timed.event, message.sender.user != identity.user {
+                    unfamiliar[message.id] = nil
                 }
                 idleSince = nil
                 if isHandedOver(timed) { continue }
@@ -257,10 +258,8 @@ package final class HubFrontEnd: ChatService {
 
     /// Returns whether a queued message was delivered already, with the messages that waited in its chat.
     private func isHandedOver(_ timed: TimedEvent) -> Bool {
-        guard case .message(_, let person, let number, _) = timed.event, person.user != identity.user else {
-            return false
-        }
-        return untaken[number] == nil
+        guard case .message(let message) = timed.event, message.sender.user != identity.user else { return false }
+        return untaken[message.id] == nil
     }
 
     private func ending() -> ServiceOutput? {
@@ -270,23 +269,23 @@ package final class HubFrontEnd: ChatService {
     }
 
     private func output(_ timed: TimedEvent) -> ServiceOutput {
-        guard case .message(let chat, let person, let number, let text) = timed.event else { return .event(timed) }
-        guard person.user != identity.user else {
-            return .own(OwnMessage(at: timed.at, chat: chat, message: number, text: text))
+        guard case .message(let message) = timed.event else { return .event(timed) }
+        guard message.sender.user != identity.user else {
+            return .own(OwnMessage(at: timed.at, chat: message.chat, message: message.id, text: message.text))
         }
-        untaken[number] = nil
-        if hub.isWaiting(number, in: chat) {
-            told[chat, default: []].insert(number)
+        untaken[message.id] = nil
+        if hub.isWaiting(message.id, in: message.chat) {
+            told[message.chat, default: []].insert(message.id)
             // Only messages that still wait matter.
-            if told[chat, default: []].count > 2 * DaemonLimits.waitingMessages {
-                forgetTold(in: chat, but: hub.waiting)
+            if told[message.chat, default: []].count > 2 * DaemonLimits.waitingMessages {
+                forgetTold(in: message.chat, but: hub.waiting)
             }
         }
         return .event(timed)
     }
 
     private func forgetTold(in chat: String, but waiting: WaitingMessages) {
-        told[chat]?.formIntersection(waiting.messages(in: chat).map(\.number))
+        told[chat]?.formIntersection(waiting.messages(in: chat).map(\.content.id))
     }
 
     /// Ends the front end; the end is its last output.
@@ -303,13 +302,13 @@ package final class HubFrontEnd: ChatService {
     }
 
     private static func number(_ timed: TimedEvent) -> UInt64 {
-        if case .message(_, _, let number, _) = timed.event { number } else { 0 }
+        if case .message(let message) = timed.event { message.id } else { 0 }
     }
 
     /// Returns the bytes that a queued event counts.
     private static func size(of timed: TimedEvent) -> Int {
         switch timed.event {
-        case .message(_, _, _, let text): text.utf8.count + DaemonLimits.messageOverhead
+        case .message(let message): message.text.utf8.count + DaemonLimits.messageOverhead
         case .delivered, .failed: DaemonLimits.messageOverhead
         case .peer, .typing, .notice, .missed: 0
         }

@@ -134,8 +134,8 @@ package final class NodeHub {
         perform(drafts.drop(frontEnd.number, at: now))
         for timed in frontEnd.finish(why) {
             // Messages that no front end showed wait for a reader.
-            if case .message(let chat, let person, _, _) = timed.event, chat == wasShown, !isShown(chat) {
-                waiting.add(timed, rank: rank(of: person.user, in: chat))
+            if case .message(let message) = timed.event, message.chat == wasShown, !isShown(message.chat) {
+                waiting.add(timed, rank: rank(of: message))
             }
         }
         for chat in frontEnd.chats.sorted() { release(chat) { ask(.leave(chat: chat), .none) } }
@@ -160,7 +160,7 @@ package final class NodeHub {
     package func isUnseen(_ chat: String) -> Bool { waiting.count(in: chat) > 0 && !isShown(chat) }
 
     func isWaiting(_ number: UInt64, in chat: String) -> Bool {
-        waiting.messages(in: chat).contains { $0.number == number }
+        waiting.messages(in: chat).contains { $0.content.id == number }
     }
 
     /// Forgets a chat and calls `leave`, if no front end is in the chat and it is not kept.
@@ -202,9 +202,9 @@ package final class NodeHub {
     private func take(_ timed: TimedEvent) {
         switch timed.event {
         case .peer where isEnding, .typing where isEnding: return
-        case .message(let chat, let person, _, _):
-            let rank = rank(of: person.user, in: chat)
-            if !isShown(chat) {
+        case .message(let message):
+            let rank = rank(of: message)
+            if !isShown(message.chat) {
                 waiting.add(timed, rank: rank)
                 messageUnseen(timed, rank)
             }
@@ -212,15 +212,17 @@ package final class NodeHub {
             return
         case .typing(let chat, let people): typing[chat] = people.isEmpty ? nil : people
         case .notice(let notice): standingNotices.note(notice)
-        case .delivered(_, let message, _), .failed(_, let message, _, _): return tell(outcome: timed, of: message)
+        case .delivered(let receipt): return tell(outcome: timed, of: receipt.message)
+        case .failed(let failure): return tell(outcome: timed, of: failure.message)
         case .peer, .missed: break
         }
         for frontEnd in all where frontEnd.wants(timed.event) { frontEnd.add(timed) }
     }
 
-    /// Returns how well the user knows a person. A member of a private chat is not a stranger.
-    private func rank(of user: UserID, in chat: String) -> SenderRank {
-        max(surroundings.rank(user, chat), joined[chat].map(\.isOpen) == false ? .member : .stranger)
+    /// Returns how well the user knows a sender. A member of a private chat is not a stranger.
+    private func rank(of message: ReceivedMessage) -> SenderRank {
+        let isPrivate = joined[message.chat].map(\.isOpen) == false
+        return max(surroundings.rank(message.sender.user, message.chat), isPrivate ? .member : .stranger)
     }
 
     private func tell(outcome: TimedEvent, of message: UInt64) {

@@ -313,7 +313,9 @@ package final class JSONInterface {
             // The answer to a join with an ID lists them.
             for peer in peers where peer.presence != .offline {
                 let why = peer.presence == .away ? PresenceReason.away : .hello
-                write(events.line(for: TimedEvent(at: Node.wallClock(), event: .peer(chat: chat.name, peer, why: why))))
+                write(
+                    events.line(
+                        for: TimedEvent(at: Node.wallClock(), event: .peer(.init(chat: chat.name, peer, why: why)))))
             }
         }
         if chat.isOpen, subscription.kinds.contains(.notice) { noticeOpen(chat) }
