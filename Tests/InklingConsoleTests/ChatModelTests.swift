@@ -92,7 +92,7 @@ struct ChatModelTests {
     func presentBefore() {
         var stage = ChatStage(form: .lines)
         stage.node.met = [
-            StagePerson.bob.peer(.online), StagePerson.dora.peer(.offline, lastSeen: ChatStage.noon - 90),
+            StagePerson.bob.peer(.online), StagePerson.dora.peer(.offline, lastSeen: ChatStage.noon - .seconds(90)),
         ]
         stage.begin()
         #expect(stage.newLines().count == 1 && stage.model.anybodyOnline, "nobody is looked for")
@@ -329,7 +329,7 @@ struct ChatModelTests {
         stage.advance(by: 10_000)
         #expect(stage.newLines() == ["* Bob ~bbbb is away"])
         let early = StagePerson(
-            name: "Bob", letter: "f", namesake: known, names: ["Bob"], namedSince: ChatStage.noon - 1)
+            name: "Bob", letter: "f", namesake: known, names: ["Bob"], namedSince: ChatStage.noon - .seconds(1))
         stage.come(early)
         stage.advance(by: 500)
         #expect(

@@ -140,9 +140,9 @@ struct DaemonTests {
     @Test("a message shows when the node had it, and one that waited for the node to go on was written earlier (J-15)")
     func late() {
         var stage = ChatStage.begun([.bob], outlivesNode: true)
-        func tell(_ text: String, minutesAgo: Double, isDelayed: Bool) {
+        func tell(_ text: String, minutesAgo: Int, isDelayed: Bool) {
             let event = Event.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 4, text: text))
-            let timed = TimedEvent(at: ChatStage.noon - minutesAgo * 60, event: event, isDelayed: isDelayed)
+            let timed = TimedEvent(at: ChatStage.noon - .seconds(minutesAgo * 60), event: event, isDelayed: isDelayed)
             stage.perform(stage.model.take(.event(timed), at: stage.moment))
         }
         tell("read late", minutesAgo: 5, isDelayed: false)
@@ -175,8 +175,8 @@ struct DaemonTests {
     @Test("messages that waited show with their times, below one line, and count as read a moment later")
     func waited() {
         var stage = ChatStage.begun([.bob])
-        func tell(_ event: Event, minutesAgo: Double) {
-            let timed = TimedEvent(at: ChatStage.noon - minutesAgo * 60, event: event)
+        func tell(_ event: Event, minutesAgo: Int) {
+            let timed = TimedEvent(at: ChatStage.noon - .seconds(minutesAgo * 60), event: event)
             stage.perform(stage.model.take(.waited(timed), at: stage.moment))
         }
         tell(.missed(.init(chat: "kitchen", messages: 3, outcomes: 0)), minutesAgo: 60)
@@ -206,7 +206,7 @@ struct DaemonTests {
         #expect(stage.newLines().count == 1, "nobody is looked for")
         let event = Event.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 1, text: "one"))
         stage.perform(
-            stage.model.take(.waited(TimedEvent(at: ChatStage.noon - 60, event: event)), at: stage.moment))
+            stage.model.take(.waited(TimedEvent(at: ChatStage.noon - .seconds(60), event: event)), at: stage.moment))
         #expect(stage.newLines() == ["12:00 * Bob is here", "12:00 --- new messages ---", "11:59 Bob: one"])
         _ = stage.enter("two")
         #expect(stage.asked.last == .send("two", chat: "kitchen"), "others need not be found first")

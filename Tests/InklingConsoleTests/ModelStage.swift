@@ -24,7 +24,7 @@ protocol ModelStage {
 }
 
 extension ModelStage {
-    var moment: Moment { Moment(steady: now, wall: ChatStage.noon + Double(now) / 1_000) }
+    var moment: Moment { Moment(steady: now, wall: ChatStage.noon - .milliseconds(-now)) }
 
     mutating func line(_ text: String) { perform(model.take(line: text, at: moment)) }
     mutating func finish() { perform(model.finish(at: moment)) }
@@ -55,7 +55,7 @@ extension ModelStage {
                     why: why ?? (presence == .offline ? .bye : .hello))))
     }
 
-    mutating func deliver(_ message: UInt64? = nil, to person: StagePerson, in chat: String = "kitchen") {
+    mutating func deliver(_ message: MessageID? = nil, to person: StagePerson, in chat: String = "kitchen") {
         tell(.delivered(.init(chat: chat, message: message ?? node.sent, user: person.user)))
     }
 }

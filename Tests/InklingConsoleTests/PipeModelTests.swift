@@ -57,7 +57,7 @@ struct PipeModelTests {
         stage.line("three")
         stage.endOfInput()
         #expect(stage.sent == ["one", "/quit", "three"] && stage.effects.isEmpty)
-        for number in 1...3 { stage.deliver(UInt64(number), to: .bob) }
+        for number: UInt64 in 1...3 { stage.deliver(MessageID(rawValue: number), to: .bob) }
         #expect(stage.effects == [.beginEnd, .end] && stage.model.exitStatus == 0)
         #expect(
             stage.lines.dropFirst() == [
@@ -108,7 +108,7 @@ struct PipeModelTests {
         #expect(stage.sent.isEmpty)
         stage.advance(by: 50)
         #expect(stage.sent == ["one", "two"] && stage.effects.isEmpty)
-        for number in 1...2 { stage.deliver(UInt64(number), to: .bob) }
+        for number: UInt64 in 1...2 { stage.deliver(MessageID(rawValue: number), to: .bob) }
         #expect(stage.effects == [.beginEnd, .end] && stage.model.exitStatus == 0)
     }
 

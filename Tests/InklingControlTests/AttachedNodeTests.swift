@@ -8,7 +8,7 @@ import Testing
 /// A front end of a daemon sees the same as a front end on the node's own event loop.
 @Suite("A front end that is attached to a daemon", .serialized, .timeLimit(.minutes(2)))
 struct AttachedNodeTests {
-    private static let key = String(repeating: "B", count: 42) + "A"
+    private static let key = Somebody.key
     private static let secret = Result { try Secret("aaaaaaaaaaaaaaaaaaaaaaaaaa") }
     private static let known = KnownPeer(
         user: Somebody.bob.user, key: key, names: ["Bob", "B\u{202E}ob"], namedSince: 0.5, firstSeen: 0.25,
@@ -42,7 +42,7 @@ struct AttachedNodeTests {
             instance: "x", user: Somebody.bob.user, addresses: ["[fe80::1%2]:7000"], isOneself: false, isLinked: true)
         let passed: [(ServiceRequest, ServiceAnswer)] = [
             (.setVerified(true, key: Self.key), .done), (.setVerified(false, key: Self.key), .done),
-            (.setBlocked(true, key: Self.key), .failed(.unknownPeer(Self.key))),
+            (.setBlocked(true, key: Self.key), .failed(.unknownPeer("\(Self.key)"))),
             (.setBlocked(false, key: Self.key), .done), (.block(Somebody.bob.user), .done),
             (.unblock(Somebody.bob.user), .done),
             (.peers(chat: "kitchen"), .peers([bob, Somebody.peer(Somebody.carol)])),
@@ -160,7 +160,7 @@ struct AttachedNodeTests {
         for why in FailureReason.allCases {
             _ = try await frontEnd.ask(.send("hi", chat: "kitchen"))
             let sent = try await frontEnd.run { frontEnd in
-                if case .sent(let message, _) = frontEnd.answers.last { message } else { UInt64(0) }
+                if case .sent(let message, _) = frontEnd.answers.last { message } else { 0 as MessageID }
             }
             let failed = Event.failed(.init(chat: "kitchen", message: sent, user: Somebody.bob.user, why: why))
             try await stage.run { $0.node.tell(failed) }
@@ -180,7 +180,7 @@ struct AttachedNodeTests {
         let secret = try Chat("kitchen", secret: Self.secret.get())
         _ = try await first.ask(.keep(secret))
         try await stage.run { world in
-            for number in 1...126 { world.node.tell(Somebody.message(UInt64(number)), at: 0.5) }
+            for number in 1...126 { world.node.tell(Somebody.message(number), at: 0.5) }
         }
         #expect(try await second.ask(.join(try Chat("kitchen"))) == .joined(secret, []), "as the node has it (A-20)")
         _ = try await second.ask(.open(chat: "kitchen"))
@@ -207,7 +207,7 @@ struct AttachedNodeTests {
         try await stage.run { $0.node.tell(Somebody.message(1)) }
         try await Task.sleep(for: .milliseconds(50))
         let before = try await frontEnd.run { $0.texts.count }
-        try await stage.run { world in for number in 2...9 { world.node.tell(Somebody.message(UInt64(number))) } }
+        try await stage.run { world in for number in 2...9 { world.node.tell(Somebody.message(number)) } }
         try await Task.sleep(for: .milliseconds(50))
         #expect(try await frontEnd.run { $0.texts.count } == before)
         try await frontEnd.run { $0.service.takesEvents = true }

@@ -207,11 +207,11 @@ struct NodeHubLimitTests {
         slow.service.takesEvents = false
         let text = String(repeating: "x", count: 65_536)
         for number in 1...100 {
-            stage.node.tell(.message(.init(chat: "kitchen", from: stranger, id: UInt64(number), text: text)))
+            stage.node.tell(.message(.init(chat: "kitchen", from: stranger, id: MessageID(number), text: text)))
         }
         for number in 101...110 {
             let bob = Somebody.bob
-            stage.node.tell(.message(.init(chat: "kitchen", from: bob, id: UInt64(number), text: text)))
+            stage.node.tell(.message(.init(chat: "kitchen", from: bob, id: MessageID(number), text: text)))
         }
         slow.service.takesEvents = true
         #expect(slow.end == nil)
@@ -260,13 +260,13 @@ struct NodeHubLimitTests {
         let (slow, other) = (try stage.frontEnd(in: "kitchen"), try stage.frontEnd(in: "kitchen"))
         slow.service.takesEvents = false
         let text = String(repeating: "x", count: 65_536 - 256)
-        for number in 1...32 { stage.node.tell(Somebody.message(UInt64(number), text)) }
+        for number in 1...32 { stage.node.tell(Somebody.message(number, text)) }
         #expect(slow.end == nil)
         stage.node.tell(.delivered(.init(chat: "kitchen", message: 9, user: Somebody.bob.user)))
         #expect(slow.end == nil, "not its own")
         other.ask(.send("x", chat: "kitchen"))
         #expect(slow.end == .tooSlow && other.texts.count == 32 && other.end == nil)
-        for number in 33...65 { stage.node.tell(Somebody.message(UInt64(number), text)) }
+        for number in 33...65 { stage.node.tell(Somebody.message(number, text)) }
         #expect(other.end == nil && other.texts.count == 65, "what was taken does not count")
     }
 
@@ -291,7 +291,7 @@ struct NodeHubLimitTests {
         let stage = HubStage()
         let slow = try stage.frontEnd(in: "kitchen")
         slow.service.takesEvents = false
-        for number: UInt64 in 1...4 { stage.node.tell(Somebody.message(number)) }
+        for number in 1...4 { stage.node.tell(Somebody.message(number)) }
         slow.react = { output in
             if case .event = output { slow.service.takesEvents = false }
         }
@@ -332,10 +332,10 @@ struct WaitingMessagesTests {
     ) -> TimedEvent {
         let user = UserID(String(repeating: letter, count: 16)).unsafelyUnwrapped
         return TimedEvent(
-            at: Double(number),
+            at: Timestamp(rawValue: Double(number)),
             event: .message(
                 .init(
-                    chat: chat, from: Person(user: user, name: "x"), id: UInt64(number),
+                    chat: chat, from: Person(user: user, name: "x"), id: MessageID(number),
                     text: String(repeating: "x", count: size))))
     }
 
@@ -414,11 +414,15 @@ struct WaitingMessagesTests {
             for number in 604...1_203 { waiting.add(Self.message(number, from: letters[number % 24]), rank: .stranger) }
             #expect(waiting.messages(in: chat).prefix(3).map(\.content.id) == [1, 2, 3], "500 of a chat, \(chat)")
             for number in 1_204...1_223 { waiting.add(Self.message(number, in: chat, from: "a"), rank: rank) }
-            #expect(waiting.messages(in: chat).suffix(20).map(\.content.id) == Array(1_204...1_223), "they make room")
+            #expect(
+                waiting.messages(in: chat).suffix(20).map(\.content.id.rawValue) == Array(1_204...1_223),
+                "they make room")
         }
         var one = WaitingMessages()
         for number in 1...130 { one.add(Self.message(number), rank: .stranger) }
-        #expect(one.messages(in: "kitchen").map(\.content.id) == Array(1...125) && one.lost(in: "kitchen")?.count == 5)
+        #expect(
+            one.messages(in: "kitchen").map(\.content.id.rawValue) == Array(1...125)
+                && one.lost(in: "kitchen")?.count == 5)
     }
 
     //

@@ -63,7 +63,7 @@ struct NodeHubWaitingTests {
     @Test("what went for lack of room is told once to each who opens the chat, before what waits")
     func lost() throws {
         let stage = HubStage(kept: [try Chat("kitchen")])
-        for number in 1...130 { stage.node.tell(Somebody.message(UInt64(number)), at: Double(number)) }
+        for number in 1...130 { stage.node.tell(Somebody.message(number), at: Timestamp(rawValue: Double(number))) }
         let first = stage.frontEnd()
         first.ask(.join(try Chat("kitchen")))
         first.ask(.open(chat: "kitchen"))
@@ -158,7 +158,7 @@ struct NodeHubWaitingTests {
     @Test("nothing is told twice to one that opens another chat and comes back, and of losses only what is new")
     func again() throws {
         let stage = HubStage(kept: [try Chat("kitchen")])
-        for number in 1...130 { stage.node.tell(Somebody.message(UInt64(number)), at: Double(number)) }
+        for number in 1...130 { stage.node.tell(Somebody.message(number), at: Timestamp(rawValue: Double(number))) }
         let first = try Self.reader(stage)
         #expect(first.waited.count == 126)
         #expect(
@@ -169,7 +169,7 @@ struct NodeHubWaitingTests {
         for expected in [[], [.missed(.init(chat: "kitchen", messages: 2, outcomes: 0))]] as [[Event]] {
             first.ask(.open(chat: "attic"))
             if !expected.isEmpty {
-                for number: UInt64 in [131, 132] { stage.node.tell(Somebody.message(number)) }
+                for number in [131, 132] { stage.node.tell(Somebody.message(number)) }
             }
             first.forget()
             first.ask(.open(chat: "kitchen"))
@@ -181,14 +181,14 @@ struct NodeHubWaitingTests {
     @Test("after somebody has read, what goes is counted anew for everybody")
     func countedAnew() throws {
         let stage = HubStage(kept: [try Chat("kitchen")])
-        for number: UInt64 in 1...130 { stage.node.tell(Somebody.message(number)) }
+        for number in 1...130 { stage.node.tell(Somebody.message(number)) }
         let (first, second) = (try Self.reader(stage), try Self.reader(stage))
         second.ask(.read(chat: "kitchen"))
         for frontEnd in [first, second] {
             frontEnd.ask(.join(try Chat("attic")))
             frontEnd.ask(.open(chat: "attic"))
         }
-        for number: UInt64 in 131...260 { stage.node.tell(Somebody.message(number)) }
+        for number in 131...260 { stage.node.tell(Somebody.message(number)) }
         first.forget()
         first.ask(.open(chat: "kitchen"))
         #expect(first.waited == [.missed(.init(chat: "kitchen", messages: 5, outcomes: 0))])
@@ -211,7 +211,7 @@ struct NodeHubWaitingTests {
         let kitchen = try Chat("kitchen")
         let stage = HubStage(kept: [kitchen])
         let first = try stage.frontEnd(in: "kitchen", opens: false)
-        for round: UInt64 in 0..<2 {
+        for round in 0..<2 {
             for number in round * 200 + 1...round * 200 + 130 { stage.node.tell(Somebody.message(number)) }
             stage.node.tell(.typing(chat: "kitchen", [Somebody.bob]))
             first.ask(.open(chat: "kitchen"))

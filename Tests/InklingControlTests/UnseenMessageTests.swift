@@ -8,7 +8,7 @@ struct UnseenMessageTests {
     @Test("those are told that come while no front end shows their chat")
     func unseen() throws {
         let stage = HubStage(kept: [try Chat("kitchen")])
-        var unseen: [UInt64] = []
+        var unseen: [MessageID] = []
         stage.hub.messageUnseen = { timed, _ in
             if case .message(let message) = timed.event { unseen.append(message.id) }
         }

@@ -19,7 +19,7 @@ struct WordTests {
         let bob = Self.person
         let from = #"{"user":"mfrggzdfmztwq2lk","name":"Bob"}"#
         let peer = Peer(
-            user: bob.user, name: bob.name, presence: .online, key: String(repeating: "A", count: 43), onlineSince: 1,
+            user: bob.user, name: bob.name, presence: .online, key: Somebody.key, onlineSince: 1,
             firstSeen: 1, isVerified: true, names: ["Bob", "Bobby"], namedSince: 1)
         let rows: [(Event, String)] = [
             (

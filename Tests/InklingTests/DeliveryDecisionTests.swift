@@ -19,7 +19,7 @@ struct DeliveryDecisionTests {
 
     private static func peer(_ number: Int, _ presence: InklingModel.Presence = .online) -> Peer {
         let person = EventQueueTests.person(number)
-        return Peer(user: person.user, name: person.name, presence: presence, key: "key \(number)")
+        return Peer(user: person.user, name: person.name, presence: presence, key: EventQueueTests.key)
     }
 
     // R25

@@ -19,17 +19,17 @@ struct EventQueueTests {
         return Person(user: UserID(String(text)).unsafelyUnwrapped, name: "Person \(number)")
     }
 
+    static let key = PublicKey(String(repeating: "B", count: 42) + "A").unsafelyUnwrapped
     static let bob = person(1)
     static let carol = person(2)
     static let mallory = person(3)
 
     static func message(_ person: Person, _ number: Int, chat: String = "c") -> Event {
-        .message(.init(chat: chat, from: person, id: UInt64(number), text: "\(number)"))
+        .message(.init(chat: chat, from: person, id: MessageID(rawValue: UInt64(number)), text: "\(number)"))
     }
 
     static func peer(_ person: Person, _ presence: Presence, chat: String = "c") -> Event {
-        let peer = Peer(
-            user: person.user, name: person.name, presence: presence, key: String(repeating: "A", count: 43))
+        let peer = Peer(user: person.user, name: person.name, presence: presence, key: key)
         return .peer(.init(chat: chat, peer, why: presence == .offline ? .bye : .hello))
     }
 
@@ -67,7 +67,7 @@ struct EventQueueTests {
         var queue = EventQueue()
         let strangers = (10..<210).map(Self.person)
         var (number, sent, waits) = (0, [Int: Int](), [Int]())
-        var last: [UserID: UInt64] = [:]
+        var last: [UserID: MessageID] = [:]
         for step in 0..<20_000 {
             for _ in 0..<5 {
                 number += 1
@@ -76,7 +76,9 @@ struct EventQueueTests {
             let stranger = strangers[step % strangers.count]
             queue.add(Self.peer(stranger, step % 3 == 0 ? .away : .online).timed)
             queue.add(Event.typing(chat: "c", [stranger]).timed)
-            queue.add(Event.delivered(.init(chat: "c", message: UInt64(step), user: Self.bob.user)).timed)
+            queue.add(
+                Event.delivered(.init(chat: "c", message: MessageID(rawValue: UInt64(step)), user: Self.bob.user)).timed
+            )
             queue.add(Event.notice(.keyChanged(stranger, known: Self.bob.user, isVerified: false)).timed)
             if step % 50 == 0 {
                 number += 1
@@ -86,7 +88,7 @@ struct EventQueueTests {
             guard case .message(let message)? = queue.take()?.event else { continue }
             #expect(last[message.sender.user] ?? 0 < message.id)
             last[message.sender.user] = message.id
-            if message.sender == Self.carol, let begin = sent[Int(message.id)] { waits.append(step - begin) }
+            if message.sender == Self.carol, let begin = sent[Int(message.id.rawValue)] { waits.append(step - begin) }
         }
         #expect(waits.count >= 399)
         #expect(waits.max() ?? .max <= 20, "\(waits.max() ?? -1)")
@@ -219,7 +221,9 @@ struct EventQueueTests {
     func outcomes() {
         var queue = EventQueue()
         for number in 0..<NodeLimits.waitingOutcomes + 5 {
-            queue.add(Event.delivered(.init(chat: "c", message: UInt64(number), user: Self.bob.user)).timed)
+            queue.add(
+                Event.delivered(.init(chat: "c", message: MessageID(rawValue: UInt64(number)), user: Self.bob.user))
+                    .timed)
         }
         #expect(queue.take()?.event == .missed(.init(chat: "c", messages: 0, outcomes: 5)))
         let rest = Self.taken(from: &queue)
@@ -262,7 +266,7 @@ struct EventQueueTests {
         var (number, taken) = (0, 0)
         var (typing, told) = ([String: [Person]](), [String: [Person]]())
         var (there, shown) = ([String: [Person: Presence]](), [String: [Person: Presence]]())
-        var last: [UserID: UInt64] = [:]
+        var last: [UserID: MessageID] = [:]
         func check(_ event: Event) {
             switch event {
             case .typing(let chat, let people):

@@ -51,11 +51,11 @@ public struct ReceivedMessage: Sendable, Hashable {
     /// The author.
     public let sender: Person
     /// The number among the messages that this node has received, from 1 on.
-    public let id: UInt64
+    public let id: MessageID
     /// 1 to 65,536 bytes of UTF-8, as sent: make the text safe before you print it, with InklingText.
     public let text: String
 
-    package init(chat: String, from sender: Person, id: UInt64, text: String) {
+    package init(chat: String, from sender: Person, id: MessageID, text: String) {
         (self.chat, self.sender, self.id, self.text) = (chat, sender, id, text)
     }
 }
@@ -65,11 +65,11 @@ public struct DeliveryReceipt: Sendable, Hashable {
     /// The chat's name.
     public let chat: String
     /// The number that ``Node/send(_:to:)`` returned.
-    public let message: UInt64
+    public let message: MessageID
     /// The recipient.
     public let user: UserID
 
-    package init(chat: String, message: UInt64, user: UserID) {
+    package init(chat: String, message: MessageID, user: UserID) {
         (self.chat, self.message, self.user) = (chat, message, user)
     }
 }
@@ -79,13 +79,13 @@ public struct DeliveryFailure: Sendable, Hashable {
     /// The chat's name.
     public let chat: String
     /// The number that ``Node/send(_:to:)`` returned.
-    public let message: UInt64
+    public let message: MessageID
     /// The recipient.
     public let user: UserID
     /// Why the message may not have reached the recipient.
     public let why: FailureReason
 
-    package init(chat: String, message: UInt64, user: UserID, why: FailureReason) {
+    package init(chat: String, message: MessageID, user: UserID, why: FailureReason) {
         (self.chat, self.message, self.user, self.why) = (chat, message, user, why)
     }
 }
@@ -106,15 +106,15 @@ public struct MissedEvents: Sendable, Hashable {
 
 /// An event, and when the node learned of it.
 public struct TimedEvent: Sendable, Hashable {
-    /// The time of day in seconds since 1970, with microseconds.
-    public let at: Double
+    /// When the node learned of it.
+    public let at: Timestamp
     /// The event.
     public let event: Event
     /// Whether a message waited in the socket while this node was stopped. Its author may have written it long before
     /// ``at``.
     public let isDelayed: Bool
 
-    package init(at: Double, event: Event, isDelayed: Bool = false) {
+    package init(at: Timestamp, event: Event, isDelayed: Bool = false) {
         self.at = at
         self.event = event
         self.isDelayed = isDelayed

@@ -1,3 +1,4 @@
+@_exported import struct InklingWire.PublicKey
 @_exported import struct InklingWire.UserID
 
 /// Somebody in a chat. The name is as the peer sent it: make it safe before you print it, with InklingText.
@@ -32,16 +33,16 @@ public struct Peer: Hashable, Sendable {
     public let name: String
     /// Whether they can be reached.
     public let presence: Presence
-    /// The static public key in base64url, 43 characters.
-    public let key: String
-    /// When the peer was last there, in this run or an earlier one, in seconds since 1970; nil while it is online.
-    public let lastSeen: Double?
-    /// Since when the peer has been there, in seconds since 1970; nil while it is offline.
-    public let onlineSince: Double?
+    /// The static public key.
+    public let key: PublicKey
+    /// When the peer was last there, in this run or an earlier one; nil while it is online.
+    public let lastSeen: Timestamp?
+    /// Since when the peer has been there; nil while it is offline.
+    public let onlineSince: Timestamp?
     /// The smoothed round trip between this node and theirs; nil if none was measured.
     public let roundTrip: Duration?
-    /// When the key was first met, in any chat and run, in seconds since 1970; nil if it was never met.
-    public let firstSeen: Double?
+    /// When the key was first met, in any chat and run; nil if it was never met.
+    public let firstSeen: Timestamp?
     /// Whether the user has compared fingerprints with them.
     public let isVerified: Bool
     /// Whether the user has blocked them permanently.
@@ -53,8 +54,8 @@ public struct Peer: Hashable, Sendable {
     public let namesake: Namesake?
     /// The names that the key has had, the latest first, at most 4; as sent. Empty if it was never met.
     public let names: [String]
-    /// When the key first had its present name, in seconds since 1970; nil if it was never met.
-    public let namedSince: Double?
+    /// When the key first had its present name; nil if it was never met.
+    public let namedSince: Timestamp?
 
     /// Somebody known for whom another could be mistaken because of the name.
     public struct Namesake: Hashable, Sendable {
@@ -73,10 +74,11 @@ public struct Peer: Hashable, Sendable {
     }
 
     package init(
-        user: UserID, name: String, presence: Presence, key: String, lastSeen: Double? = nil,
-        onlineSince: Double? = nil, roundTrip: Duration? = nil, firstSeen: Double? = nil, isVerified: Bool = false,
+        user: UserID, name: String, presence: Presence, key: PublicKey, lastSeen: Timestamp? = nil,
+        onlineSince: Timestamp? = nil, roundTrip: Duration? = nil, firstSeen: Timestamp? = nil,
+        isVerified: Bool = false,
         isBlocked: Bool = false, namesakes: [UserID] = [], namesake: Namesake? = nil, names: [String] = [],
-        namedSince: Double? = nil
+        namedSince: Timestamp? = nil
     ) {
         self.user = user
         self.name = name

@@ -3,7 +3,7 @@ import Crypto
 /// A canonical X25519 public key of 32 bytes, the identity of a peer.
 ///
 /// As a little-endian number it is from 1 to 2²⁵⁵ − 20 (W-3). Keys are ordered by their bytes.
-package struct PublicKey: Hashable, Comparable, Sendable {
+public struct PublicKey: Hashable, Comparable, CustomStringConvertible, Sendable {
     // Four big-endian words hash and compare faster than an array, and have the same order.
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
@@ -21,6 +21,12 @@ package struct PublicKey: Hashable, Comparable, Sendable {
         self = key
     }
 
+    /// The key in `text`; nil unless the text is 43 characters of base64url, in the canonical form (W-6).
+    public init?(_ text: String) {
+        guard let key = try? PublicKey(base64url: text) else { return nil }
+        self = key
+    }
+
     /// The key of 32 bytes that X25519 computed.
     fileprivate init(unchecked bytes: [UInt8]) {
         func word(_ index: Int) -> UInt64 {
@@ -34,6 +40,9 @@ package struct PublicKey: Hashable, Comparable, Sendable {
 
     /// The key in text, 43 characters of base64url (W-6).
     package var base64url: String { TextEncoding.base64url.encode(bytes) }
+
+    /// The 43 characters that ``init(_:)-(String)`` reads.
+    public var description: String { base64url }
 
     /// The user ID of the key (W-5).
     package var userID: UserID { UserID(of: self) }
@@ -54,11 +63,14 @@ package struct PublicKey: Hashable, Comparable, Sendable {
         return digits.reversed().map(String.init).joined()
     }
 
-    package static func == (left: PublicKey, right: PublicKey) -> Bool { left.words == right.words }
+    /// Compares the bytes.
+    public static func == (left: PublicKey, right: PublicKey) -> Bool { left.words == right.words }
 
-    package static func < (left: PublicKey, right: PublicKey) -> Bool { left.words < right.words }
+    /// Compares the bytes.
+    public static func < (left: PublicKey, right: PublicKey) -> Bool { left.words < right.words }
 
-    package func hash(into hasher: inout Hasher) {
+    /// Takes all bytes.
+    public func hash(into hasher: inout Hasher) {
         hasher.combine(words.0)
         hasher.combine(words.1)
         hasher.combine(words.2)

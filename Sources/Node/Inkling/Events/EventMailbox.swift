@@ -20,7 +20,7 @@ package final class EventMailbox: Sendable {
         var isFinished = false
         var waiting: [CheckedContinuation<TimedEvent?, Never>] = []
         /// The messages that the reader took since the node last asked.
-        var taken: [UInt64] = []
+        var taken: [MessageID] = []
         var isReported = false
 
         /// Takes the next event. Returns it, and whether the node has to ask for the messages taken.
@@ -70,7 +70,7 @@ package final class EventMailbox: Sendable {
     }
 
     /// Returns the messages taken since the last call.
-    package func collectTaken() -> [UInt64] {
+    package func collectTaken() -> [MessageID] {
         state.withLock { state in
             defer { (state.taken, state.isReported) = ([], false) }
             return state.taken
@@ -87,7 +87,7 @@ package final class EventMailbox: Sendable {
     /// reader takes again.
     ///
     /// - Returns: The messages that don't wait for the reader any more.
-    package func look(patience: Int) -> [UInt64] {
+    package func look(patience: Int) -> [MessageID] {
         state.withLock { $0.isFinished ? [] : $0.backlog.look(patience: patience) }
     }
 
@@ -96,7 +96,7 @@ package final class EventMailbox: Sendable {
     /// - Returns: The messages that the node need not wait for any more: those that wait, and those taken since the
     ///   node last asked.
     @discardableResult
-    package func finish() -> [UInt64] {
+    package func finish() -> [MessageID] {
         let (readers, numbers) = state.withLock { state in
             state.isFinished = true
             defer { state.waiting = [] }
@@ -109,7 +109,7 @@ package final class EventMailbox: Sendable {
     /// Ends the sequence of a reader that is gone.
     ///
     /// - Returns: The messages that waited for the reader, and the counts of events that it missed.
-    package func close() -> (numbers: [UInt64], gaps: [String: EventQueue.Gap]) {
+    package func close() -> (numbers: [MessageID], gaps: [String: EventQueue.Gap]) {
         finish()
         return state.withLock { $0.backlog.giveUp() }
     }

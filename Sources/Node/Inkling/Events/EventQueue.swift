@@ -17,7 +17,7 @@ package struct EventQueue: Sendable {
         package var messages = 0
         package var outcomes = 0
         /// The time of the latest dropped event.
-        package var at: Double
+        package var at: Timestamp
     }
 
     /// A person in a chat.
@@ -36,7 +36,7 @@ package struct EventQueue: Sendable {
 
     private struct TypingList {
         var latest: [Person]
-        var at: Double
+        var at: Timestamp
         /// The list that the reader knows.
         var told: [Person]
     }
@@ -86,7 +86,7 @@ package struct EventQueue: Sendable {
     /// The number of waiting messages.
     package var messageCount: Int { senders.values.reduce(0) { $0 + $1.messages.count } }
     /// The waiting messages, in no order.
-    package var waitingMessages: [UInt64] {
+    package var waitingMessages: [MessageID] {
         senders.values.flatMap(\.messages).compactMap { waiting in
             if case .message(let message) = waiting.event.event { message.id } else { nil }
         }
@@ -144,15 +144,15 @@ package struct EventQueue: Sendable {
     }
 
     /// Counts a message that the reader misses while it gets none.
-    package mutating func missMessage(in chat: String, at time: Double) {
+    package mutating func missMessage(in chat: String, at time: Timestamp) {
         miss(Gap(messages: 1, at: time), in: chat)
     }
 
     /// Drops all waiting messages.
     ///
     /// - Returns: Their numbers.
-    package mutating func giveUpMessages() -> [UInt64] {
-        var numbers: [UInt64] = []
+    package mutating func giveUpMessages() -> [MessageID] {
+        var numbers: [MessageID] = []
         for (user, sender) in senders {
             agenda[.messages(user)] = nil
             for message in sender.messages {
@@ -166,7 +166,7 @@ package struct EventQueue: Sendable {
     }
 
     /// Ends the queue. Returns the messages that waited, and the counts of dropped events, by chat.
-    package mutating func giveUp() -> (numbers: [UInt64], gaps: [String: Gap]) {
+    package mutating func giveUp() -> (numbers: [MessageID], gaps: [String: Gap]) {
         let numbers = giveUpMessages()
         for outcome in outcomes { miss(Gap(outcomes: 1, at: outcome.event.at), in: outcome.chat) }
         let gaps = gaps
@@ -181,7 +181,7 @@ package struct EventQueue: Sendable {
             at: gap.at)
     }
 
-    private mutating func addTyping(_ people: [Person], in chat: String, at time: Double) {
+    private mutating func addTyping(_ people: [Person], in chat: String, at time: Timestamp) {
         typing[chat] = TypingList(latest: people, at: time, told: typing[chat]?.told ?? [])
         // Lets earlier events, such as the arrival of a typist, come first.
         agenda[.typing(chat)] = nil

@@ -3,7 +3,7 @@ import InklingModel
 /// The outcome of a message that ``Node/deliver(_:to:within:)`` sent, by person.
 public struct DeliveryOutcome: Hashable, Sendable {
     /// The number of the message, as events report it.
-    public let message: UInt64
+    public let message: MessageID
     /// The number of recipients. 0 if nobody was there: the message is then lost, as a node keeps no messages.
     public let recipients: Int
     /// The people who have acknowledged the whole message, in the order of their answers.
@@ -37,7 +37,7 @@ package struct Delivery: Sendable {
     /// - Parameters:
     ///   - message: Its number.
     ///   - people: All people known in the chat when the message was sent, by name.
-    package init(_ message: UInt64, to chat: String, recipients: Int, people: [Peer]) {
+    package init(_ message: MessageID, to chat: String, recipients: Int, people: [Peer]) {
         self.chat = chat
         self.people = people
         open = Set(people.filter { $0.presence != .offline }.map(\.user))

@@ -36,7 +36,7 @@ final class FrontEnd {
     private var backlog: EventBacklog
     private var end = End.open
     /// The messages delivered to the sink, or dropped, since the node last asked.
-    private var settled: [UInt64] = []
+    private var settled: [MessageID] = []
     /// The events that the sink gets.
     var subscription = Subscription()
     /// Whether events go to the sink, if there is one.
@@ -119,7 +119,7 @@ final class FrontEnd {
     }
 
     /// Returns the messages settled since the last call.
-    func collectSettled() -> [UInt64] {
+    func collectSettled() -> [MessageID] {
         defer { settled = [] }
         return settled
     }
@@ -128,7 +128,7 @@ final class FrontEnd {
     /// takes again.
     ///
     /// - Returns: The messages that don't wait for the front end any more.
-    func look(patience: Int) -> [UInt64] { backlog.look(patience: patience) }
+    func look(patience: Int) -> [MessageID] { backlog.look(patience: patience) }
 
     /// Whether an arrival waits that is not held.
     var hasArrivals: Bool {

@@ -240,7 +240,7 @@ extension Node {
             return .peers(peers(in: chat))
         case .knownPeers: return .knownPeers(allKnownPeers)
         case .blockedPeople: return .knownPeers(allKnownPeers.filter(\.isBlocked))
-        case .fingerprint(let key): return .fingerprint(try fingerprint(with: key).groups)
+        case .fingerprint(let key): return .fingerprint(fingerprint(with: key).groups)
         case .invite(let chat):
             try requireMember(chat)
             return .invite(joinedChat(chat)?.chat.invite)

@@ -41,7 +41,7 @@ public struct ChatHandle: Sendable {
     ///   ``NodeError/messageTooLong(bytes:)``, ``NodeError/queueFull(_:)`` or ``NodeError/stopped``. Nothing is sent
     ///   then.
     @discardableResult
-    public func send(_ text: String) async throws(NodeError) -> (message: UInt64, recipients: Int) {
+    public func send(_ text: String) async throws(NodeError) -> (message: MessageID, recipients: Int) {
         try await node.send(text, with: self)
     }
 
@@ -84,7 +84,7 @@ extension Node {
 
     fileprivate func send(
         _ text: String, with handle: ChatHandle
-    ) throws(NodeError) -> (message: UInt64, recipients: Int) {
+    ) throws(NodeError) -> (message: MessageID, recipients: Int) {
         try requireMember(handle)
         return try send(text, to: handle.name)
     }

@@ -14,7 +14,7 @@ struct EventReaders {
 
     private var readers: [Int: Reader] = [:]
     /// The messages that some readers have not taken, and the number of those readers.
-    private var untaken: [UInt64: Int] = [:]
+    private var untaken: [MessageID: Int] = [:]
     /// The events that came while nobody read them, by chat.
     private var untold: [String: EventQueue.Gap] = [:]
     /// Whether the front end reads as well.
@@ -52,9 +52,9 @@ struct EventReaders {
     ///
     /// - Parameter isAnswered: Whether another waiter got this outcome.
     /// - Returns: The messages that no reader has to take any more.
-    mutating func tell(_ timed: TimedEvent, isAnswered: Bool) -> [UInt64] {
+    mutating func tell(_ timed: TimedEvent, isAnswered: Bool) -> [MessageID] {
         var holders = hasFrontEnd ? 1 : 0
-        var released: [UInt64] = []
+        var released: [MessageID] = []
         for id in readers.keys.sorted() {
             guard let reader = readers[id], reader.chat == nil || reader.chat == timed.event.chat else { continue }
             switch reader.mailbox.put(timed) {
@@ -76,7 +76,7 @@ struct EventReaders {
         return released
     }
 
-    private mutating func miss(messages: Int = 0, outcomes: Int = 0, in chat: String, at time: Double) {
+    private mutating func miss(messages: Int = 0, outcomes: Int = 0, in chat: String, at time: Timestamp) {
         let before = untold[chat]
         untold[chat] = EventQueue.Gap(
             messages: (before?.messages ?? 0) + messages, outcomes: (before?.outcomes ?? 0) + outcomes, at: time)
@@ -84,7 +84,7 @@ struct EventReaders {
 
     /// Returns the messages that the reader took as the last of their readers. Removes a reader whose sequence has
     /// ended.
-    mutating func collectTaken(by id: Int) -> [UInt64] {
+    mutating func collectTaken(by id: Int) -> [MessageID] {
         guard let mailbox = readers[id]?.mailbox else { return [] }
         return mailbox.isFinished ? remove(id) : release(mailbox.collectTaken())
     }
@@ -92,7 +92,7 @@ struct EventReaders {
     /// Removes a reader that is gone.
     ///
     /// - Returns: The messages that no reader has to take any more.
-    mutating func remove(_ id: Int) -> [UInt64] {
+    mutating func remove(_ id: Int) -> [MessageID] {
         guard let mailbox = readers.removeValue(forKey: id)?.mailbox else { return [] }
         let (numbers, gaps) = mailbox.close()
         for (chat, gap) in gaps where !read(chat) {
@@ -104,14 +104,14 @@ struct EventReaders {
     /// Looks for readers that take nothing.
     ///
     /// - Returns: The messages that no reader has to take any more.
-    mutating func look() -> [UInt64] {
+    mutating func look() -> [MessageID] {
         readers.keys.sorted().flatMap { release(readers[$0]?.mailbox.look(patience: NodeLimits.readerLooks) ?? []) }
     }
 
     /// Records that one reader has these messages, or will not get them.
     ///
     /// - Returns: The messages that no reader has to take any more.
-    mutating func release(_ numbers: [UInt64]) -> [UInt64] {
+    mutating func release(_ numbers: [MessageID]) -> [MessageID] {
         numbers.filter { number in
             guard let holders = untaken[number] else { return false }
             untaken[number] = holders > 1 ? holders - 1 : nil
@@ -122,8 +122,8 @@ struct EventReaders {
     /// Ends the sequences of a chat that the node left. Readers can still take the waiting events.
     ///
     /// - Returns: The messages that no reader has to take any more.
-    mutating func finish(chat: String) -> [UInt64] {
-        var released: [UInt64] = []
+    mutating func finish(chat: String) -> [MessageID] {
+        var released: [MessageID] = []
         for id in readers.keys.sorted() where readers[id]?.chat == chat {
             guard let mailbox = readers.removeValue(forKey: id)?.mailbox else { continue }
             released += release(mailbox.finish())
@@ -134,7 +134,7 @@ struct EventReaders {
     /// Ends all sequences. Readers can still take the waiting events.
     ///
     /// - Returns: The messages that no reader has to take any more.
-    mutating func finish() -> [UInt64] {
+    mutating func finish() -> [MessageID] {
         for reader in readers.values { reader.mailbox.finish() }
         readers = [:]
         timer?.cancel()
@@ -216,7 +216,7 @@ extension Node {
         let timed = TimedEvent(at: Node.wallClock(), event: event, isDelayed: isDelayed)
         if case .notice(let notice) = event { standingNotices.note(notice) }
         frontEnd?.value.add(.event(timed))
-        for number in readers.tell(timed, isAnswered: isAnswered) { endpoint.messageTaken(number) }
+        for number in readers.tell(timed, isAnswered: isAnswered) { endpoint.messageTaken(number.rawValue) }
         if !readers.readNotices, case .notice = event {
             earlyNotices.append(timed)
             if earlyNotices.count > NodeLimits.unheardNotices { earlyNotices.removeFirst() }
@@ -255,9 +255,9 @@ extension Node {
     private func forgetReader(_ id: Int) { take(readers.remove(id)) }
 
     /// Reports to the protocol the messages that no reader has to take any more.
-    func take(_ messages: [UInt64]) {
+    func take(_ messages: [MessageID]) {
         guard !messages.isEmpty, !isStopped else { return }
-        for number in messages { endpoint.messageTaken(number) }
+        for number in messages { endpoint.messageTaken(number.rawValue) }
         drain()
     }
 

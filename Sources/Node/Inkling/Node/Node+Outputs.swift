@@ -46,17 +46,17 @@ extension Node {
             guard let chat = joinedChat(id)?.name else { return endpoint.messageTaken(number) }
             // A message read before the socket is empty waited there while this node was stopped (J-15).
             let isDelayed = endpoint.wantsSocketDrained
-            tell(.message(.init(chat: chat, from: Person(person), id: number, text: text)), isDelayed: isDelayed)
-        case .delivered(let message, let id, let key):
-            guard let entry = joinedChat(id) else { return }
-            tell(.delivered(.init(chat: entry.name, message: message, user: userID(of: key, in: entry))))
-        case .failed(let message, let id, let key, let reason):
-            guard let entry = joinedChat(id) else { return }
             tell(
-                .failed(
-                    .init(
-                        chat: entry.name, message: message, user: userID(of: key, in: entry),
-                        why: FailureReason(reason))))
+                .message(.init(chat: chat, from: Person(person), id: MessageID(rawValue: number), text: text)),
+                isDelayed: isDelayed)
+        case .delivered(let number, let id, let key):
+            guard let entry = joinedChat(id) else { return }
+            let (message, user) = (MessageID(rawValue: number), userID(of: key, in: entry))
+            tell(.delivered(.init(chat: entry.name, message: message, user: user)))
+        case .failed(let number, let id, let key, let reason):
+            guard let entry = joinedChat(id) else { return }
+            let (message, user) = (MessageID(rawValue: number), userID(of: key, in: entry))
+            tell(.failed(.init(chat: entry.name, message: message, user: user, why: FailureReason(reason))))
         case .keepWill(let session, let bytes, let address):
             informHelper { $0.keep(session, bytes, to: socket.name(of: address)) }
         case .dropWill(let session):
@@ -100,11 +100,11 @@ extension Node {
         return peer(person.key, met, in: entry)
     }
 
-    /// Returns seconds since 1970, with microseconds. People see this time, but no decision depends on it.
-    package static func wallClock() -> Double {
+    /// Returns the time of day. People see this time, but no decision depends on it.
+    package static func wallClock() -> Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec / 1_000) / 1_000_000
+        return Timestamp(rawValue: Double(time.tv_sec) + Double(time.tv_nsec / 1_000) / 1_000_000)
     }
 }
 
@@ -112,7 +112,7 @@ extension Node {
 /// observer, and for the others one outcome for each recipient.
 struct Observers {
     private struct Waiter {
-        let message: UInt64
+        let message: MessageID
         let continuation: AsyncStream<Event>.Continuation
     }
 
@@ -134,7 +134,7 @@ struct Observers {
     }
 
     /// Adds a waiter for the outcomes of a message.
-    mutating func add(_ continuation: AsyncStream<Event>.Continuation, message: UInt64) -> Int {
+    mutating func add(_ continuation: AsyncStream<Event>.Continuation, message: MessageID) -> Int {
         next += 1
         waiters[next] = Waiter(message: message, continuation: continuation)
         return next
@@ -147,7 +147,7 @@ struct Observers {
     }
 
     /// Reports an outcome. Returns whether anybody waits for it.
-    func tellAnswer(_ event: Event, for message: UInt64) -> Bool {
+    func tellAnswer(_ event: Event, for message: MessageID) -> Bool {
         let told = waiters.values.filter { $0.message == message }
         for waiter in told { waiter.continuation.yield(event) }
         return !told.isEmpty

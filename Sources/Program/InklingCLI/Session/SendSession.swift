@@ -12,7 +12,7 @@ final class SendSession: CommandSession {
     private let began: Int64
     private var wait: ArrivalWait
     /// The keys of the people in the chat.
-    private var present: Set<String> = []
+    private var present: Set<PublicKey> = []
     private var notices = NoticePrinter()
     /// Whether the node was in the chat before, and has found all people.
     private var wasThere = false

@@ -122,9 +122,9 @@ final class WatchSession: Session {
     }
 
     /// - Parameters:
-    ///   - time: the time of the message, in seconds since 1970.
+    ///   - time: the time of the message.
     ///   - isDelayed: whether the text may be much older.
-    private func show(_ text: String, from person: Person, label: String, at time: Double, isDelayed: Bool = false) {
+    private func show(_ text: String, from person: Person, label: String, at time: Timestamp, isDelayed: Bool = false) {
         guard wishes.asJSON else {
             let isOwn = person.user == host.node?.identity.user
             let name = isOwn ? ChatLines.shown(person.name) : nil

@@ -54,8 +54,8 @@ package struct ChatDisplay: Hashable, Sendable {
 
 /// The texts that depend on the program and its system.
 package struct ChatTexts: Sendable {
-    /// A time in seconds since 1970, where the user is.
-    package var localTime: @Sendable (Double) -> LocalTime
+    /// A time of day, where the user is.
+    package var localTime: @Sendable (Timestamp) -> LocalTime
     /// An error and what to do about it, in one line.
     package var error: @Sendable (NodeError) -> String
     /// A notice and what to do about it, in one line.
@@ -68,7 +68,7 @@ package struct ChatTexts: Sendable {
     package var arguments: String
 
     package init(
-        localTime: @escaping @Sendable (Double) -> LocalTime, error: @escaping @Sendable (NodeError) -> String,
+        localTime: @escaping @Sendable (Timestamp) -> LocalTime, error: @escaping @Sendable (NodeError) -> String,
         notice: @escaping @Sendable (Notice) -> String, reach: @escaping @Sendable () -> String,
         newSecret: @escaping @Sendable () -> Secret, arguments: String
     ) {

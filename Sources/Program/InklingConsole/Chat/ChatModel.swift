@@ -37,7 +37,7 @@ package struct ChatModel: Sendable {
     /// The muted people of all chats, until the program ends.
     var muted = MutedPeople()
     /// The keys whose fingerprints were shown.
-    var shownFingerprints: Set<String> = []
+    var shownFingerprints: Set<PublicKey> = []
     var warnings: KeyWarnings
 
     var keyboard = Keyboard()

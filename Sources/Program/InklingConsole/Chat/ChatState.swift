@@ -39,10 +39,10 @@ package struct ChatState {
     var folded = FoldedMessages()
     var transcript = Transcript()
     private var typing: [UserID] = []
-    private var sent: [UInt64: Delivery] = [:]
+    private var sent: [MessageID: Delivery] = [:]
     private var unsent = UnsentMessages()
     /// An own message that is shown when its recipients have answered.
-    private var held: (number: UInt64, text: String, due: Int64)?
+    private var held: (number: MessageID, text: String, due: Int64)?
     /// Messages that wait until peers could be found.
     private(set) var waiting: [String] = []
     private let joinedAt: Int64
@@ -100,7 +100,7 @@ package struct ChatState {
     }
 
     /// The other one, where just one is there, or has ever been.
-    package func other(now: Double) -> Prompt.Other? {
+    package func other(now: Timestamp) -> Prompt.Other? {
         let candidates = online.isEmpty ? Set(people.keys) : online
         guard candidates.count == 1, let user = candidates.first else { return nil }
         let presence = muted.contains(user) ? "muted" : presence(of: user, now: now) ?? ""
@@ -108,7 +108,7 @@ package struct ChatState {
     }
 
     /// Such as "Active now"; `nil` of somebody who is not known in this chat.
-    package func presence(of user: UserID, now: Double) -> String? {
+    package func presence(of user: UserID, now: Timestamp) -> String? {
         people[user].map { PresenceText.text($0.presence, lastSeen: $0.lastSeen, now: now) }
     }
 
@@ -221,7 +221,7 @@ package struct ChatState {
     ///   - isShown: whether the own message itself is to be shown.
     ///   - time: when it was sent.
     package mutating func take(
-        sent text: String, number: UInt64, recipients: Int, isShown: Bool, at now: Int64, time: LocalTime
+        sent text: String, number: MessageID, recipients: Int, isShown: Bool, at now: Int64, time: LocalTime
     ) -> [Line] {
         transcript.add(Transcript.Message(text: Self.composed(text), time: time))
         var lines = told(presenceLines.flush()) + releaseHeld()
@@ -237,7 +237,7 @@ package struct ChatState {
     }
 
     /// Somebody has an own message, or does not if there is a reason.
-    package mutating func take(answerFor message: UInt64, by user: UserID, failure: FailureReason?) -> [Line] {
+    package mutating func take(answerFor message: MessageID, by user: UserID, failure: FailureReason?) -> [Line] {
         guard var delivery = sent[message] else { return [] }
         answers += 1
         if let failure {
@@ -329,7 +329,7 @@ package struct ChatState {
     }
 
     /// Forgets all presences while the node is gone.
-    mutating func detach(at time: Double) {
+    mutating func detach(at time: Timestamp) {
         awaited.formUnion(online)
         for user in online { people[user] = people[user]?.gone(at: time) }
         online = []

@@ -5,8 +5,8 @@ struct KeyWarnings: Sendable {
     /// How many people and names with a shown alarm are remembered.
     private static let remembered = 4_096
 
-    /// When this began, in seconds since 1970.
-    private let startedAt: Double
+    /// When this began.
+    private let startedAt: Timestamp
     private var warned: Set<Warned> = []
 
     private struct Warned: Hashable {
@@ -14,7 +14,7 @@ struct KeyWarnings: Sendable {
         let name: String
     }
 
-    init(startedAt: Double) {
+    init(startedAt: Timestamp) {
         self.startedAt = startedAt
     }
 

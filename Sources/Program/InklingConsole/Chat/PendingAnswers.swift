@@ -24,7 +24,7 @@ struct PendingAnswers: Sendable {
         case verify(Labels.Label)
         case block(Labels.Label)
         /// Somebody of that name, perhaps with that key, is to be found among the blocked people.
-        case findBlocked(name: String, key: String?)
+        case findBlocked(name: String, key: PublicKey?)
         case unblock(name: String)
         case rename(isOnce: Bool)
     }

@@ -4,7 +4,7 @@ import InklingModel
 enum AttachedEvents {
     /// Returns the output in a line; nil for a line that no front end uses or that a later version added.
     static func output(_ line: JSONMembers) -> ServiceOutput? {
-        guard let at = line["at"]?.double else { return nil }
+        guard let at = line["at"]?.time else { return nil }
         if line["own"]?.boolean == true { return own(line, at) }
         if line["on"]?.string == "self" { return user(line, at) }
         guard let event = event(line) else { return nil }
@@ -12,13 +12,13 @@ enum AttachedEvents {
         return line["waited"]?.boolean == true ? .waited(timed) : .event(timed)
     }
 
-    private static func own(_ line: JSONMembers, _ at: Double) -> ServiceOutput? {
-        guard let chat = line["chat"]?.string, let message = line["sent"]?.unsigned, let text = line["text"]?.string
+    private static func own(_ line: JSONMembers, _ at: Timestamp) -> ServiceOutput? {
+        guard let chat = line["chat"]?.string, let message = line["sent"]?.message, let text = line["text"]?.string
         else { return nil }
         return .own(OwnMessage(at: at, chat: chat, message: message, text: text))
     }
 
-    private static func user(_ line: JSONMembers, _ at: Double) -> ServiceOutput? {
+    private static func user(_ line: JSONMembers, _ at: Timestamp) -> ServiceOutput? {
         guard let name = line["name"]?.string, let isAway = line["away"]?.boolean else { return nil }
         return .user(UserState(at: at, name: name, isAway: isAway))
     }
@@ -35,15 +35,15 @@ enum AttachedEvents {
             return .peer(.init(chat: chat, peer, why: why))
         case "typing": return line.list("users", \.person).map { .typing(chat: chat, $0) }
         case "message":
-            guard let from = line["from"]?.object?.person, let number = line["message"]?.unsigned,
+            guard let from = line["from"]?.object?.person, let number = line["message"]?.message,
                 let text = line["text"]?.string
             else { return nil }
             return .message(.init(chat: chat, from: from, id: number, text: text))
         case "delivered":
-            guard let message = line["message"]?.unsigned, let user = line["user"]?.user else { return nil }
+            guard let message = line["message"]?.message, let user = line["user"]?.user else { return nil }
             return .delivered(.init(chat: chat, message: message, user: user))
         case "failed":
-            guard let message = line["message"]?.unsigned, let user = line["user"]?.user,
+            guard let message = line["message"]?.message, let user = line["user"]?.user,
                 let why = line["why"]?.string.flatMap({ FailureReason(rawValue: $0) })
             else { return nil }
             return .failed(.init(chat: chat, message: message, user: user, why: why))

@@ -41,8 +41,8 @@ enum AttachedRequest {
         command(name) + [("chat", .string(chat))]
     }
 
-    private static func command(_ name: String, key: String) -> [(String, JSONValue)] {
-        command(name) + [("key", .string(key))]
+    private static func command(_ name: String, key: PublicKey) -> [(String, JSONValue)] {
+        command(name) + [("key", .string(key.description))]
     }
 
     /// Returns a join that opens nothing: the front end opens the chat by a separate request.
@@ -81,7 +81,7 @@ enum AttachedRequest {
             let given = line["invite"]?.string.flatMap { try? Chat(invite: $0) }
             return .joined(given ?? chat, peers)
         case .send:
-            guard let message = line["message"]?.unsigned, let recipients = line["to"]?.integer else { return nil }
+            guard let message = line["message"]?.message, let recipients = line["to"]?.integer else { return nil }
             return .sent(message: message, recipients: recipients)
         case .peers: return line.list("peers", \.peer).map { .peers($0) }
         case .knownPeers, .blockedPeople: return line.list("people", \.knownPeer).map { .knownPeers($0) }
@@ -91,7 +91,7 @@ enum AttachedRequest {
             return line.list("found", \.sighting).map { .sightings(instance: line["instance"]?.string, $0) }
         case .chats: return line.list("chats", \.chatStatus).map { .chats($0) }
         case .status:
-            guard let since = line["since"]?.double, let chats = line.list("chats", \.chatStatus) else { return nil }
+            guard let since = line["since"]?.time, let chats = line.list("chats", \.chatStatus) else { return nil }
             return .status(
                 NodeStatus(
                     since: since, isAway: line["away"]?.boolean ?? false, frontEnds: line["frontEnds"]?.integer ?? 0,
@@ -117,7 +117,7 @@ enum AttachedRequest {
         case ("stopped", _): return .stopped
         case ("unknown-peer", .setVerified(_, let key)), ("unknown-peer", .setBlocked(_, let key)),
             ("unknown-peer", .fingerprint(let key)):
-            return .unknownPeer(key)
+            return .unknownPeer(key.description)
         // The same check finds the name's fault here.
         case ("bad-name", .rename(let name)): return fault(ofName: name) ?? other
         default: return other

@@ -26,7 +26,7 @@ package final class HubFrontEnd: ChatService {
     private struct Parting {
         let chat: String
         let peers: [Peer]
-        let at: Double
+        let at: Timestamp
     }
 
     let number: Int
@@ -37,7 +37,7 @@ package final class HubFrontEnd: ChatService {
     var isSuspended = false
     var subscription = Subscription()
     /// Waiting messages already delivered to the front end, by chat.
-    private(set) var told: [String: Set<UInt64>] = [:]
+    private(set) var told: [String: Set<MessageID>] = [:]
     /// Evicted messages already reported, by chat.
     var toldLost: [String: Int] = [:]
 
@@ -52,9 +52,9 @@ package final class HubFrontEnd: ChatService {
     /// Queued events.
     private var queue = EventQueue()
     /// Queued messages from others, by number; they return to the store if this front end detaches.
-    private var untaken: [UInt64: TimedEvent] = [:]
+    private var untaken: [MessageID: TimedEvent] = [:]
     /// Queued messages from senders who have only a share of the queue, by number.
-    private var unfamiliar: [UInt64: (rank: SenderRank, size: Int)] = [:]
+    private var unfamiliar: [MessageID: (rank: SenderRank, size: Int)] = [:]
     /// Bytes of queued messages and outcomes.
     private var size = 0
     /// The time since which the front end took no queued output, in milliseconds; nil if none waits.
@@ -189,7 +189,7 @@ package final class HubFrontEnd: ChatService {
 
     /// Leaves a chat. After the answer, a front end that subscribes only to its own chats sees the people there go
     /// offline.
-    func part(from peers: [Peer], in chat: String, at time: Double) {
+    func part(from peers: [Peer], in chat: String, at time: Timestamp) {
         guard case .own = subscription.chats else { return }
         parting = Parting(chat: chat, peers: subscription.kinds.contains(.peer) ? peers : [], at: time)
     }
@@ -301,7 +301,7 @@ package final class HubFrontEnd: ChatService {
         return untaken
     }
 
-    private static func number(_ timed: TimedEvent) -> UInt64 {
+    private static func number(_ timed: TimedEvent) -> MessageID {
         if case .message(let message) = timed.event { message.id } else { 0 }
     }
 

@@ -10,8 +10,8 @@ package final class NodeHub {
     package struct Surroundings {
         /// Milliseconds of a clock that never goes back.
         let steady: () -> Int64
-        /// Seconds since 1970.
-        let wall: () -> Double
+        /// The time of day.
+        let wall: () -> Timestamp
         /// Writes the kept chats, and calls back on the event loop. The argument is nil when they are on disk, else the
         /// reason for the failure and the remedy.
         let keep: ([Chat], @escaping (String?) -> Void) -> Void
@@ -21,7 +21,7 @@ package final class NodeHub {
         let shutDown: () -> Void
 
         package init(
-            steady: @escaping () -> Int64, wall: @escaping () -> Double,
+            steady: @escaping () -> Int64, wall: @escaping () -> Timestamp,
             keep: @escaping ([Chat], @escaping (String?) -> Void) -> Void,
             rank: @escaping (UserID, _ chat: String) -> SenderRank, shutDown: @escaping () -> Void
         ) {
@@ -79,7 +79,7 @@ package final class NodeHub {
     /// Whether the node is about to stop.
     private var isEnding = false
     /// The front end that sent a message and the number of outcomes due, by message.
-    private var senders: [UInt64: (frontEnd: Int, outcomes: Int)] = [:]
+    private var senders: [MessageID: (frontEnd: Int, outcomes: Int)] = [:]
 
     /// - Parameters:
     ///   - node: A node that is in no chat yet, and has no sink.
@@ -159,7 +159,7 @@ package final class NodeHub {
     /// Returns whether messages wait in a chat that no front end shows.
     package func isUnseen(_ chat: String) -> Bool { waiting.count(in: chat) > 0 && !isShown(chat) }
 
-    func isWaiting(_ number: UInt64, in chat: String) -> Bool {
+    func isWaiting(_ number: MessageID, in chat: String) -> Bool {
         waiting.messages(in: chat).contains { $0.content.id == number }
     }
 
@@ -225,14 +225,14 @@ package final class NodeHub {
         return max(surroundings.rank(message.sender.user, message.chat), isPrivate ? .member : .stranger)
     }
 
-    private func tell(outcome: TimedEvent, of message: UInt64) {
+    private func tell(outcome: TimedEvent, of message: MessageID) {
         guard let sender = senders[message] else { return }
         senders[message] = sender.outcomes > 1 ? (sender.frontEnd, sender.outcomes - 1) : nil
         frontEnds[sender.frontEnd]?.add(outcome)
     }
 
     /// Reports a sent message to the other front ends, before any outcome.
-    func sent(_ text: String, _ message: UInt64, recipients: Int, in chat: String, by sender: HubFrontEnd) {
+    func sent(_ text: String, _ message: MessageID, recipients: Int, in chat: String, by sender: HubFrontEnd) {
         if recipients > 0 { senders[message] = (sender.number, recipients) }
         drafts.sent(in: chat, by: sender.number)
         let own = OwnMessage(at: surroundings.wall(), chat: chat, message: message, text: text)

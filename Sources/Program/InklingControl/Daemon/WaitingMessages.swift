@@ -15,7 +15,7 @@ package struct WaitingMessages {
         var messages: [Message] = []
         /// The number of messages evicted since the last `read`, and the time of the latest one.
         var lost = 0
-        var lostAt = 0.0
+        var lostAt: Timestamp = 0
     }
 
     private var chats: [String: Chat] = [:]
@@ -31,7 +31,7 @@ package struct WaitingMessages {
     package func messages(in chat: String) -> [Message] { chats[chat]?.messages ?? [] }
 
     /// Returns the number of evicted messages of a chat and the time of the latest one, or nil.
-    package func lost(in chat: String) -> (count: Int, at: Double)? {
+    package func lost(in chat: String) -> (count: Int, at: Timestamp)? {
         chats[chat].flatMap { $0.lost > 0 ? ($0.lost, $0.lostAt) : nil }
     }
 
@@ -82,7 +82,7 @@ package struct WaitingMessages {
     }
 
     /// Removes messages that the user read.
-    package mutating func read(_ numbers: Set<UInt64>, in chat: String) {
+    package mutating func read(_ numbers: Set<MessageID>, in chat: String) {
         guard var state = chats[chat] else { return }
         state.lost = 0
         state.messages.removeAll { message in

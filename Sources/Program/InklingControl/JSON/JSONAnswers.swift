@@ -15,7 +15,8 @@ extension ServiceAnswer {
             JSONLine(
                 on: "sent",
                 [
-                    ("chat", .string(chat)), ("message", .unsigned(message)), ("tag", tag.map(JSONValue.string)),
+                    ("chat", .string(chat)), ("message", .unsigned(message.rawValue)),
+                    ("tag", tag.map(JSONValue.string)),
                     ("to", .integer(recipients)),
                 ])
         case (.peers(let peers), .peers(let chat)):
@@ -23,7 +24,7 @@ extension ServiceAnswer {
         case (.knownPeers(let people), _):
             JSONLine(on: "people", [("people", .array(people.map { .known($0) }))])
         case (.fingerprint(let groups), .fingerprint(let key)):
-            JSONLine(on: "fingerprint", [("key", .string(key)), ("groups", .strings(groups))])
+            JSONLine(on: "fingerprint", [("key", .string(key.description)), ("groups", .strings(groups))])
         case (.invite(let invite), .invite(let chat)):
             JSONLine(on: "invite", [("chat", .string(chat)), ("invite", invite.map(JSONValue.string))])
         case (.sightings(let instance, let found), .sightings(let chat)):
@@ -56,7 +57,7 @@ extension NodeIdentity {
         JSONLine(
             on: "identity",
             [
-                ("user", .string(user.description)), ("name", .string(name)), ("key", .string(key)),
+                ("user", .string(user.description)), ("name", .string(name)), ("key", .string(key.description)),
                 ("port", .integer(Int(port))), ("temporary", .boolean(isTemporary)),
             ])
     }

@@ -40,20 +40,20 @@ package struct JSONEvents: Sendable {
                 on: "message", at: timed.at,
                 [
                     ("chat", .string(message.chat)), ("from", .person(message.sender)),
-                    ("message", .unsigned(message.id)), ("text", .string(message.text)),
+                    ("message", .unsigned(message.id.rawValue)), ("text", .string(message.text)),
                 ] + waited + (timed.isDelayed ? [("delayed", .boolean(true))] : []))
         case .delivered(let receipt):
             JSONLine(
                 on: "delivered", at: timed.at,
                 [
-                    ("chat", .string(receipt.chat)), ("message", .unsigned(receipt.message)),
+                    ("chat", .string(receipt.chat)), ("message", .unsigned(receipt.message.rawValue)),
                     ("user", .string(receipt.user.description)),
                 ])
         case .failed(let failure):
             JSONLine(
                 on: "failed", at: timed.at,
                 [
-                    ("chat", .string(failure.chat)), ("message", .unsigned(failure.message)),
+                    ("chat", .string(failure.chat)), ("message", .unsigned(failure.message.rawValue)),
                     ("user", .string(failure.user.description)), ("why", .string(failure.why.rawValue)),
                 ])
         case .notice(let about):
@@ -76,7 +76,7 @@ package struct JSONEvents: Sendable {
             on: "message", at: own.at,
             [
                 ("chat", .string(own.chat)), ("from", .person(person)), ("own", .boolean(true)),
-                ("sent", .unsigned(own.message)), ("text", .string(own.text)),
+                ("sent", .unsigned(own.message.rawValue)), ("text", .string(own.text)),
             ])
     }
 

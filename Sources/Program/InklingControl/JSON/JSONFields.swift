@@ -70,9 +70,8 @@ struct JSONFields {
     }
 
     /// Returns the static key (W-6).
-    func key() throws(Refusal) -> String {
-        let key = try string("key")
-        guard isStaticKey(key) else { throw Refusal(text: "\"key\" is not a key") }
+    func key() throws(Refusal) -> PublicKey {
+        guard let key = PublicKey(try string("key")) else { throw Refusal(text: "\"key\" is not a key") }
         return key
     }
 

@@ -328,7 +328,8 @@ package final class JSONInterface {
         let identity = service.identity
         let members: [(String, JSONValue?)] = [
             ("user", .string(identity.user.description)), ("name", .string(identity.name)),
-            ("port", .integer(Int(identity.port))), ("version", .string(texts.version)), ("key", .string(identity.key)),
+            ("port", .integer(Int(identity.port))), ("version", .string(texts.version)),
+            ("key", .string(identity.key.description)),
         ]
         return JSONLine(on: "ready", members + further)
     }

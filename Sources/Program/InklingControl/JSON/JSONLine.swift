@@ -1,10 +1,11 @@
 import Inkling
+import InklingModel
 
 /// One line of output: its kind, its time and its members in order.
 package struct JSONLine: Sendable {
     private var members: [(String, JSONValue)]
 
-    package init(on kind: String, at: Double = Node.wallClock(), _ members: [(String, JSONValue?)] = []) {
+    package init(on kind: String, at: Timestamp = Node.wallClock(), _ members: [(String, JSONValue?)] = []) {
         self.members = [("on", .string(kind)), ("at", .seconds(at))]
         for (name, value) in members {
             if let value { self.members.append((name, value)) }
