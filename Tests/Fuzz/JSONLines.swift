@@ -71,10 +71,10 @@ private func checkOutput(_ line: [UInt8]) {
     switch AttachedEvents.output(members) {
     case .own(let own): checkReference(line, [("chat", .string(own.chat)), ("text", .string(own.text))])
     case .event(let timed), .waited(let timed):
-        check(timed.at.isFinite, "a time that is none")
-        guard case .message(let chat, let person, _, let text) = timed.event else { return }
-        check(UserID(person.user.description) == person.user, "a user ID that is none")
-        checkReference(line, [("chat", .string(chat)), ("text", .string(text))])
+        check(timed.at.rawValue.isFinite, "a time that is none")
+        guard case .message(let message) = timed.event else { return }
+        check(UserID(message.sender.user.description) == message.sender.user, "a user ID that is none")
+        checkReference(line, [("chat", .string(message.chat)), ("text", .string(message.text))])
     case .user: break
     case .answer, .ended: fatalError("an answer or an end, by itself")
     case nil: break

@@ -48,7 +48,7 @@ struct ChatCommandTests {
         var stage = ChatStage.begun([bob])
         #expect(
             stage.enter("/whois bob") == [
-                "* Bob: Active now", "* identity bbbbbbbbbbbbbbbb", "* key key of b",
+                "* Bob: Active now", "* identity bbbbbbbbbbbbbbbb", "* key \(StagePerson.bob.key)",
                 "* first met on Tuesday, 3 March 2026, 11:59", "* was also called Bobby", "* not verified: /verify Bob",
             ])
         #expect(stage.newRequests().allSatisfy { if case .compose = $0 { true } else { false } })
@@ -96,7 +96,7 @@ struct ChatCommandTests {
         #expect(
             stage.enter("/verify Bob ok")
                 == ["! You have not seen the fingerprint yet. Compare it first: /verify Bob"])
-        #expect(!stage.asked.contains(.setVerified(true, key: "key of b")))
+        #expect(!stage.asked.contains(.setVerified(true, key: ChatStage.key("b"))))
         #expect(
             stage.enter("/verify Bob") == [
                 "* Fingerprint of you and Bob:", "*   00001 00002 00003 00004", "*   00005 00006 00007 00008",
@@ -109,10 +109,10 @@ struct ChatCommandTests {
         #expect(stage.enter("/whois Bob").last == "* not verified: /verify Bob")
         stage.node.people[StagePerson.bob.user]?.isVerified = true
         #expect(stage.enter("/verify Bob ok") == ["* Bob is now verified"])
-        #expect(stage.asked.suffix(2) == [.setVerified(true, key: "key of b"), .peers(chat: "kitchen")])
+        #expect(stage.asked.suffix(2) == [.setVerified(true, key: ChatStage.key("b")), .peers(chat: "kitchen")])
         #expect(stage.enter("/whois Bob").last == "* verified")
         #expect(stage.enter("/verify Bob ok") == ["* Bob \(Labels.verifiedMark) is verified already"])
-        #expect(stage.asked.count { $0 == .setVerified(true, key: "key of b") } == 1)
+        #expect(stage.asked.count { $0 == .setVerified(true, key: ChatStage.key("b")) } == 1)
         stage.node.failures = [.unknownPeer("key of c")]
         #expect(stage.enter("/verify Charlie") == ["! " + NodeError.unknownPeer("key of c").fact])
         #expect(stage.enter("/verify Charlie ok").first?.hasPrefix("! You have not seen") == true)
@@ -138,14 +138,14 @@ struct ChatCommandTests {
         #expect(
             stage.enter("/block Bob")
                 == ["! Bob \(Labels.verifiedMark) is verified. To block them all the same: /block Bob ok"])
-        #expect(!stage.asked.contains(.setBlocked(true, key: "key of b")))
+        #expect(!stage.asked.contains(.setBlocked(true, key: ChatStage.key("b"))))
         _ = stage.enter("/block Bob ~ffff")
-        #expect(stage.asked.contains(.setBlocked(true, key: "key of f")), "an impostor takes no more")
+        #expect(stage.asked.contains(.setBlocked(true, key: ChatStage.key("f"))), "an impostor takes no more")
         _ = stage.enter("/block Bob  OK")
-        #expect(stage.asked.contains(.setBlocked(true, key: "key of b")))
+        #expect(stage.asked.contains(.setBlocked(true, key: ChatStage.key("b"))))
         stage.come(StagePerson(name: "Eve ok", letter: "g"))
         _ = stage.enter("/block Eve ok")
-        #expect(stage.asked.contains(.setBlocked(true, key: "key of g")), "it may be a part of a name")
+        #expect(stage.asked.contains(.setBlocked(true, key: ChatStage.key("g"))), "it may be a part of a name")
     }
 
     @Test("/block and /unblock ask the node, by key; who is blocked may have been met elsewhere")
@@ -155,21 +155,21 @@ struct ChatCommandTests {
             stage.enter("/block Bob") == [
                 "* Bob is blocked: you see nothing from them, and they see you as gone. To undo it: /unblock Bob"
             ])
-        #expect(stage.asked.suffix(2) == [.setBlocked(true, key: "key of b"), .peers(chat: "kitchen")])
+        #expect(stage.asked.suffix(2) == [.setBlocked(true, key: ChatStage.key("b")), .peers(chat: "kitchen")])
         #expect(stage.enter("/unblock Bob") == ["! Nobody called Bob is blocked"])
         func known(_ letter: Character, _ names: [String]) -> KnownPeer {
             KnownPeer(
-                user: ChatStage.user(letter), key: "key of \(letter)", names: names, namedSince: 0, firstSeen: 0,
+                user: ChatStage.user(letter), key: ChatStage.key(letter), names: names, namedSince: 0, firstSeen: 0,
                 lastSeen: 0, isVerified: false, isBlocked: true)
         }
         stage.node.blocked = [known("b", ["Bob"]), known("e", ["Eve", "Eva"]), known("f", ["Eve"])]
         #expect(stage.enter("/unblock Bob") == ["* Bob is no longer blocked"])
         #expect(
             stage.asked.suffix(3) == [
-                .blockedPeople, .setBlocked(false, key: "key of b"), .peers(chat: "kitchen"),
+                .blockedPeople, .setBlocked(false, key: ChatStage.key("b")), .peers(chat: "kitchen"),
             ])
         #expect(stage.enter("/unblock eva") == ["* eva is no longer blocked"])
-        #expect(stage.asked.contains(.setBlocked(false, key: "key of e")))
+        #expect(stage.asked.contains(.setBlocked(false, key: ChatStage.key("e"))))
         #expect(
             stage.enter("/unblock Eve") == [
                 "! Several blocked people have that name; give the identity: eeeeeeeeeeeeeeee, ffffffffffffffff"

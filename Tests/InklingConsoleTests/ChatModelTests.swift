@@ -92,7 +92,7 @@ struct ChatModelTests {
     func presentBefore() {
         var stage = ChatStage(form: .lines)
         stage.node.met = [
-            StagePerson.bob.peer(.online), StagePerson.dora.peer(.offline, lastSeen: ChatStage.noon - 90),
+            StagePerson.bob.peer(.online), StagePerson.dora.peer(.offline, lastSeen: ChatStage.noon - .seconds(90)),
         ]
         stage.begin()
         #expect(stage.newLines().count == 1 && stage.model.anybodyOnline, "nobody is looked for")
@@ -235,7 +235,7 @@ struct ChatModelTests {
         stage.deliver(to: .bob)
         stage.advance(by: 150)
         #expect(stage.newLines() == ["12:00 You: again  (sending: 1 of 2 have it)"])
-        stage.tell(.failed(chat: "kitchen", message: 2, user: StagePerson.charlie.user, why: .silence))
+        stage.tell(.failed(.init(chat: "kitchen", message: 2, user: StagePerson.charlie.user, why: .silence)))
         #expect(
             stage.newLines() == ["12:00 * Delivered to 1 of 2, may not have reached Charlie (out of reach): again"])
         #expect(stage.model.answers == 4 && stage.model.lostMessages == 0)
@@ -292,7 +292,7 @@ struct ChatModelTests {
         stage.say("good night", .bob)
         #expect(stage.newLines() == ["--- Wednesday, 4 March 2026 ---", "00:00 Bob: good night"])
         stage.say("elsewhere", .bob, in: "lobby")
-        stage.tell(.missed(chat: "kitchen", messages: 2, outcomes: 0))
+        stage.tell(.missed(.init(chat: "kitchen", messages: 2, outcomes: 0)))
         stage.tell(.notice(.discoveryUp))
         stage.tell(.notice(.keyChanged(StagePerson.bob.person, known: ChatStage.user("e"), isVerified: false)))
         #expect(
@@ -329,7 +329,7 @@ struct ChatModelTests {
         stage.advance(by: 10_000)
         #expect(stage.newLines() == ["* Bob ~bbbb is away"])
         let early = StagePerson(
-            name: "Bob", letter: "f", namesake: known, names: ["Bob"], namedSince: ChatStage.noon - 1)
+            name: "Bob", letter: "f", namesake: known, names: ["Bob"], namedSince: ChatStage.noon - .seconds(1))
         stage.come(early)
         stage.advance(by: 500)
         #expect(

@@ -24,7 +24,7 @@ struct ChatStage: ModelStage {
     var answersAtOnce = true
 
     /// Tuesday, 3 March 2026, 12:00.
-    static let noon = 1_772_539_200.0
+    static let noon: Timestamp = 1_772_539_200
 
     init(
         _ chat: Chat? = nil, as name: String = "Alice", form: ChatDisplay.Form = .screen, folds: Bool = true,
@@ -47,7 +47,7 @@ struct ChatStage: ModelStage {
     }
 
     static func identity(_ name: String) -> NodeIdentity {
-        NodeIdentity(user: user("a"), key: "own", name: name, port: 7, isTemporary: false)
+        NodeIdentity(user: user("a"), key: key("a"), name: name, port: 7, isTemporary: false)
     }
 
     static func user(_ letter: Character) -> UserID {
@@ -55,9 +55,14 @@ struct ChatStage: ModelStage {
         return user
     }
 
+    static func key(_ letter: Character) -> PublicKey {
+        guard let key = PublicKey(String(repeating: letter, count: 41) + "AA") else { preconditionFailure("no key") }
+        return key
+    }
+
     /// In UTC, of 2026 from March on.
-    static func localTime(_ time: Double) -> LocalTime {
-        let minutes = Int(time - noon) / 60 + 12 * 60
+    static func localTime(_ time: Timestamp) -> LocalTime {
+        let minutes = Int(time.seconds(since: noon)) / 60 + 12 * 60
         let day = 3 + minutes / (24 * 60)
         return LocalTime(
             day: LocalTime.Day(year: 2026, month: 3, day: day), hour: minutes / 60 % 24, minute: minutes % 60)
@@ -166,7 +171,7 @@ struct ChatStage: ModelStage {
     // MARK: Others
 
     mutating func say(_ text: String, _ person: StagePerson, in chat: String = "kitchen") {
-        tell(.message(chat: chat, from: person.person, number: 1, text: text))
+        tell(.message(.init(chat: chat, from: person.person, id: 1, text: text)))
     }
 
     mutating func typing(_ people: StagePerson..., in chat: String = "kitchen") {
@@ -181,16 +186,16 @@ struct StagePerson: Hashable {
     var isVerified = false
     var namesake: Peer.Namesake?
     var names: [String] = []
-    var namedSince: Double?
+    var namedSince: Timestamp?
 
     var user: UserID { ChatStage.user(letter) }
-    var key: String { "key of \(letter)" }
+    var key: PublicKey { ChatStage.key(letter) }
     var person: Person { Person(user: user, name: name) }
 
-    func peer(_ presence: Presence, lastSeen: Double? = nil) -> Peer {
+    func peer(_ presence: Presence, lastSeen: Timestamp? = nil) -> Peer {
         Peer(
             user: user, name: name, presence: presence, key: key, lastSeen: lastSeen,
-            onlineSince: presence == .offline ? nil : ChatStage.noon, firstSeen: ChatStage.noon - 60,
+            onlineSince: presence == .offline ? nil : ChatStage.noon, firstSeen: ChatStage.noon - .seconds(60),
             isVerified: isVerified, namesakes: namesake.map { [$0.user] } ?? [], namesake: namesake, names: names,
             namedSince: namedSince)
     }
@@ -211,7 +216,7 @@ struct StageNode {
     /// The errors that answer the next requests in order, apart from those about typing and presence.
     var failures: [NodeError] = []
     /// The number of the latest message.
-    var sent: UInt64 = 0
+    var sent: MessageID = 0
     var nextRequestID = RequestID()
 
     mutating func answer(_ request: ServiceRequest) -> ServiceAnswer {
@@ -225,7 +230,7 @@ struct StageNode {
         switch request {
         case .join(let chat, _), .keep(let chat, _): return .joined(chat, met)
         case .send:
-            sent += 1
+            sent = MessageID(rawValue: sent.rawValue + 1)
             return .sent(message: sent, recipients: people.count)
         case .peers: return .peers(people.values.map { $0.peer(.online) }.sorted { $0.name < $1.name })
         case .blockedPeople, .knownPeers: return .knownPeers(blocked)

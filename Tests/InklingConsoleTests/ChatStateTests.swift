@@ -17,7 +17,8 @@ struct ChatStateTests {
 
     private static func peer(_ person: Person, _ presence: Presence = .online, namesakes: [UserID] = []) -> Peer {
         Peer(
-            user: person.user, name: person.name, presence: presence, key: "", lastSeen: nil, onlineSince: nil,
+            user: person.user, name: person.name, presence: presence, key: ChatStage.key("b"), lastSeen: nil,
+            onlineSince: nil,
             roundTrip: nil, firstSeen: nil, isVerified: false, isBlocked: false, namesakes: namesakes)
     }
 

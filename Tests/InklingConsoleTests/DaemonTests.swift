@@ -140,9 +140,9 @@ struct DaemonTests {
     @Test("a message shows when the node had it, and one that waited for the node to go on was written earlier (J-15)")
     func late() {
         var stage = ChatStage.begun([.bob], outlivesNode: true)
-        func tell(_ text: String, minutesAgo: Double, isDelayed: Bool) {
-            let event = Event.message(chat: "kitchen", from: StagePerson.bob.person, number: 4, text: text)
-            let timed = TimedEvent(at: ChatStage.noon - minutesAgo * 60, event: event, isDelayed: isDelayed)
+        func tell(_ text: String, minutesAgo: Int, isDelayed: Bool) {
+            let event = Event.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 4, text: text))
+            let timed = TimedEvent(at: ChatStage.noon - .seconds(minutesAgo * 60), event: event, isDelayed: isDelayed)
             stage.perform(stage.model.take(.event(timed), at: stage.moment))
         }
         tell("read late", minutesAgo: 5, isDelayed: false)
@@ -175,14 +175,14 @@ struct DaemonTests {
     @Test("messages that waited show with their times, below one line, and count as read a moment later")
     func waited() {
         var stage = ChatStage.begun([.bob])
-        func tell(_ event: Event, minutesAgo: Double) {
-            let timed = TimedEvent(at: ChatStage.noon - minutesAgo * 60, event: event)
+        func tell(_ event: Event, minutesAgo: Int) {
+            let timed = TimedEvent(at: ChatStage.noon - .seconds(minutesAgo * 60), event: event)
             stage.perform(stage.model.take(.waited(timed), at: stage.moment))
         }
-        tell(.missed(chat: "kitchen", messages: 3, outcomes: 0), minutesAgo: 60)
-        tell(.message(chat: "kitchen", from: StagePerson.bob.person, number: 4, text: "one"), minutesAgo: 59)
-        tell(.message(chat: "kitchen", from: StagePerson.bob.person, number: 5, text: "two"), minutesAgo: 30)
-        tell(.message(chat: "garden", from: StagePerson.bob.person, number: 6, text: "elsewhere"), minutesAgo: 20)
+        tell(.missed(.init(chat: "kitchen", messages: 3, outcomes: 0)), minutesAgo: 60)
+        tell(.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 4, text: "one")), minutesAgo: 59)
+        tell(.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 5, text: "two")), minutesAgo: 30)
+        tell(.message(.init(chat: "garden", from: StagePerson.bob.person, id: 6, text: "elsewhere")), minutesAgo: 20)
         #expect(
             stage.newLines() == [
                 "12:00 --- new messages ---", "11:00 * 3 messages that came before are not kept any more",
@@ -193,7 +193,7 @@ struct DaemonTests {
         #expect(stage.newRequests() == [.read(chat: "kitchen")])
         stage.advance(by: 10_000)
         #expect(stage.newRequests().isEmpty)
-        tell(.message(chat: "kitchen", from: StagePerson.bob.person, number: 7, text: "three"), minutesAgo: 1)
+        tell(.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 7, text: "three")), minutesAgo: 1)
         stage.finish()
         #expect(stage.newRequests() == [.read(chat: "kitchen"), .compose("", chat: "kitchen")])
     }
@@ -204,9 +204,9 @@ struct DaemonTests {
         stage.node.met = [StagePerson.bob.peer(.online)]
         stage.begin()
         #expect(stage.newLines().count == 1, "nobody is looked for")
-        let event = Event.message(chat: "kitchen", from: StagePerson.bob.person, number: 1, text: "one")
+        let event = Event.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 1, text: "one"))
         stage.perform(
-            stage.model.take(.waited(TimedEvent(at: ChatStage.noon - 60, event: event)), at: stage.moment))
+            stage.model.take(.waited(TimedEvent(at: ChatStage.noon - .seconds(60), event: event)), at: stage.moment))
         #expect(stage.newLines() == ["12:00 * Bob is here", "12:00 --- new messages ---", "11:59 Bob: one"])
         _ = stage.enter("two")
         #expect(stage.asked.last == .send("two", chat: "kitchen"), "others need not be found first")

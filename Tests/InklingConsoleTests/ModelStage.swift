@@ -24,7 +24,7 @@ protocol ModelStage {
 }
 
 extension ModelStage {
-    var moment: Moment { Moment(steady: now, wall: ChatStage.noon + Double(now) / 1_000) }
+    var moment: Moment { Moment(steady: now, wall: ChatStage.noon - .milliseconds(-now)) }
 
     mutating func line(_ text: String) { perform(model.take(line: text, at: moment)) }
     mutating func finish() { perform(model.finish(at: moment)) }
@@ -50,11 +50,12 @@ extension ModelStage {
         node.people[person.user] = presence == .offline ? nil : person
         tell(
             .peer(
-                chat: chat, person.peer(presence, lastSeen: presence == .offline ? moment.wall : nil),
-                why: why ?? (presence == .offline ? .bye : .hello)))
+                .init(
+                    chat: chat, person.peer(presence, lastSeen: presence == .offline ? moment.wall : nil),
+                    why: why ?? (presence == .offline ? .bye : .hello))))
     }
 
-    mutating func deliver(_ message: UInt64? = nil, to person: StagePerson, in chat: String = "kitchen") {
-        tell(.delivered(chat: chat, message: message ?? node.sent, user: person.user))
+    mutating func deliver(_ message: MessageID? = nil, to person: StagePerson, in chat: String = "kitchen") {
+        tell(.delivered(.init(chat: chat, message: message ?? node.sent, user: person.user)))
     }
 }

@@ -79,7 +79,7 @@ struct OneselfTests {
         stage.advance(by: 3_000)
         _ = stage.enter("Charlie has this")
         stage.deliver(to: .charlie)
-        stage.tell(.failed(chat: "kitchen", message: stage.node.sent, user: StagePerson.bob.user, why: .silence))
+        stage.tell(.failed(.init(chat: "kitchen", message: stage.node.sent, user: StagePerson.bob.user, why: .silence)))
         _ = stage.enter("all have this")
         stage.deliver(to: .bob)
         stage.deliver(to: .charlie)
@@ -104,7 +104,7 @@ struct OneselfTests {
             _ = stage.newRequests()
             _ = stage.enter("/resend")
             #expect(stage.newRequests().contains(.send(String(repeating: "long ", count: 100), chat: "kitchen")))
-            stage.tell(.failed(chat: "kitchen", message: stage.node.sent, user: StagePerson.bob.user, why: .bye))
+            stage.tell(.failed(.init(chat: "kitchen", message: stage.node.sent, user: StagePerson.bob.user, why: .bye)))
         }
     }
 

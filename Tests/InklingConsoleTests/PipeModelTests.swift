@@ -59,7 +59,7 @@ struct PipeModelTests {
         stage.line("three")
         stage.endOfInput()
         #expect(stage.sent == ["one", "/quit", "three"] && stage.effects.isEmpty)
-        for number in 1...3 { stage.deliver(UInt64(number), to: .bob) }
+        for number: UInt64 in 1...3 { stage.deliver(MessageID(rawValue: number), to: .bob) }
         #expect(stage.effects == [.beginEnd, .end] && stage.model.exitStatus == 0)
         #expect(
             stage.lines.dropFirst() == [
@@ -110,7 +110,7 @@ struct PipeModelTests {
         #expect(stage.sent.isEmpty)
         stage.advance(by: 50)
         #expect(stage.sent == ["one", "two"] && stage.effects.isEmpty)
-        for number in 1...2 { stage.deliver(UInt64(number), to: .bob) }
+        for number: UInt64 in 1...2 { stage.deliver(MessageID(rawValue: number), to: .bob) }
         #expect(stage.effects == [.beginEnd, .end] && stage.model.exitStatus == 0)
     }
 
@@ -187,7 +187,7 @@ struct PipeModelTests {
     @Test("a pipe has no bell")
     func bell() {
         var stage = Stage([.bob], rings: true)
-        stage.tell(.message(chat: "kitchen", from: StagePerson.bob.person, number: 1, text: "Alice, tea!"))
+        stage.tell(.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 1, text: "Alice, tea!")))
         #expect(stage.lines.last == "Bob: Alice, tea!" && stage.effects.isEmpty)
     }
 
@@ -197,7 +197,7 @@ struct PipeModelTests {
         stage.advance(by: 1_000)
         stage.line("one")
         stage.endOfInput()
-        stage.tell(.failed(chat: "kitchen", message: 1, user: StagePerson.bob.user, why: .silence))
+        stage.tell(.failed(.init(chat: "kitchen", message: 1, user: StagePerson.bob.user, why: .silence)))
         #expect(stage.effects == [.beginEnd, .end] && stage.model.exitStatus == 1)
         #expect(stage.lines.last == "You: one  (may not have reached Bob (out of reach))")
         var ended = Stage([.bob])
@@ -220,7 +220,7 @@ struct PipeModelTests {
         var stage = Stage([.bob])
         stage.advance(by: 1_000)
         for number in 1...30 {
-            stage.tell(.message(chat: "kitchen", from: StagePerson.bob.person, number: 1, text: "m\(number)"))
+            stage.tell(.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 1, text: "m\(number)")))
         }
         stage.tell(.typing(chat: "kitchen", [StagePerson.bob.person]))
         #expect(stage.lines.suffix(31) == (1...30).map { "Bob: m\($0)" } + ["* Bob is typing"])

@@ -8,7 +8,7 @@ import Testing
 /// A front end of a daemon sees the same as a front end on the node's own event loop.
 @Suite("A front end that is attached to a daemon", .serialized, .timeLimit(.minutes(2)))
 struct AttachedNodeTests {
-    static let key = String(repeating: "B", count: 42) + "A"
+    static let key = Somebody.key
     private static let secret = Result { try Secret("aaaaaaaaaaaaaaaaaaaaaaaaaa") }
     static let known = KnownPeer(
         user: Somebody.bob.user, key: key, names: ["Bob", "B\u{202E}ob"], namedSince: 0.5, firstSeen: 0.25,
@@ -42,7 +42,7 @@ struct AttachedNodeTests {
             instance: "x", user: Somebody.bob.user, addresses: ["[fe80::1%2]:7000"], isOneself: false, isLinked: true)
         let passed: [(ServiceRequest, ServiceAnswer)] = [
             (.setVerified(true, key: Self.key), .done), (.setVerified(false, key: Self.key), .done),
-            (.setBlocked(true, key: Self.key), .failed(.unknownPeer(Self.key))),
+            (.setBlocked(true, key: Self.key), .failed(.unknownPeer("\(Self.key)"))),
             (.setBlocked(false, key: Self.key), .done), (.block(Somebody.bob.user), .done),
             (.unblock(Somebody.bob.user), .done),
             (.peers(chat: "kitchen"), .peers([bob, Somebody.peer(Somebody.carol)])),
@@ -141,20 +141,20 @@ struct AttachedNodeTests {
             names: ["a", "b"],
             namedSince: 0.75)
         var events: [Event] = [
-            .peer(chat: "kitchen", full, why: .away),
+            .peer(.init(chat: "kitchen", full, why: .away)),
             .typing(chat: "kitchen", [Somebody.bob, Somebody.carol]), .typing(chat: "kitchen", []),
             Somebody.message(7, "Ünï\u{0}code\n\u{202E}👩‍👩‍👧"),
-            .delivered(chat: "kitchen", message: 1, user: Somebody.bob.user),
-            .missed(chat: "kitchen", messages: 3, outcomes: 4), .notice(.discoveryUp), .notice(.peerIsOneself),
+            .delivered(.init(chat: "kitchen", message: 1, user: Somebody.bob.user)),
+            .missed(.init(chat: "kitchen", messages: 3, outcomes: 4)), .notice(.discoveryUp), .notice(.peerIsOneself),
             .notice(.keyChanged(Somebody.bob, known: Somebody.carol.user, isVerified: true)),
         ]
         for why in PresenceReason.allCases {
             let presence: Presence = why == .away ? .away : why == .hello || why == .back ? .online : .offline
-            events.append(.peer(chat: "kitchen", Somebody.peer(Somebody.bob, presence), why: why))
+            events.append(.peer(.init(chat: "kitchen", Somebody.peer(Somebody.bob, presence), why: why)))
         }
         // The departure of people whom the front end did not know makes no difference to it.
         let told = events.filter { event in
-            if case .peer(_, let peer, _) = event { peer.presence != .offline } else { true }
+            if case .peer(let change) = event { change.peer.presence != .offline } else { true }
         }
         for event in told {
             try await frontEnd.run { $0.forget() }
@@ -170,17 +170,19 @@ struct AttachedNodeTests {
             $0.outputs == [.event(TimedEvent(at: 1.5, event: Somebody.message(8), isDelayed: true))]
         }
         for why in PresenceReason.allCases {
-            try await stage.run { $0.node.tell(.peer(chat: "kitchen", Somebody.peer(Somebody.bob), why: .hello)) }
-            let gone = Event.peer(chat: "kitchen", Somebody.peer(Somebody.bob, .offline), why: why)
+            try await stage.run {
+                $0.node.tell(.peer(.init(chat: "kitchen", Somebody.peer(Somebody.bob), why: .hello)))
+            }
+            let gone = Event.peer(.init(chat: "kitchen", Somebody.peer(Somebody.bob, .offline), why: why))
             try await stage.run { $0.node.tell(gone) }
             try await frontEnd.wait("\(gone)") { $0.events.last == gone }
         }
         for why in FailureReason.allCases {
             _ = try await frontEnd.ask(.send("hi", chat: "kitchen"))
             let sent = try await frontEnd.run { frontEnd in
-                if case .sent(let message, _) = frontEnd.answers.last { message } else { UInt64(0) }
+                if case .sent(let message, _) = frontEnd.answers.last { message } else { 0 as MessageID }
             }
-            let failed = Event.failed(chat: "kitchen", message: sent, user: Somebody.bob.user, why: why)
+            let failed = Event.failed(.init(chat: "kitchen", message: sent, user: Somebody.bob.user, why: why))
             try await stage.run { $0.node.tell(failed) }
             try await frontEnd.wait("\(failed)") { $0.events.last == failed }
         }
@@ -198,14 +200,15 @@ struct AttachedNodeTests {
         let secret = try Chat("kitchen", secret: Self.secret.get())
         _ = try await first.ask(.keep(secret))
         try await stage.run { world in
-            for number in 1...126 { world.node.tell(Somebody.message(UInt64(number)), at: 0.5) }
+            for number in 1...126 { world.node.tell(Somebody.message(number), at: 0.5) }
         }
         #expect(try await second.ask(.join(try Chat("kitchen"))) == .joined(secret, []), "as the node has it (A-20)")
         _ = try await second.ask(.open(chat: "kitchen"))
         try await second.wait { $0.waited.count == 126 }
         let waited = try await second.run { $0.waited }
         #expect(
-            waited.first == .missed(chat: "kitchen", messages: 1, outcomes: 0) && waited.last == Somebody.message(126))
+            waited.first == .missed(.init(chat: "kitchen", messages: 1, outcomes: 0))
+                && waited.last == Somebody.message(126))
         _ = try await first.ask(.send("own", chat: "kitchen"))
         try await second.wait { !$0.own.isEmpty }
         #expect(
@@ -224,7 +227,7 @@ struct AttachedNodeTests {
         try await stage.run { $0.node.tell(Somebody.message(1)) }
         try await Task.sleep(for: .milliseconds(50))
         let before = try await frontEnd.run { $0.texts.count }
-        try await stage.run { world in for number in 2...9 { world.node.tell(Somebody.message(UInt64(number))) } }
+        try await stage.run { world in for number in 2...9 { world.node.tell(Somebody.message(number)) } }
         try await Task.sleep(for: .milliseconds(50))
         #expect(try await frontEnd.run { $0.texts.count } == before)
         try await frontEnd.run { $0.service.takesEvents = true }

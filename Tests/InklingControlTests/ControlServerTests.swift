@@ -150,7 +150,7 @@ struct ControlServerTests {
         let text = String(repeating: "x", count: 10_000)
         for start in stride(from: 1, through: 600, by: 20) {
             try await stage.run { world in
-                for number in start..<start + 20 { world.node.tell(Somebody.message(UInt64(number), text)) }
+                for number in start..<start + 20 { world.node.tell(Somebody.message(number, text)) }
             }
             try await other.wait { $0.texts.count == start + 19 }
         }

@@ -54,7 +54,7 @@ struct DaemonNodeTests {
         _ = try await first.ask(.keep(lobby))
         try await first.wait("Bob") { frontEnd in
             frontEnd.events.contains {
-                if case .peer(_, let peer, .hello) = $0 { peer.user == bob.user } else { false }
+                if case .peer(let change) = $0 { change.why == .hello && change.peer.user == bob.user } else { false }
             }
         }
         try await Self.wait("Alice is there") { await bob.peers(in: "lobby").contains { $0.presence == .online } }
@@ -98,7 +98,9 @@ struct DaemonNodeTests {
         _ = try await fourth.ask(.join(lobby))
         let answer = try await third.ask(.send("hello", chat: "lobby"))
         #expect(answer == .sent(message: 1, recipients: 1))
-        try await third.wait("delivery") { $0.events.last == .delivered(chat: "lobby", message: 1, user: bob.user) }
+        try await third.wait("delivery") {
+            $0.events.last == .delivered(.init(chat: "lobby", message: 1, user: bob.user))
+        }
         try await fourth.wait("own") { $0.own == ["hello"] }
         #expect(
             try await fourth.run { frontEnd in
@@ -106,7 +108,8 @@ struct DaemonNodeTests {
             })
         await bob.stop()
         try await third.wait("Bob goes") { frontEnd in
-            if case .peer(_, let peer, .bye) = frontEnd.events.last { peer.presence == .offline } else { false }
+            guard case .peer(let change) = frontEnd.events.last else { return false }
+            return change.why == .bye && change.peer.presence == .offline
         }
         try await stage.end()
         // The daemon has written the end by now, but the front end may not have read it yet.

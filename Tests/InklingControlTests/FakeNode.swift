@@ -4,7 +4,7 @@ import InklingModel
 /// A node that the tests control. The node records its requests, and answers them at once or on ``release()``.
 final class FakeNode: ChatService {
     var identity = NodeIdentity(
-        user: UserID("aaaaaaaaaaaaaaaa").unsafelyUnwrapped, key: String(repeating: "A", count: 43), name: "Alice",
+        user: UserID("aaaaaaaaaaaaaaaa").unsafelyUnwrapped, key: Somebody.key, name: "Alice",
         port: 7_000, isTemporary: false)
     var takesEvents = true
     private(set) var nextRequestID = RequestID()
@@ -23,7 +23,7 @@ final class FakeNode: ChatService {
     /// Whether the node's answers wait for ``release()``.
     var isSlow = false
     private var held: [ServiceOutput] = []
-    private var sent: UInt64 = 0
+    private var sent: MessageID = 0
     private var sink: ((ServiceOutput) -> Void)?
     private var outputs: [ServiceOutput] = []
     private var isDelivering = false
@@ -53,7 +53,7 @@ final class FakeNode: ChatService {
     }
 
     /// Reports an event.
-    func tell(_ event: Event, at time: Double = 1.5, isDelayed: Bool = false) {
+    func tell(_ event: Event, at time: Timestamp = 1.5, isDelayed: Bool = false) {
         say(.event(TimedEvent(at: time, event: event, isDelayed: isDelayed)))
     }
 
@@ -80,7 +80,7 @@ final class FakeNode: ChatService {
         case .send(_, let name):
             guard chats.contains(where: { $0.name == name }) else { return .failed(.unknownChat(name)) }
             if !messageAnswers.isEmpty { return messageAnswers.removeFirst() }
-            sent += 1
+            sent = MessageID(rawValue: sent.rawValue + 1)
             return .sent(message: sent, recipients: recipients)
         case .peers(let name): return .peers(people[name] ?? [])
         case .rename(let name):
@@ -111,17 +111,22 @@ final class FakeNode: ChatService {
 
 /// The people of the tests.
 enum Somebody {
+    static let key = PublicKey(String(repeating: "B", count: 42) + "A").unsafelyUnwrapped
     static let bob = Person(user: UserID("bbbbbbbbbbbbbbbb").unsafelyUnwrapped, name: "Bob")
     static let carol = Person(user: UserID("cccccccccccccccc").unsafelyUnwrapped, name: "Carol")
 
     static func peer(_ person: Person, _ presence: Presence = .online) -> Peer {
         Peer(
-            user: person.user, name: person.name, presence: presence, key: String(repeating: "B", count: 42) + "A",
+            user: person.user, name: person.name, presence: presence, key: key,
             lastSeen: presence == .offline ? 2.5 : nil, onlineSince: presence == .offline ? nil : 1.5, firstSeen: 0.5,
             isVerified: true, names: [person.name, "x\u{1B}"], namedSince: 0.75)
     }
 
-    static func message(_ number: UInt64, in chat: String = "kitchen", _ text: String = "hi") -> Event {
-        .message(chat: chat, from: bob, number: number, text: text)
+    static func message(_ number: Int, in chat: String = "kitchen", _ text: String = "hi") -> Event {
+        .message(.init(chat: chat, from: bob, id: MessageID(number), text: text))
     }
+}
+
+extension MessageID {
+    init(_ number: Int) { self.init(rawValue: UInt64(number)) }
 }

@@ -146,7 +146,7 @@ final class StageFrontEnd {
     }
 
     var texts: [String] {
-        events.compactMap { if case .message(_, _, _, let text) = $0 { text } else { nil } }
+        events.compactMap { if case .message(let message) = $0 { message.text } else { nil } }
     }
 
     var end: ServiceEnd? {

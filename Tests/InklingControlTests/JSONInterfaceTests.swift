@@ -296,7 +296,7 @@ struct JSONInterfaceTests {
         #expect(first.first?.hasSuffix(#""chat":"kitchen","interface":1}"#) == true)
         stage.write(#"{"do":"stop","id":1}"#)
         #expect(stage.take() == [#"{"on":"ok","id":1}"#] && stage.ends == [.input])
-        stage.node.tell(.failed(chat: "kitchen", message: 1, user: Somebody.bob.user, why: .quit))
+        stage.node.tell(.failed(.init(chat: "kitchen", message: 1, user: Somebody.bob.user, why: .quit)))
         stage.node.stop {}
         #expect(stage.take().count == 1 && stage.ends.count == 1)
     }

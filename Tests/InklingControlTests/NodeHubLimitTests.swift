@@ -103,14 +103,14 @@ struct NodeHubLimitTests {
         bar.ask(.subscribe(Subscription(kinds: [.typing], chats: .named(["kitchen", "attic"]))))
         bar.forget()
         let typing = Event.typing(chat: "kitchen", [Somebody.bob])
-        let peer = Event.peer(chat: "kitchen", Somebody.peer(Somebody.bob), why: .hello)
+        let peer = Event.peer(.init(chat: "kitchen", Somebody.peer(Somebody.bob), why: .hello))
         for event in [peer, typing, Somebody.message(1), .notice(.discoveryUp)] { stage.node.tell(event) }
         #expect(member.events == [peer, typing, Somebody.message(1), .notice(.discoveryUp)])
         #expect(guest.events == [.notice(.discoveryUp)])
         #expect(bar.events == [typing])
         bar.forget()
         #expect(bar.ask(.send("x", chat: "kitchen")) == .sent(message: 1, recipients: 1))
-        let delivered = Event.delivered(chat: "kitchen", message: 1, user: Somebody.bob.user)
+        let delivered = Event.delivered(.init(chat: "kitchen", message: 1, user: Somebody.bob.user))
         stage.node.tell(delivered)
         #expect(bar.events == [delivered], "in any case")
     }
@@ -135,7 +135,7 @@ struct NodeHubLimitTests {
         #expect(bar.outputs.dropFirst().first == .answer(.done, to: bar.lastID))
         #expect(
             bar.events.suffix(2) == [
-                .peer(chat: "kitchen", bob, why: .hello), .peer(chat: "kitchen", carol, why: .away),
+                .peer(.init(chat: "kitchen", bob, why: .hello)), .peer(.init(chat: "kitchen", carol, why: .away)),
             ])
         bar.forget()
         bar.ask(.subscribe(Subscription(kinds: [.peer, .typing, .notice], chats: .all)))
@@ -156,7 +156,7 @@ struct NodeHubLimitTests {
         #expect(
             bar.timed == [
                 TimedEvent(at: 5.5, event: .notice(.lastWillOff(.ended))),
-                TimedEvent(at: 5.5, event: .peer(chat: "kitchen", carol, why: .away)),
+                TimedEvent(at: 5.5, event: .peer(.init(chat: "kitchen", carol, why: .away))),
                 TimedEvent(at: 5.5, event: typing),
             ], "with the time of writing")
         bar.forget()
@@ -189,7 +189,7 @@ struct NodeHubLimitTests {
         let stage = HubStage(kept: [try Chat("kitchen")])
         stage.node.people["kitchen"] = [Somebody.peer(Somebody.bob)]
         let frontEnd = try stage.frontEnd(in: "kitchen")
-        let gone = Event.peer(chat: "kitchen", Somebody.peer(Somebody.bob, .offline), why: .bye)
+        let gone = Event.peer(.init(chat: "kitchen", Somebody.peer(Somebody.bob, .offline), why: .bye))
         stage.node.tell(gone)
         #expect(frontEnd.events == [gone])
     }
@@ -206,20 +206,20 @@ struct NodeHubLimitTests {
         slow.service.takesEvents = false
         let text = String(repeating: "x", count: 65_536)
         for number in 1...100 {
-            stage.node.tell(.message(chat: "kitchen", from: stranger, number: UInt64(number), text: text))
+            stage.node.tell(.message(.init(chat: "kitchen", from: stranger, id: MessageID(number), text: text)))
         }
         for number in 101...110 {
             let bob = Somebody.bob
-            stage.node.tell(.message(chat: "kitchen", from: bob, number: UInt64(number), text: text))
+            stage.node.tell(.message(.init(chat: "kitchen", from: bob, id: MessageID(number), text: text)))
         }
         slow.service.takesEvents = true
         #expect(slow.end == nil)
-        let senders = slow.events.compactMap { if case .message(_, let person, _, _) = $0 { person.user } else { nil } }
+        let senders = slow.events.compactMap { if case .message(let message) = $0 { message.sender.user } else { nil } }
         #expect(senders.count { $0 == Somebody.bob.user } == 10 && senders.count { $0 == stranger.user } == 15)
-        #expect(slow.events.contains(.missed(chat: "kitchen", messages: 85, outcomes: 0)))
+        #expect(slow.events.contains(.missed(.init(chat: "kitchen", messages: 85, outcomes: 0))))
         slow.service.takesEvents = false
         slow.forget()
-        stage.node.tell(.message(chat: "kitchen", from: stranger, number: 111, text: "again"))
+        stage.node.tell(.message(.init(chat: "kitchen", from: stranger, id: 111, text: "again")))
         slow.service.takesEvents = true
         #expect(slow.texts == ["again"], "what was taken counts no more")
     }
@@ -259,13 +259,13 @@ struct NodeHubLimitTests {
         let (slow, other) = (try stage.frontEnd(in: "kitchen"), try stage.frontEnd(in: "kitchen"))
         slow.service.takesEvents = false
         let text = String(repeating: "x", count: 65_536 - 256)
-        for number in 1...32 { stage.node.tell(Somebody.message(UInt64(number), text)) }
+        for number in 1...32 { stage.node.tell(Somebody.message(number, text)) }
         #expect(slow.end == nil)
-        stage.node.tell(.delivered(chat: "kitchen", message: 9, user: Somebody.bob.user))
+        stage.node.tell(.delivered(.init(chat: "kitchen", message: 9, user: Somebody.bob.user)))
         #expect(slow.end == nil, "not its own")
         other.ask(.send("x", chat: "kitchen"))
         #expect(slow.end == .tooSlow && other.texts.count == 32 && other.end == nil)
-        for number in 33...65 { stage.node.tell(Somebody.message(UInt64(number), text)) }
+        for number in 33...65 { stage.node.tell(Somebody.message(number, text)) }
         #expect(other.end == nil && other.texts.count == 65, "what was taken does not count")
     }
 
@@ -277,7 +277,7 @@ struct NodeHubLimitTests {
         slow.service.takesEvents = false
         stage.node.recipients = 8_193
         slow.ask(.send("x", chat: "kitchen"))
-        let delivered = Event.delivered(chat: "kitchen", message: 1, user: Somebody.bob.user)
+        let delivered = Event.delivered(.init(chat: "kitchen", message: 1, user: Somebody.bob.user))
         for _ in 0..<8_192 { stage.node.tell(delivered) }
         #expect(slow.end == nil)
         stage.node.tell(delivered)
@@ -290,7 +290,7 @@ struct NodeHubLimitTests {
         let stage = HubStage()
         let slow = try stage.frontEnd(in: "kitchen")
         slow.service.takesEvents = false
-        for number: UInt64 in 1...4 { stage.node.tell(Somebody.message(number)) }
+        for number in 1...4 { stage.node.tell(Somebody.message(number)) }
         slow.react = { output in
             if case .event = output { slow.service.takesEvents = false }
         }
@@ -331,10 +331,11 @@ struct WaitingMessagesTests {
     ) -> TimedEvent {
         let user = UserID(String(repeating: letter, count: 16)).unsafelyUnwrapped
         return TimedEvent(
-            at: Double(number),
+            at: Timestamp(rawValue: Double(number)),
             event: .message(
-                chat: chat, from: Person(user: user, name: "x"), number: UInt64(number),
-                text: String(repeating: "x", count: size)))
+                .init(
+                    chat: chat, from: Person(user: user, name: "x"), id: MessageID(number),
+                    text: String(repeating: "x", count: size))))
     }
 
     //
@@ -344,7 +345,7 @@ struct WaitingMessagesTests {
         waiting.add(Self.message(1, from: "c"), rank: .met)
         for number in 2...127 { waiting.add(Self.message(number), rank: .met) }
         #expect(waiting.count(in: "kitchen") == 126)
-        #expect(waiting.messages(in: "kitchen").prefix(2).map(\.number) == [1, 3])
+        #expect(waiting.messages(in: "kitchen").prefix(2).map(\.content.id) == [1, 3])
         #expect(waiting.lost(in: "kitchen")?.count == 1 && waiting.lost(in: "kitchen")?.at == 2)
     }
 
@@ -358,7 +359,7 @@ struct WaitingMessagesTests {
         }
         #expect(waiting.lost(in: "attic") == nil && waiting.size == 5 * 65_536)
         waiting.add(Self.message(6), rank: .met)
-        #expect(waiting.messages(in: "attic").map(\.number) == [1] && waiting.lost(in: "attic")?.count == 1)
+        #expect(waiting.messages(in: "attic").map(\.content.id) == [1] && waiting.lost(in: "attic")?.count == 1)
         #expect(waiting.size == 4 * 65_536 + 257)
         var byte = WaitingMessages()
         for number in 1...4 { byte.add(Self.message(number, size: 65_536 - (number == 4 ? 255 : 256)), rank: .met) }
@@ -373,7 +374,7 @@ struct WaitingMessagesTests {
         let letters: [Character] = ["b", "c", "d", "e", "f"]
         for number in 2...502 { waiting.add(Self.message(number, from: letters[number % 5]), rank: .met) }
         #expect(waiting.count(in: "kitchen") == 500 && waiting.count(in: "attic") == 1)
-        #expect(waiting.messages(in: "kitchen").first?.number == 3 && waiting.lost(in: "kitchen")?.count == 1)
+        #expect(waiting.messages(in: "kitchen").first?.content.id == 3 && waiting.lost(in: "kitchen")?.count == 1)
     }
 
     //
@@ -394,7 +395,7 @@ struct WaitingMessagesTests {
         #expect(byte.count(in: "kitchen") == 15, "a byte too many")
         waiting.add(Self.message(17, from: "g"), rank: .met)
         #expect(waiting.count(in: "attic") == 1 && waiting.lost(in: "kitchen")?.count == 1)
-        #expect(waiting.messages(in: "kitchen").first?.number == 3 && waiting.size == 15 * 65_536 + 257)
+        #expect(waiting.messages(in: "kitchen").first?.content.id == 3 && waiting.size == 15 * 65_536 + 257)
     }
 
     //
@@ -407,16 +408,20 @@ struct WaitingMessagesTests {
             for number in 4...603 {
                 waiting.add(Self.message(number, from: letters[number % 24], size: 65_536), rank: .stranger)
             }
-            #expect(waiting.messages(in: chat).prefix(3).map(\.number) == [1, 2, 3], "1 MiB of all, \(chat)")
-            #expect(waiting.messages(in: "kitchen").contains { $0.number == 4 }, "the first stranger's")
+            #expect(waiting.messages(in: chat).prefix(3).map(\.content.id) == [1, 2, 3], "1 MiB of all, \(chat)")
+            #expect(waiting.messages(in: "kitchen").contains { $0.content.id == 4 }, "the first stranger's")
             for number in 604...1_203 { waiting.add(Self.message(number, from: letters[number % 24]), rank: .stranger) }
-            #expect(waiting.messages(in: chat).prefix(3).map(\.number) == [1, 2, 3], "500 of a chat, \(chat)")
+            #expect(waiting.messages(in: chat).prefix(3).map(\.content.id) == [1, 2, 3], "500 of a chat, \(chat)")
             for number in 1_204...1_223 { waiting.add(Self.message(number, in: chat, from: "a"), rank: rank) }
-            #expect(waiting.messages(in: chat).suffix(20).map(\.number) == Array(1_204...1_223), "they make room")
+            #expect(
+                waiting.messages(in: chat).suffix(20).map(\.content.id.rawValue) == Array(1_204...1_223),
+                "they make room")
         }
         var one = WaitingMessages()
         for number in 1...130 { one.add(Self.message(number), rank: .stranger) }
-        #expect(one.messages(in: "kitchen").map(\.number) == Array(1...125) && one.lost(in: "kitchen")?.count == 5)
+        #expect(
+            one.messages(in: "kitchen").map(\.content.id.rawValue) == Array(1...125)
+                && one.lost(in: "kitchen")?.count == 5)
     }
 
     //
@@ -430,7 +435,7 @@ struct WaitingMessagesTests {
                 waiting.add(Self.message(number, from: letters[number % 24], size: 65_536), rank: rank)
             }
             waiting.add(Self.message(101, in: "attic", size: 65_536), rank: rank)
-            #expect(waiting.messages(in: "attic").map(\.number) == [1, 101], "\(rank)")
+            #expect(waiting.messages(in: "attic").map(\.content.id) == [1, 101], "\(rank)")
         }
     }
 

@@ -36,7 +36,7 @@ struct NodeHubTests {
         stage.node.people["kitchen"] = [bob, Somebody.peer(Somebody.carol, .offline)]
         let (first, second) = (try stage.frontEnd(in: "kitchen"), try stage.frontEnd(in: "kitchen"))
         stage.node.people["kitchen"] = [bob, carol]
-        stage.node.tell(.peer(chat: "kitchen", carol, why: .hello))
+        stage.node.tell(.peer(.init(chat: "kitchen", carol, why: .hello)))
         stage.node.tell(.typing(chat: "kitchen", [Somebody.bob]))
         first.forget()
         second.forget()
@@ -46,7 +46,7 @@ struct NodeHubTests {
         let farewells = first.events
         guard case .typing("kitchen", []) = farewells.first else { return #expect(Bool(false), "\(farewells)") }
         let gone = farewells.dropFirst().compactMap { event -> Peer? in
-            if case .peer("kitchen", let peer, .bye) = event { peer } else { nil }
+            if case .peer(let change) = event, change.chat == "kitchen", change.why == .bye { change.peer } else { nil }
         }
         #expect(farewells.count == 3 && gone.map(\.user) == [Somebody.bob.user, Somebody.carol.user])
         #expect(gone.allSatisfy { $0.presence == .offline && $0.lastSeen == 5.5 && $0.onlineSince == nil })
@@ -204,14 +204,14 @@ struct NodeHubTests {
     func ending() throws {
         let stage = HubStage()
         let frontEnd = try stage.frontEnd(in: "kitchen")
-        stage.node.tell(.peer(chat: "kitchen", Somebody.peer(Somebody.bob), why: .hello))
+        stage.node.tell(.peer(.init(chat: "kitchen", Somebody.peer(Somebody.bob), why: .hello)))
         frontEnd.ask(.send("x", chat: "kitchen"))
         frontEnd.forget()
         stage.hub.willEnd()
         stage.node.tell(.typing(chat: "kitchen", []))
-        let failed = Event.failed(chat: "kitchen", message: 1, user: Somebody.bob.user, why: .quit)
+        let failed = Event.failed(.init(chat: "kitchen", message: 1, user: Somebody.bob.user, why: .quit))
         stage.node.tell(failed)
-        stage.node.tell(.peer(chat: "kitchen", Somebody.peer(Somebody.bob, .offline), why: .bye))
+        stage.node.tell(.peer(.init(chat: "kitchen", Somebody.peer(Somebody.bob, .offline), why: .bye)))
         #expect(frontEnd.events == [failed] && frontEnd.end == nil)
         stage.node.stop {}
         #expect(frontEnd.events == [failed] && frontEnd.end == .stopped)
@@ -287,16 +287,16 @@ struct NodeHubTests {
         stage.node.recipients = 2
         #expect(first.ask(.send("hi", chat: "kitchen")) == .sent(message: 1, recipients: 2))
         #expect(second.own == ["hi"])
-        stage.node.tell(.delivered(chat: "kitchen", message: 1, user: Somebody.bob.user))
-        stage.node.tell(.failed(chat: "kitchen", message: 1, user: Somebody.carol.user, why: .bye))
-        stage.node.tell(.delivered(chat: "kitchen", message: 1, user: Somebody.bob.user))
+        stage.node.tell(.delivered(.init(chat: "kitchen", message: 1, user: Somebody.bob.user)))
+        stage.node.tell(.failed(.init(chat: "kitchen", message: 1, user: Somebody.carol.user, why: .bye)))
+        stage.node.tell(.delivered(.init(chat: "kitchen", message: 1, user: Somebody.bob.user)))
         #expect(first.events.count == 2 && first.own.isEmpty, "one outcome for each")
         #expect(second.events.isEmpty && elsewhere.outputs.isEmpty && bar.outputs.isEmpty)
         #expect(
             second.outputs == [.own(OwnMessage(at: 5.5, chat: "kitchen", message: 1, text: "hi"))])
         first.ask(.send("bye", chat: "kitchen"))
         first.service.stop {}
-        stage.node.tell(.delivered(chat: "kitchen", message: 2, user: Somebody.bob.user))
+        stage.node.tell(.delivered(.init(chat: "kitchen", message: 2, user: Somebody.bob.user)))
         #expect(second.own == ["hi", "bye"] && second.events.isEmpty, "nobody is told for one who is gone")
     }
 

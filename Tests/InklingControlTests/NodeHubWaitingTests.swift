@@ -63,16 +63,16 @@ struct NodeHubWaitingTests {
     @Test("what went for lack of room is told once to each who opens the chat, before what waits")
     func lost() throws {
         let stage = HubStage(kept: [try Chat("kitchen")])
-        for number in 1...130 { stage.node.tell(Somebody.message(UInt64(number)), at: Double(number)) }
+        for number in 1...130 { stage.node.tell(Somebody.message(number), at: Timestamp(rawValue: Double(number))) }
         let first = stage.frontEnd()
         first.ask(.join(try Chat("kitchen")))
         first.ask(.open(chat: "kitchen"))
-        #expect(first.waited.first == .missed(chat: "kitchen", messages: 5, outcomes: 0))
+        #expect(first.waited.first == .missed(.init(chat: "kitchen", messages: 5, outcomes: 0)))
         #expect(first.waited.count == 126 && first.waited.dropFirst().first == Somebody.message(6))
         let second = stage.frontEnd()
         second.ask(.join(try Chat("kitchen")))
         second.ask(.open(chat: "kitchen"))
-        #expect(second.waited.first == .missed(chat: "kitchen", messages: 5, outcomes: 0))
+        #expect(second.waited.first == .missed(.init(chat: "kitchen", messages: 5, outcomes: 0)))
         second.ask(.read(chat: "kitchen"))
         let third = stage.frontEnd()
         third.ask(.join(try Chat("kitchen")))
@@ -107,7 +107,7 @@ struct NodeHubWaitingTests {
         stage.node.tell(Somebody.message(2))
         first.ask(.open(chat: "kitchen"))
         first.service.stop {}
-        #expect(stage.hub.waiting.messages(in: "kitchen").map(\.number) == [1, 2])
+        #expect(stage.hub.waiting.messages(in: "kitchen").map(\.content.id) == [1, 2])
     }
 
     //
@@ -158,18 +158,18 @@ struct NodeHubWaitingTests {
     @Test("nothing is told twice to one that opens another chat and comes back, and of losses only what is new")
     func again() throws {
         let stage = HubStage(kept: [try Chat("kitchen")])
-        for number in 1...130 { stage.node.tell(Somebody.message(UInt64(number)), at: Double(number)) }
+        for number in 1...130 { stage.node.tell(Somebody.message(number), at: Timestamp(rawValue: Double(number))) }
         let first = try Self.reader(stage)
         #expect(first.waited.count == 126)
         #expect(
             first.outputs.contains(
-                .waited(TimedEvent(at: 5, event: .missed(chat: "kitchen", messages: 5, outcomes: 0)))),
+                .waited(TimedEvent(at: 5, event: .missed(.init(chat: "kitchen", messages: 5, outcomes: 0))))),
             "with the time of the last of them")
         first.ask(.join(try Chat("attic")))
-        for expected in [[], [.missed(chat: "kitchen", messages: 2, outcomes: 0)]] as [[Event]] {
+        for expected in [[], [.missed(.init(chat: "kitchen", messages: 2, outcomes: 0))]] as [[Event]] {
             first.ask(.open(chat: "attic"))
             if !expected.isEmpty {
-                for number: UInt64 in [131, 132] { stage.node.tell(Somebody.message(number)) }
+                for number in [131, 132] { stage.node.tell(Somebody.message(number)) }
             }
             first.forget()
             first.ask(.open(chat: "kitchen"))
@@ -181,17 +181,17 @@ struct NodeHubWaitingTests {
     @Test("after somebody has read, what goes is counted anew for everybody")
     func countedAnew() throws {
         let stage = HubStage(kept: [try Chat("kitchen")])
-        for number: UInt64 in 1...130 { stage.node.tell(Somebody.message(number)) }
+        for number in 1...130 { stage.node.tell(Somebody.message(number)) }
         let (first, second) = (try Self.reader(stage), try Self.reader(stage))
         second.ask(.read(chat: "kitchen"))
         for frontEnd in [first, second] {
             frontEnd.ask(.join(try Chat("attic")))
             frontEnd.ask(.open(chat: "attic"))
         }
-        for number: UInt64 in 131...260 { stage.node.tell(Somebody.message(number)) }
+        for number in 131...260 { stage.node.tell(Somebody.message(number)) }
         first.forget()
         first.ask(.open(chat: "kitchen"))
-        #expect(first.waited == [.missed(chat: "kitchen", messages: 5, outcomes: 0)])
+        #expect(first.waited == [.missed(.init(chat: "kitchen", messages: 5, outcomes: 0))])
     }
 
     //
@@ -211,11 +211,11 @@ struct NodeHubWaitingTests {
         let kitchen = try Chat("kitchen")
         let stage = HubStage(kept: [kitchen])
         let first = try stage.frontEnd(in: "kitchen", opens: false)
-        for round: UInt64 in 0..<2 {
+        for round in 0..<2 {
             for number in round * 200 + 1...round * 200 + 130 { stage.node.tell(Somebody.message(number)) }
             stage.node.tell(.typing(chat: "kitchen", [Somebody.bob]))
             first.ask(.open(chat: "kitchen"))
-            #expect(first.waited == [.missed(chat: "kitchen", messages: 5, outcomes: 0)])
+            #expect(first.waited == [.missed(.init(chat: "kitchen", messages: 5, outcomes: 0))])
             first.ask(.leave(chat: "kitchen"))
             #expect(stage.node.chats.isEmpty && stage.hub.waiting.size == 0)
             first.forget()

@@ -11,7 +11,7 @@ struct RequestCodecTests {
     private static func samples(after request: ServiceRequest?) throws -> [ServiceRequest] {
         let (open, bob) = (try Chat("küche"), Somebody.bob.user)
         let invite = "inkling:team#aaaaaaaaaaaaaaaaaaaaaaaaaa"
-        let (secret, owned) = (try Chat(invite: invite), try Chat(invite: invite + "@" + key))
+        let (secret, owned) = (try Chat(invite: invite), try Chat(invite: invite + "@" + key.description))
         return switch request {
         case nil: [.join(open), .join(secret, isConfirmed: true), .join(owned)]
         case .join: [.keep(open, isConfirmed: true), .keep(secret), .keep(owned)]
@@ -89,7 +89,7 @@ struct RequestCodecTests {
             instance: "x", user: bob.user, addresses: ["[fe80::1%2]:7000"], isOneself: true, isLinked: false)
         return switch request {
         case .join(let chat, _), .keep(let chat, _): [.joined(chat, []), .joined(chat, [bob])]
-        case .send: [.sent(message: .max, recipients: 0)]
+        case .send: [.sent(message: MessageID(rawValue: .max), recipients: 0)]
         case .peers: [.peers([bob, Somebody.peer(Somebody.carol, .offline)])]
         case .knownPeers, .blockedPeople: [.knownPeers([]), .knownPeers([AttachedNodeTests.known])]
         case .fingerprint: [.fingerprint(["01234", "56789"])]

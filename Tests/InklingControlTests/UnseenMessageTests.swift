@@ -8,9 +8,9 @@ struct UnseenMessageTests {
     @Test("those are told that come while no front end shows their chat")
     func unseen() throws {
         let stage = HubStage(kept: [try Chat("kitchen")])
-        var unseen: [UInt64] = []
+        var unseen: [MessageID] = []
         stage.hub.messageUnseen = { timed, _ in
-            if case .message(_, _, let number, _) = timed.event { unseen.append(number) }
+            if case .message(let message) = timed.event { unseen.append(message.id) }
         }
         stage.node.tell(Somebody.message(1))
         let prompt = try stage.frontEnd(in: "kitchen")

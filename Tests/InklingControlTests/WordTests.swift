@@ -19,11 +19,11 @@ struct WordTests {
         let bob = Self.person
         let from = #"{"user":"mfrggzdfmztwq2lk","name":"Bob"}"#
         let peer = Peer(
-            user: bob.user, name: bob.name, presence: .online, key: String(repeating: "A", count: 43), onlineSince: 1,
+            user: bob.user, name: bob.name, presence: .online, key: Somebody.key, onlineSince: 1,
             firstSeen: 1, isVerified: true, names: ["Bob", "Bobby"], namedSince: 1)
         let rows: [(Event, String)] = [
             (
-                .peer(chat: "c", peer, why: .hello),
+                .peer(.init(chat: "c", peer, why: .hello)),
                 #""on":"peer","at":1.500000,"chat":"c","user":"mfrggzdfmztwq2lk","name":"Bob","presence":"online","#
                     + #""why":"hello","key":"\#(peer.key)","verified":true,"blocked":false,"onlineSince":1.000000,"#
                     + #""firstSeen":1.000000,"names":["Bob","Bobby"],"namedSince":1.000000"#
@@ -33,15 +33,15 @@ struct WordTests {
                 #""on":"typing","at":1.500000,"chat":"c","users":[\#(from)],"text":"1 typing""#
             ),
             (
-                .message(chat: "c", from: bob, number: 7, text: "a\"\u{1B}"),
+                .message(.init(chat: "c", from: bob, id: 7, text: "a\"\u{1B}")),
                 #""on":"message","at":1.500000,"chat":"c","from":\#(from),"message":7,"text":"a\"\u001b""#
             ),
             (
-                .delivered(chat: "c", message: 7, user: bob.user),
+                .delivered(.init(chat: "c", message: 7, user: bob.user)),
                 #""on":"delivered","at":1.500000,"chat":"c","message":7,"user":"mfrggzdfmztwq2lk""#
             ),
             (
-                .failed(chat: "c", message: 7, user: bob.user, why: .lostState),
+                .failed(.init(chat: "c", message: 7, user: bob.user, why: .lostState)),
                 #""on":"failed","at":1.500000,"chat":"c","message":7,"user":"mfrggzdfmztwq2lk","why":"lost-state""#
             ),
             (
@@ -51,7 +51,7 @@ struct WordTests {
             ),
             (.notice(.discoveryUp), #""on":"notice","at":1.500000,"code":"discovery-up","text":"text""#),
             (
-                .missed(chat: "c", messages: 7, outcomes: 1),
+                .missed(.init(chat: "c", messages: 7, outcomes: 1)),
                 #""on":"missed","at":1.500000,"chat":"c","messages":7,"outcomes":1"#
             ),
         ]

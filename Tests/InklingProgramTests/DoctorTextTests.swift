@@ -215,8 +215,10 @@ struct DoctorTextTests {
         try #require(UserID(String(repeating: letter, count: 16)))
     }
 
+    private static let key = PublicKey(String(repeating: "B", count: 42) + "A").unsafelyUnwrapped
+
     private static func peer(_ user: UserID, _ name: String, _ presence: Presence = .online) -> Peer {
-        Peer(user: user, name: name, presence: presence, key: "key")
+        Peer(user: user, name: name, presence: presence, key: key)
     }
 
     private static func sighting(_ user: UserID, at address: String, isLinked: Bool) -> Sighting {
@@ -245,7 +247,7 @@ struct DoctorTextTests {
         let (carol, stranger) = (try Self.user("c"), try Self.user("e"))
         func known(_ user: UserID, _ name: String, isBlocked: Bool = false) -> KnownPeer {
             KnownPeer(
-                user: user, key: "key", names: [name], namedSince: 0, firstSeen: 0, lastSeen: 0, isVerified: false,
+                user: user, key: Self.key, names: [name], namedSince: 0, firstSeen: 0, lastSeen: 0, isVerified: false,
                 isBlocked: isBlocked)
         }
         let seen = SeenInChat(

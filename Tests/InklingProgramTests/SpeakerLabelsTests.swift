@@ -19,7 +19,8 @@ struct SpeakerLabelsTests {
         isVerified: Bool = false
     ) throws -> Peer {
         Peer(
-            user: try person(number, name).user, name: name, presence: presence, key: "\(number)", firstSeen: 1,
+            user: try person(number, name).user, name: name, presence: presence,
+            key: try #require(PublicKey(String(repeating: "B", count: 42) + "A")), firstSeen: 1,
             isVerified: isVerified, namesakes: namesakes)
     }
 

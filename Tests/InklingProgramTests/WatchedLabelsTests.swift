@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The labels of a watch")
 struct WatchedLabelsTests {
-    private static let now = 1_000_000.0
+    private static let now: Timestamp = 1_000_000
 
     private static func user(_ number: Int) throws -> UserID {
         let letters = Array("abcdefghijklmnopqrstuvwxyz")
@@ -16,10 +16,11 @@ struct WatchedLabelsTests {
     }
 
     private static func peer(
-        _ number: Int, _ presence: Presence, firstSeen: Double = now, isVerified: Bool = false
+        _ number: Int, _ presence: Presence, firstSeen: Timestamp = now, isVerified: Bool = false
     ) throws -> Peer {
         Peer(
-            user: try user(number), name: "P\(number)x", presence: presence, key: "", firstSeen: firstSeen,
+            user: try user(number), name: "P\(number)x", presence: presence,
+            key: try #require(PublicKey(String(repeating: "B", count: 42) + "A")), firstSeen: firstSeen,
             isVerified: isVerified)
     }
 
@@ -28,7 +29,7 @@ struct WatchedLabelsTests {
         var labels = WatchedLabels(ownName: "Alice")
         labels.update(try Self.peer(1, .online), now: Self.now)
         labels.update(try Self.peer(2, .offline, isVerified: true), now: Self.now)
-        labels.update(try Self.peer(3, .offline, firstSeen: Self.now - 90_000), now: Self.now)
+        labels.update(try Self.peer(3, .offline, firstSeen: Self.now - .seconds(90_000)), now: Self.now)
         let first = 100
         for number in first..<first + 1_000 {
             labels.update(try Self.peer(number, .online), now: Self.now)

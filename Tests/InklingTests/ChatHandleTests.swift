@@ -19,7 +19,7 @@ struct ChatHandleTests {
     }
 
     private static func text(_ event: Event) -> String? {
-        if case .message(_, _, _, let text) = event { text } else { nil }
+        if case .message(let message) = event { message.text } else { nil }
     }
 
     @Test("what is composed shows in the typing of the other, which each reader has from the present list on")
@@ -46,10 +46,12 @@ struct ChatHandleTests {
             _ = await NodeTests.first(of: alice.typing) { !$0.isEmpty }
             var events = alice.events.makeAsyncIterator()
             let first = await events.next()?.event
-            guard case .peer("kitchen", let peer, why: .hello)? = first else {
+            guard case .peer(let change)? = first else {
                 Issue.record("\(String(describing: first))")
                 return
             }
+            let peer = change.peer
+            #expect(change.chat == "kitchen" && change.why == .hello)
             #expect(peer.user == bob.node.user && peer.presence == .online)
             #expect(await events.next()?.event == .typing(chat: "kitchen", [peer.person]))
             try await elsewhere.1.send("not here")
@@ -65,7 +67,7 @@ struct ChatHandleTests {
                 case .peer, .typing, .failed, .notice, .missed: break
                 }
             }
-            #expect(seen.contains(.delivered(chat: "kitchen", message: message, user: bob.node.user)))
+            #expect(seen.contains(.delivered(.init(chat: "kitchen", message: message, user: bob.node.user))))
             #expect(seen.compactMap(Self.text) == ["hi"])
             #expect(seen.allSatisfy { $0.chat == "kitchen" })
         }
@@ -82,7 +84,7 @@ struct ChatHandleTests {
             }
             #expect(await alice.node.heldText == 0, "the reader of another chat holds nothing")
             var events = alice.events.makeAsyncIterator()
-            #expect(await events.next()?.event == .missed(chat: "kitchen", messages: 2, outcomes: 0))
+            #expect(await events.next()?.event == .missed(.init(chat: "kitchen", messages: 2, outcomes: 0)))
             withExtendedLifetime(elsewhere) {}
         }
     }

@@ -19,7 +19,7 @@ struct DeliveryDecisionTests {
 
     private static func peer(_ number: Int, _ presence: InklingModel.Presence = .online) -> Peer {
         let person = EventQueueTests.person(number)
-        return Peer(user: person.user, name: person.name, presence: presence, key: "key \(number)")
+        return Peer(user: person.user, name: person.name, presence: presence, key: EventQueueTests.key)
     }
 
     // R25
@@ -27,12 +27,12 @@ struct DeliveryDecisionTests {
     func outcome() {
         let (bob, charlie, gone) = (Self.peer(1), Self.peer(2, .away), Self.peer(3, .offline))
         var delivery = Delivery(7, to: "kitchen", recipients: 2, people: [bob, charlie, gone])
-        delivery.take(.delivered(chat: "garden", message: 7, user: bob.user))
-        delivery.take(.delivered(chat: "kitchen", message: 6, user: bob.user))
+        delivery.take(.delivered(.init(chat: "garden", message: 7, user: bob.user)))
+        delivery.take(.delivered(.init(chat: "kitchen", message: 6, user: bob.user)))
         #expect(delivery.result.unanswered == [bob, charlie] && !delivery.isComplete)
-        delivery.take(.delivered(chat: "kitchen", message: 7, user: charlie.user))
+        delivery.take(.delivered(.init(chat: "kitchen", message: 7, user: charlie.user)))
         #expect(delivery.result.delivered == [charlie] && delivery.result.unanswered == [bob])
-        delivery.take(.failed(chat: "kitchen", message: 7, user: bob.user, why: .silence))
+        delivery.take(.failed(.init(chat: "kitchen", message: 7, user: bob.user, why: .silence)))
         #expect(delivery.isComplete && !delivery.result.reachedAll && delivery.result.unanswered.isEmpty)
         #expect(delivery.result.failed.map(\.peer) == [bob] && delivery.result.failed.map(\.why) == [.silence])
     }

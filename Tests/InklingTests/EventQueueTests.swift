@@ -19,18 +19,18 @@ struct EventQueueTests {
         return Person(user: UserID(String(text)).unsafelyUnwrapped, name: "Person \(number)")
     }
 
+    static let key = PublicKey(String(repeating: "B", count: 42) + "A").unsafelyUnwrapped
     static let bob = person(1)
     static let carol = person(2)
     static let mallory = person(3)
 
     static func message(_ person: Person, _ number: Int, chat: String = "c") -> Event {
-        .message(chat: chat, from: person, number: UInt64(number), text: "\(number)")
+        .message(.init(chat: chat, from: person, id: MessageID(rawValue: UInt64(number)), text: "\(number)"))
     }
 
     static func peer(_ person: Person, _ presence: Presence, chat: String = "c") -> Event {
-        let peer = Peer(
-            user: person.user, name: person.name, presence: presence, key: String(repeating: "A", count: 43))
-        return .peer(chat: chat, peer, why: presence == .offline ? .bye : .hello)
+        let peer = Peer(user: person.user, name: person.name, presence: presence, key: key)
+        return .peer(.init(chat: chat, peer, why: presence == .offline ? .bye : .hello))
     }
 
     static func taken(from queue: inout EventQueue, atMost count: Int = .max) -> [Event] {
@@ -50,9 +50,9 @@ struct EventQueueTests {
         var queue = EventQueue()
         let events: [Event] = [
             .notice(.peerIsOneself), Self.peer(Self.bob, .online), .typing(chat: "c", [Self.bob]),
-            Self.message(Self.carol, 1), .delivered(chat: "c", message: 1, user: Self.bob.user),
+            Self.message(Self.carol, 1), .delivered(.init(chat: "c", message: 1, user: Self.bob.user)),
             Self.message(Self.mallory, 2), Self.message(Self.carol, 3), Self.message(Self.carol, 4),
-            .failed(chat: "c", message: 2, user: Self.bob.user, why: .silence), Self.message(Self.mallory, 5),
+            .failed(.init(chat: "c", message: 2, user: Self.bob.user, why: .silence)), Self.message(Self.mallory, 5),
             Self.peer(Self.person(4), .away), Self.message(Self.mallory, 6, chat: "d"), .notice(.discoveryUp),
         ]
         Self.add(events, to: &queue)
@@ -67,7 +67,7 @@ struct EventQueueTests {
         var queue = EventQueue()
         let strangers = (10..<210).map(Self.person)
         var (number, sent, waits) = (0, [Int: Int](), [Int]())
-        var last: [UserID: UInt64] = [:]
+        var last: [UserID: MessageID] = [:]
         for step in 0..<20_000 {
             for _ in 0..<5 {
                 number += 1
@@ -76,17 +76,19 @@ struct EventQueueTests {
             let stranger = strangers[step % strangers.count]
             queue.add(Self.peer(stranger, step % 3 == 0 ? .away : .online).timed)
             queue.add(Event.typing(chat: "c", [stranger]).timed)
-            queue.add(Event.delivered(chat: "c", message: UInt64(step), user: Self.bob.user).timed)
+            queue.add(
+                Event.delivered(.init(chat: "c", message: MessageID(rawValue: UInt64(step)), user: Self.bob.user)).timed
+            )
             queue.add(Event.notice(.keyChanged(stranger, known: Self.bob.user, isVerified: false)).timed)
             if step % 50 == 0 {
                 number += 1
                 sent[number] = step
                 queue.add(Self.message(Self.carol, number).timed)
             }
-            guard case .message(_, let from, let number, _)? = queue.take()?.event else { continue }
-            #expect(last[from.user] ?? 0 < number)
-            last[from.user] = number
-            if from == Self.carol, let begin = sent[Int(number)] { waits.append(step - begin) }
+            guard case .message(let message)? = queue.take()?.event else { continue }
+            #expect(last[message.sender.user] ?? 0 < message.id)
+            last[message.sender.user] = message.id
+            if message.sender == Self.carol, let begin = sent[Int(message.id.rawValue)] { waits.append(step - begin) }
         }
         #expect(waits.count >= 399)
         #expect(waits.max() ?? .max <= 20, "\(waits.max() ?? -1)")
@@ -219,12 +221,14 @@ struct EventQueueTests {
     func outcomes() {
         var queue = EventQueue()
         for number in 0..<NodeLimits.waitingOutcomes + 5 {
-            queue.add(Event.delivered(chat: "c", message: UInt64(number), user: Self.bob.user).timed)
+            queue.add(
+                Event.delivered(.init(chat: "c", message: MessageID(rawValue: UInt64(number)), user: Self.bob.user))
+                    .timed)
         }
-        #expect(queue.take()?.event == .missed(chat: "c", messages: 0, outcomes: 5))
+        #expect(queue.take()?.event == .missed(.init(chat: "c", messages: 0, outcomes: 5)))
         let rest = Self.taken(from: &queue)
         #expect(rest.count == NodeLimits.waitingOutcomes)
-        #expect(rest.first == .delivered(chat: "c", message: 0, user: Self.bob.user))
+        #expect(rest.first == .delivered(.init(chat: "c", message: 0, user: Self.bob.user)))
     }
 
     @Test("messages that are given up are counted for each chat; the rest waits")
@@ -236,16 +240,17 @@ struct EventQueueTests {
             [
                 Self.peer(Self.bob, .online), .typing(chat: "c", []), Self.message(Self.bob, 1),
                 Self.message(Self.carol, 2, chat: "d"), Self.message(Self.bob, 3), .typing(chat: "c", [Self.bob]),
-                Self.peer(Self.bob, .away), .delivered(chat: "c", message: 9, user: Self.bob.user),
-                // Mallory came and left before any report about her.
+                Self.peer(Self.bob, .away), .delivered(.init(chat: "c", message: 9, user: Self.bob.user)),
+                // A person who came and left before any report.
                 Self.peer(Self.mallory, .online), Self.message(Self.mallory, 4), Self.peer(Self.mallory, .offline),
             ], to: &queue)
         #expect(queue.giveUpMessages() == [1, 2, 3, 4])
         #expect(queue.messageCount == 0)
         #expect(
             Self.taken(from: &queue) == [
-                .missed(chat: "c", messages: 3, outcomes: 0), .missed(chat: "d", messages: 1, outcomes: 0),
-                Self.peer(Self.bob, .away), .delivered(chat: "c", message: 9, user: Self.bob.user),
+                .missed(.init(chat: "c", messages: 3, outcomes: 0)),
+                .missed(.init(chat: "d", messages: 1, outcomes: 0)),
+                Self.peer(Self.bob, .away), .delivered(.init(chat: "c", message: 9, user: Self.bob.user)),
             ])
         #expect(queue.isEmpty && queue.otherCount == 2, "Bob is there, and types")
     }
@@ -261,19 +266,21 @@ struct EventQueueTests {
         var (number, taken) = (0, 0)
         var (typing, told) = ([String: [Person]](), [String: [Person]]())
         var (there, shown) = ([String: [Person: Presence]](), [String: [Person: Presence]]())
-        var last: [UserID: UInt64] = [:]
+        var last: [UserID: MessageID] = [:]
         func check(_ event: Event) {
             switch event {
             case .typing(let chat, let people):
                 #expect(told[chat] ?? [] != people)
                 told[chat] = people
-            case .peer(let chat, let peer, _):
-                #expect(peer.presence != .offline || shown[chat]?[peer.person] ?? .offline != .offline)
-                shown[chat, default: [:]][peer.person] = peer.presence
-            case .message(let chat, let person, let number, _):
+            case .peer(let change):
+                let peer = change.peer
+                #expect(peer.presence != .offline || shown[change.chat]?[peer.person] ?? .offline != .offline)
+                shown[change.chat, default: [:]][peer.person] = peer.presence
+            case .message(let message):
+                let (chat, person) = (message.chat, message.sender)
                 taken += 1
-                #expect(last[person.user] ?? 0 < number)
-                last[person.user] = number
+                #expect(last[person.user] ?? 0 < message.id)
+                last[person.user] = message.id
                 #expect(shown[chat]?[person] ?? .offline != .offline, "they came before they wrote")
                 #expect(told[chat]?.contains(person) != true, "typing had ended")
             default: Issue.record("\(event)")

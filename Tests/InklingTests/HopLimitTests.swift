@@ -23,7 +23,7 @@ struct HopLimitTests {
     @Test("an initiation that passed a router needs a cookie, and one from the link does not", arguments: Way.all)
     func initiations(_ way: Way) async throws {
         let node = try await NodeTests.node("Alice") { $0.bindAddress = way.bind }
-        let remote = try PublicKey(base64url: node.key)
+        let remote = node.key
         let chat = try Chat("lobby").keys
         let expected: [(hopLimit: Int, response: Int?, retry: Int?)] = [
             (255, 1, nil), (64, 1, 1), (254, 1, 2), (255, 2, 2),

@@ -65,7 +65,7 @@ struct EventMailboxTests {
         #expect(!mailbox.isWatched)
         #expect(mailbox.put(EventQueueTests.message(EventQueueTests.bob, 4).timed) == .missed)
         #expect(mailbox.put(EventQueueTests.peer(EventQueueTests.bob, .away).timed) == .waiting)
-        #expect(await mailbox.next()?.event == .missed(chat: "c", messages: 3, outcomes: 0))
+        #expect(await mailbox.next()?.event == .missed(.init(chat: "c", messages: 3, outcomes: 0)))
         #expect(await mailbox.next()?.event == EventQueueTests.peer(EventQueueTests.bob, .away))
         #expect(mailbox.put(EventQueueTests.message(EventQueueTests.bob, 5).timed) == .waiting)
         #expect(await mailbox.next()?.event == EventQueueTests.message(EventQueueTests.bob, 5))
@@ -115,14 +115,14 @@ struct NodeEventsTests {
             try await Self.wait { await alice.heldText == 0 }
             // The idle reader first gets the number of missed messages, and then the new ones.
             var late = idle.makeAsyncIterator()
-            #expect(await late.next()?.event == .missed(chat: "lobby", messages: 203, outcomes: 0))
+            #expect(await late.next()?.event == .missed(.init(chat: "lobby", messages: 203, outcomes: 0)))
             async let last = NodeTests.numbers(of: lively, count: 1)
             try await Self.flood(bob, 1, text: "last")
             #expect(await last == [0])
             #expect(await alice.heldText > 0)
             var event = await late.next()?.event
             while case .typing? = event { event = await late.next()?.event }
-            guard case .message(_, _, _, "0 last")? = event else {
+            guard case .message(let message)? = event, message.text == "0 last" else {
                 Issue.record("\(String(describing: event))")
                 return
             }
@@ -140,18 +140,18 @@ struct NodeEventsTests {
             #expect(await alice.heldText == 0)
             var first: NodeEvents? = await alice.events()
             var iterator = first?.makeAsyncIterator()
-            #expect(await iterator?.next()?.event == .missed(chat: "lobby", messages: 5, outcomes: 0))
-            // The next reader also learns how many messages an earlier reader left unread.
+            #expect(await iterator?.next()?.event == .missed(.init(chat: "lobby", messages: 5, outcomes: 0)))
+            // The next reader also gets the number of messages that a reader left unread.
             try await Self.flood(bob, 3, text: "unread")
             try await Self.wait { await alice.heldText > 3 * 256 }
             (first, iterator) = (nil, nil)
             try await Self.wait { await alice.heldText == 0 }
             var second = await alice.events().makeAsyncIterator()
-            #expect(await second.next()?.event == .missed(chat: "lobby", messages: 3, outcomes: 0))
-            // No call waited for these outcomes. `deliver` got the outcome of its own message.
+            #expect(await second.next()?.event == .missed(.init(chat: "lobby", messages: 3, outcomes: 0)))
+            // The outcomes for which no call waited; `deliver` got the first.
             try await Self.wait { await bob.statistics().messagesDelivered == 8 }
             var own = await bob.events().makeAsyncIterator()
-            #expect(await own.next()?.event == .missed(chat: "lobby", messages: 0, outcomes: 7))
+            #expect(await own.next()?.event == .missed(.init(chat: "lobby", messages: 0, outcomes: 7)))
         }
     }
 
@@ -167,7 +167,8 @@ struct NodeEventsTests {
             try await Self.wait { await alice.statistics().messagesReceived == 3 }
             try await Self.wait { await alice.heldText == 0 }
             var next = await alice.events().makeAsyncIterator()
-            guard case .missed("lobby", _, 0)? = await next.next()?.event else {
+            guard case .missed(let missed)? = await next.next()?.event, missed.chat == "lobby", missed.outcomes == 0
+            else {
                 Issue.record("nothing was missed")
                 return
             }
@@ -198,7 +199,7 @@ struct NodeEventsTests {
             for _ in 0..<2 { if let event = await iterator.next()?.event { told.append(event) } }
             #expect(told.contains(.typing(chat: "lobby", [person])), "\(told)")
             let peer = try #require(await alice.peer(bob.user, in: "lobby"))
-            #expect(told.contains(.peer(chat: "lobby", peer, why: .back)), "\(told)")
+            #expect(told.contains(.peer(.init(chat: "lobby", peer, why: .back))), "\(told)")
         }
     }
 
@@ -257,10 +258,11 @@ struct NodeEventsTests {
             var most = 0
             for await timed in events {
                 counter.withLock { $0 += 1 }
-                if case .message(_, let from, _, let text) = timed.event, let number = Int(text.prefix { $0 != " " }) {
-                    #expect(last[from.user] ?? -1 == number - 1)
-                    last[from.user] = number
-                    if from.user == carol.user {
+                if case .message(let message) = timed.event, let number = Int(message.text.prefix { $0 != " " }) {
+                    let user = message.sender.user
+                    #expect(last[user] ?? -1 == number - 1)
+                    last[user] = number
+                    if user == carol.user {
                         waits.append(counter.withLock { $0 } - marks.withLock { $0[number] })
                         if number == 9 { break }
                     }
@@ -283,8 +285,8 @@ extension NodeTests {
     static func numbers(of events: NodeEvents, count: Int) async -> [Int] {
         var numbers: [Int] = []
         for await timed in events {
-            guard case .message(_, _, _, let text) = timed.event else { continue }
-            numbers.append(Int(text.prefix { $0 != " " }) ?? -1)
+            guard case .message(let message) = timed.event else { continue }
+            numbers.append(Int(message.text.prefix { $0 != " " }) ?? -1)
             if numbers.count == count { break }
         }
         return numbers

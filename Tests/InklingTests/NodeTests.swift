@@ -102,14 +102,14 @@ struct NodeTests {
             let sent = try await alice.send(text, to: "lobby")
             #expect(sent.recipients == 1)
             let event = await NodeTests.first(of: received) { if case .message = $0.event { true } else { false } }
-            guard case .message(let chat, let from, _, let came) = event?.event else {
+            guard case .message(let came) = event?.event else {
                 Issue.record("no message came")
                 return
             }
-            #expect(chat == "lobby" && from == Person(user: alice.user, name: "Alice"))
-            #expect(came == text)
+            #expect(came.chat == "lobby" && came.sender == Person(user: alice.user, name: "Alice"))
+            #expect(came.text == text)
             let end = await NodeTests.first(of: told) { if case .delivered = $0.event { true } else { false } }
-            #expect(end?.event == .delivered(chat: "lobby", message: sent.message, user: bob.user))
+            #expect(end?.event == .delivered(.init(chat: "lobby", message: sent.message, user: bob.user)))
         }
     }
 

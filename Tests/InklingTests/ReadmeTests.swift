@@ -20,8 +20,8 @@ private func embedding() async throws {
     let chat = try await node.join("kitchen")
     Task.detached { while let line = readLine() { try await chat.send(line) } }
     Task { for await all in chat.typing { print(IndicatorText.text(names: all.map { SafeText.name($0.name) ?? "" })) } }
-    for await case .message(_, let author, _, let text) in chat.events.map(\.event) {
-        print(SafeText.name(author.name) ?? "Someone", SafeText.message(text))
+    for await case .message(let message) in chat.events.map(\.event) {
+        print(SafeText.name(message.sender.name) ?? "Someone", SafeText.message(message.text))
     }
 }
 

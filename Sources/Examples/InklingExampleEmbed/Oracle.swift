@@ -42,15 +42,15 @@ import Logging
         Task { for await _ in questions { await reply() } }
         for await timed in events {
             switch timed.event {
-            case .peer(_, let peer, let why): say("\(shown(peer.person)): \(peer.presence) (\(why))")
+            case .peer(let change): say("\(shown(change.peer.person)): \(change.peer.presence) (\(change.why))")
             case .typing(_, let people): say(IndicatorText.text(names: people.map(shown)))
-            case .message(_, let author, _, let text):
-                say("\(shown(author)): \(SafeText.line(text))")
-                if text.hasSuffix("?") { asked.yield() }
-            case .delivered(_, let message, let user): say("\(user) has message \(message)")
-            case .failed(_, let message, let user, let why): say("\(user) may not have message \(message): \(why)")
+            case .message(let message):
+                say("\(shown(message.sender)): \(SafeText.line(message.text))")
+                if message.text.hasSuffix("?") { asked.yield() }
+            case .delivered(let receipt): say("\(receipt.user) has message \(receipt.message)")
+            case .failed(let failure): say("\(failure.user) may not have message \(failure.message): \(failure.why)")
             case .notice(let notice): say(SafeText.line(notice.description))
-            case .missed(_, let messages, _): say("\(messages) messages came too fast")
+            case .missed(let missed): say("\(missed.messages) messages came too fast")
             }
         }
     }

@@ -66,8 +66,8 @@ package struct RequestID: Hashable, Comparable, Sendable {
 /// The identity of a node, and its port.
 package struct NodeIdentity: Hashable, Sendable {
     package var user: UserID
-    /// The static public key in base64url, 43 characters.
-    package var key: String
+    /// The static public key.
+    package var key: PublicKey
     /// The display name, in NFC.
     package var name: String
     /// The UDP port.
@@ -75,7 +75,7 @@ package struct NodeIdentity: Hashable, Sendable {
     /// Whether the identity ends with the node.
     package var isTemporary: Bool
 
-    package init(user: UserID, key: String, name: String, port: UInt16, isTemporary: Bool) {
+    package init(user: UserID, key: PublicKey, name: String, port: UInt16, isTemporary: Bool) {
         self.user = user
         self.key = key
         self.name = name
@@ -111,10 +111,10 @@ package enum ServiceRequest: Hashable, Sendable {
     case setAway(Bool)
     /// Changes the user's name.
     case rename(String)
-    /// Stores whether the user has verified a key by comparing fingerprints.
-    case setVerified(Bool, key: String)
+    /// Stores whether the user compared fingerprints.
+    case setVerified(Bool, key: PublicKey)
     /// Blocks a person permanently, or unblocks the person.
-    case setBlocked(Bool, key: String)
+    case setBlocked(Bool, key: PublicKey)
     /// Blocks all keys with a user ID until the node ends.
     case block(UserID)
     case unblock(UserID)
@@ -127,7 +127,7 @@ package enum ServiceRequest: Hashable, Sendable {
     /// Lists the blocked people. Answered by ``ServiceAnswer/knownPeers(_:)``.
     case blockedPeople
     /// Returns the digits that this user and the owner of a key compare. Answered by ``ServiceAnswer/fingerprint(_:)``.
-    case fingerprint(key: String)
+    case fingerprint(key: PublicKey)
     /// Returns the invite for people who should join a chat. Answered by ``ServiceAnswer/invite(_:)``.
     case invite(chat: String)
     /// Lists the instances that discovery has found in a chat. Answered by ``ServiceAnswer/sightings(instance:_:)``.
@@ -151,9 +151,9 @@ package enum ServiceAnswer: Hashable, Sendable {
     case failed(NodeError)
     /// The chat as the node has it, and its people by name: those who are there, and those met there before.
     case joined(Chat, [Peer])
-    /// The number of the sent message, and the number of its recipients.
-    case sent(message: UInt64, recipients: Int)
-    /// The people of a chat by name. Offline people have the time when they were last seen.
+    /// The message has that number, and goes to so many people.
+    case sent(message: MessageID, recipients: Int)
+    /// By name; those who are offline with when they were last seen.
     case peers([Peer])
     /// The known people, the latest seen first.
     case knownPeers([KnownPeer])
@@ -171,14 +171,14 @@ package enum ServiceAnswer: Hashable, Sendable {
 
 /// A message that another front end of the node sent.
 package struct OwnMessage: Hashable, Sendable {
-    /// The time when the message was sent, in seconds since 1970.
-    package var at: Double
+    /// When it was sent.
+    package var at: Timestamp
     package var chat: String
-    /// The number of the message among all that the node sent.
-    package var message: UInt64
+    /// The number among the messages that the node sent.
+    package var message: MessageID
     package var text: String
 
-    package init(at: Double, chat: String, message: UInt64, text: String) {
+    package init(at: Timestamp, chat: String, message: MessageID, text: String) {
         self.at = at
         self.chat = chat
         self.message = message
@@ -188,14 +188,14 @@ package struct OwnMessage: Hashable, Sendable {
 
 /// The state of the user that the front ends of one node share.
 package struct UserState: Hashable, Sendable {
-    /// The time when the state last changed, in seconds since 1970.
-    package var at: Double
+    /// When the state last changed.
+    package var at: Timestamp
     /// The display name, in NFC.
     package var name: String
     /// Whether the user is away. Any front end can set this.
     package var isAway: Bool
 
-    package init(at: Double, name: String, isAway: Bool) {
+    package init(at: Timestamp, name: String, isAway: Bool) {
         self.at = at
         self.name = name
         self.isAway = isAway

@@ -1,47 +1,120 @@
 /// A change in a chat or of the node.
 public enum Event: Sendable, Hashable {
-    /// A person's presence or name changed. The ``Peer`` has all that the node now knows of the person.
-    case peer(chat: String, Peer, why: PresenceReason)
+    /// Somebody's presence or name changed.
+    case peer(PeerChange)
     /// The people who are typing have changed: the complete list, in the order of naming, the latest start first
     /// (T-20).
     case typing(chat: String, [Person])
-    /// A message arrived, complete and in the order in which its author sent the messages. `number` counts the messages
-    /// that this node has received, from 1. `text` is 1 to 65,536 bytes of UTF-8, as sent.
-    case message(chat: String, from: Person, number: UInt64, text: String)
-    /// A person's node acknowledged a message of this node completely (M-17). `message` is the number that
-    /// ``Node/send(_:to:)`` returned.
-    case delivered(chat: String, message: UInt64, user: UserID)
-    /// A message of this node may not have reached a person, and no later report will follow (M-17).
-    case failed(chat: String, message: UInt64, user: UserID, why: FailureReason)
-    /// Information about the node for its user, or the end of an earlier notice's state.
+    /// A message came, whole and in the order in which its author sent them.
+    case message(ReceivedMessage)
+    /// A person's node acknowledged a whole message that this node sent (M-17).
+    case delivered(DeliveryReceipt)
+    /// A message that this node sent may not have reached a person (M-17): nothing more will be known.
+    case failed(DeliveryFailure)
+    /// Something about the node that its user may want to know, or that it is over.
     case notice(Notice)
-    /// The reader of these events took none for too long, so events of that chat are missing here. `messages` counts
-    /// missing messages. `outcomes` counts missing ``delivered(chat:message:user:)`` and
-    /// ``failed(chat:message:user:why:)``.
-    case missed(chat: String, messages: Int, outcomes: Int)
+    /// The reader of these events took nothing for too long, so some are left out here.
+    case missed(MissedEvents)
 
     /// The name of the event's chat; nil for a notice.
     package var chat: String? {
         switch self {
-        case .peer(let chat, _, _), .typing(let chat, _), .message(let chat, _, _, _), .delivered(let chat, _, _),
-            .failed(let chat, _, _, _), .missed(let chat, _, _):
-            chat
+        case .peer(let change): change.chat
+        case .typing(let chat, _): chat
+        case .message(let message): message.chat
+        case .delivered(let receipt): receipt.chat
+        case .failed(let failure): failure.chat
+        case .missed(let missed): missed.chat
         case .notice: nil
         }
     }
 }
 
-/// An event, and the time when the node learned of it.
+/// A change of somebody's presence or name.
+public struct PeerChange: Sendable, Hashable {
+    /// The chat's name.
+    public let chat: String
+    /// All that is known of the person now.
+    public let peer: Peer
+    /// Why the presence changed.
+    public let why: PresenceReason
+
+    package init(chat: String, _ peer: Peer, why: PresenceReason) {
+        (self.chat, self.peer, self.why) = (chat, peer, why)
+    }
+}
+
+/// A message from somebody in a chat.
+public struct ReceivedMessage: Sendable, Hashable {
+    /// The chat's name.
+    public let chat: String
+    /// The author.
+    public let sender: Person
+    /// The number among the messages that this node has received, from 1 on.
+    public let id: MessageID
+    /// 1 to 65,536 bytes of UTF-8, as sent: make the text safe before you print it, with InklingText.
+    public let text: String
+
+    package init(chat: String, from sender: Person, id: MessageID, text: String) {
+        (self.chat, self.sender, self.id, self.text) = (chat, sender, id, text)
+    }
+}
+
+/// The acknowledgement of a message that this node sent, by one of its recipients.
+public struct DeliveryReceipt: Sendable, Hashable {
+    /// The chat's name.
+    public let chat: String
+    /// The number that ``Node/send(_:to:)`` returned.
+    public let message: MessageID
+    /// The recipient.
+    public let user: UserID
+
+    package init(chat: String, message: MessageID, user: UserID) {
+        (self.chat, self.message, self.user) = (chat, message, user)
+    }
+}
+
+/// The failure of a message that this node sent, for one of its recipients.
+public struct DeliveryFailure: Sendable, Hashable {
+    /// The chat's name.
+    public let chat: String
+    /// The number that ``Node/send(_:to:)`` returned.
+    public let message: MessageID
+    /// The recipient.
+    public let user: UserID
+    /// Why the message may not have reached the recipient.
+    public let why: FailureReason
+
+    package init(chat: String, message: MessageID, user: UserID, why: FailureReason) {
+        (self.chat, self.message, self.user, self.why) = (chat, message, user, why)
+    }
+}
+
+/// The numbers of events of a chat that a slow reader misses.
+public struct MissedEvents: Sendable, Hashable {
+    /// The chat's name.
+    public let chat: String
+    /// The number of messages.
+    public let messages: Int
+    /// The number of times ``Event/delivered(_:)`` or ``Event/failed(_:)``.
+    public let outcomes: Int
+
+    package init(chat: String, messages: Int, outcomes: Int) {
+        (self.chat, self.messages, self.outcomes) = (chat, messages, outcomes)
+    }
+}
+
+/// An event, and when the node learned of it.
 public struct TimedEvent: Sendable, Hashable {
-    /// The time of day in seconds since 1970, with microseconds.
-    public let at: Double
+    /// When the node learned of it.
+    public let at: Timestamp
     /// The event.
     public let event: Event
     /// Whether a message waited in the socket while this node was stopped. Its author may have written it long before
     /// ``at``.
     public let isDelayed: Bool
 
-    package init(at: Double, event: Event, isDelayed: Bool = false) {
+    package init(at: Timestamp, event: Event, isDelayed: Bool = false) {
         self.at = at
         self.event = event
         self.isDelayed = isDelayed

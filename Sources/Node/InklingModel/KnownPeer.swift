@@ -1,30 +1,24 @@
-import InklingWire
-
-/// A person whom this user's nodes have met, in this run or an earlier one, or whom the user verified or blocked by
-/// key.
+/// Somebody this user's nodes have met, in this run or an earlier one, or whom the user verified or blocked by key.
 public struct KnownPeer: Hashable, Sendable {
     /// The user ID of the person.
     public let user: UserID
-    /// The static public key in base64url, 43 characters.
-    public let key: String
-    /// The names that the key has had, the latest first, at most 4. The names are as sent: make them safe before you
-    /// print them.
+    /// The static public key.
+    public let key: PublicKey
+    /// The names that the key has had, the latest first, at most 4. As sent: make them safe before you print them.
     public let names: [String]
-    /// The time when the key first had its present name, in seconds since 1970.
-    public let namedSince: Double
-    /// The time when the key was first met, in seconds since 1970. For a key that was never met, the time of the user's
-    /// decision.
-    public let firstSeen: Double
-    /// The time when the key was last there, in seconds since 1970. For a key that was never met, the same as
-    /// ``firstSeen``.
-    public let lastSeen: Double
-    /// Whether the user has verified the person by comparing fingerprints.
+    /// When the key first had its present name.
+    public let namedSince: Timestamp
+    /// When the key was first met; for one that was never met, when the user decided about it.
+    public let firstSeen: Timestamp
+    /// When the key was last there; for one that was never met, as ``firstSeen``.
+    public let lastSeen: Timestamp
+    /// Whether the user has compared fingerprints with them.
     public let isVerified: Bool
     /// Whether the user has blocked the person.
     public let isBlocked: Bool
 
     package init(
-        user: UserID, key: String, names: [String], namedSince: Double, firstSeen: Double, lastSeen: Double,
+        user: UserID, key: PublicKey, names: [String], namedSince: Timestamp, firstSeen: Timestamp, lastSeen: Timestamp,
         isVerified: Bool, isBlocked: Bool
     ) {
         self.user = user
@@ -37,6 +31,3 @@ public struct KnownPeer: Hashable, Sendable {
         self.isBlocked = isBlocked
     }
 }
-
-/// Returns whether a text is a static public key in base64url: 43 characters, in the one canonical form (W-6).
-package func isStaticKey(_ text: String) -> Bool { (try? PublicKey(base64url: text)) != nil }

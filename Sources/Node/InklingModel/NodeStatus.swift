@@ -26,15 +26,15 @@ package struct ChatStatus: Hashable, Sendable {
 
 /// The state of a node.
 package struct NodeStatus: Hashable, Sendable {
-    /// The time when the node was started, in seconds since 1970.
-    package var since: Double
+    /// When it was started.
+    package var since: Timestamp
     /// Whether the node reports the user as away to its peers.
     package var isAway: Bool
     /// The number of the node's front ends.
     package var frontEnds: Int
     package var chats: [ChatStatus]
 
-    package init(since: Double, isAway: Bool, frontEnds: Int, chats: [ChatStatus]) {
+    package init(since: Timestamp, isAway: Bool, frontEnds: Int, chats: [ChatStatus]) {
         self.since = since
         self.isAway = isAway
         self.frontEnds = frontEnds

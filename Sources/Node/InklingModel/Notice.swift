@@ -16,9 +16,8 @@ public enum Notice: Hashable, Sendable {
     case lastWillOff(LastWillOutage)
     /// A peer named by hand is this node itself, or another device with the same identity.
     case peerIsOneself
-    /// A person uses a name that is known with a different key. The notice comes just before the person's
-    /// ``Event/peer(chat:_:why:)``. `known` is the person last seen with the name. `isVerified` tells whether any
-    /// person known with the name is verified.
+    /// Somebody uses a name that is known with a different key; sent just before their ``Event/peer(_:)``.
+    /// Of those known under the name, `known` was there last; `isVerified` if any of them is verified.
     case keyChanged(Person, known: UserID, isVerified: Bool)
     /// Anybody who reaches this UDP port may open a link to this node, even from beyond its networks.
     case reachableFromAnywhere(port: UInt16)

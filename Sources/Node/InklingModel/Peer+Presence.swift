@@ -1,14 +1,13 @@
 extension Peer {
-    /// Returns the peer with `time` as the time when it was last seen, in seconds since 1970. A time already known
-    /// stays.
-    package func seen(at time: Double) -> Peer {
+    /// Returns the same peer, last seen at that time, unless a time is known.
+    package func seen(at time: Timestamp) -> Peer {
         lastSeen == nil ? with(presence, lastSeen: time, roundTrip: roundTrip) : self
     }
 
-    /// Returns the peer as offline since `time`, in seconds since 1970.
-    package func gone(at time: Double) -> Peer { with(.offline, lastSeen: time, roundTrip: nil) }
+    /// Returns the same peer, who is offline since that time.
+    package func gone(at time: Timestamp) -> Peer { with(.offline, lastSeen: time, roundTrip: nil) }
 
-    private func with(_ presence: Presence, lastSeen: Double, roundTrip: Duration?) -> Peer {
+    private func with(_ presence: Presence, lastSeen: Timestamp, roundTrip: Duration?) -> Peer {
         Peer(
             user: user, name: name, presence: presence, key: key, lastSeen: lastSeen,
             onlineSince: presence == .offline ? nil : onlineSince, roundTrip: roundTrip, firstSeen: firstSeen,

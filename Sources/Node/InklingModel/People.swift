@@ -1,3 +1,4 @@
+@_exported import struct InklingWire.PublicKey
 @_exported import struct InklingWire.UserID
 
 /// A person in a chat. The name is as the peer sent it: make it safe before you print it, with InklingText.
@@ -24,7 +25,7 @@ public enum Presence: String, Sendable, Hashable, Codable, CaseIterable {
     case offline
 }
 
-/// A person in a chat, as a node knows them. A comparison ignores the round trip.
+/// A person in a chat, as a node knows them.
 public struct Peer: Hashable, Sendable {
     /// The user ID of the person.
     public let user: UserID
@@ -32,18 +33,17 @@ public struct Peer: Hashable, Sendable {
     public let name: String
     /// Whether the person is reachable.
     public let presence: Presence
-    /// The static public key in base64url, 43 characters.
-    public let key: String
-    /// The time when the peer was last there, in this run or an earlier one, in seconds since 1970; nil while it is
-    /// online.
-    public let lastSeen: Double?
-    /// The time since when the peer has been there, in seconds since 1970; nil while it is offline.
-    public let onlineSince: Double?
-    /// The smoothed round trip between this node and the peer's; nil if none was measured.
+    /// The static public key.
+    public let key: PublicKey
+    /// When the peer was last there, in this run or an earlier one; nil while it is online.
+    public let lastSeen: Timestamp?
+    /// Since when the peer has been there; nil while it is offline.
+    public let onlineSince: Timestamp?
+    /// The smoothed round trip between this node and theirs; nil if none was measured.
     public let roundTrip: Duration?
-    /// The time when the key was first met, in any chat and run, in seconds since 1970; nil if it was never met.
-    public let firstSeen: Double?
-    /// Whether the user has verified the person by comparing fingerprints.
+    /// When the key was first met, in any chat and run; nil if it was never met.
+    public let firstSeen: Timestamp?
+    /// Whether the user has compared fingerprints with them.
     public let isVerified: Bool
     /// Whether the user has blocked the person permanently.
     public let isBlocked: Bool
@@ -54,8 +54,8 @@ public struct Peer: Hashable, Sendable {
     public let namesake: Namesake?
     /// The names that the key has had, as sent, the latest first, at most 4; empty if the key was never met.
     public let names: [String]
-    /// The time when the key first had its present name, in seconds since 1970; nil if it was never met.
-    public let namedSince: Double?
+    /// When the key first had its present name; nil if it was never met.
+    public let namedSince: Timestamp?
 
     /// A known person with a similar name, for whom readers could mistake another person.
     public struct Namesake: Hashable, Sendable {
@@ -74,10 +74,11 @@ public struct Peer: Hashable, Sendable {
     }
 
     package init(
-        user: UserID, name: String, presence: Presence, key: String, lastSeen: Double? = nil,
-        onlineSince: Double? = nil, roundTrip: Duration? = nil, firstSeen: Double? = nil, isVerified: Bool = false,
+        user: UserID, name: String, presence: Presence, key: PublicKey, lastSeen: Timestamp? = nil,
+        onlineSince: Timestamp? = nil, roundTrip: Duration? = nil, firstSeen: Timestamp? = nil,
+        isVerified: Bool = false,
         isBlocked: Bool = false, namesakes: [UserID] = [], namesake: Namesake? = nil, names: [String] = [],
-        namedSince: Double? = nil
+        namedSince: Timestamp? = nil
     ) {
         self.user = user
         self.name = name
@@ -97,19 +98,4 @@ public struct Peer: Hashable, Sendable {
 
     /// The person in the form that events use.
     public var person: Person { Person(user: user, name: name) }
-
-    /// Returns whether two peers look the same to a user.
-    public static func == (left: Peer, right: Peer) -> Bool {
-        left.user == right.user && left.name == right.name && left.presence == right.presence
-            && left.key == right.key && left.lastSeen == right.lastSeen && left.onlineSince == right.onlineSince
-            && left.isVerified == right.isVerified && left.isBlocked == right.isBlocked
-            && left.namesakes == right.namesakes && left.namesake == right.namesake && left.names == right.names
-            && left.namedSince == right.namedSince
-    }
-
-    /// Hashes the user and the presence only.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(user)
-        hasher.combine(presence)
-    }
 }

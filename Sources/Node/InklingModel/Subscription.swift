@@ -40,11 +40,12 @@ package struct Subscription: Hashable, Sendable {
     ///
     /// - Parameter isMember: Returns whether the front end is in a chat.
     package func wants(_ event: Event, isMember: (String) -> Bool) -> Bool {
-        switch event {
-        case .peer(let chat, _, _): wants(.peer, in: chat, isMember: isMember(chat))
-        case .typing(let chat, _): wants(.typing, in: chat, isMember: isMember(chat))
-        case .message(let chat, _, _, _): wants(.message, in: chat, isMember: isMember(chat))
-        case .missed(let chat, _, let outcomes): outcomes > 0 || wants(.message, in: chat, isMember: isMember(chat))
+        func wants(_ kind: Kind, in chat: String) -> Bool { self.wants(kind, in: chat, isMember: isMember(chat)) }
+        return switch event {
+        case .peer(let change): wants(.peer, in: change.chat)
+        case .typing(let chat, _): wants(.typing, in: chat)
+        case .message(let message): wants(.message, in: message.chat)
+        case .missed(let missed): missed.outcomes > 0 || wants(.message, in: missed.chat)
         case .notice: kinds.contains(.notice)
         case .delivered, .failed: true
         }

@@ -24,15 +24,14 @@ public enum PresenceText {
     /// The text for a person with that presence.
     ///
     /// - Parameters:
-    ///   - presence: The presence of the person.
-    ///   - seen: The time when the person was last there, in seconds since 1970; nil while the person is there, or if
-    ///     unknown.
-    ///   - now: The time of day, in seconds since 1970.
-    public static func text(_ presence: Presence, lastSeen seen: Double?, now: Double) -> String {
+    ///   - presence: Whether they can be reached.
+    ///   - seen: When they were last there; nil while they are there, or if that is not known.
+    ///   - now: The time of day.
+    public static func text(_ presence: Presence, lastSeen seen: Timestamp?, now: Timestamp) -> String {
         switch presence {
         case .online: online
         case .away: away
-        case .offline: lastSeen(age: seen.map { .seconds(max(now - $0, 0)) })
+        case .offline: lastSeen(age: seen.map { .seconds(max(now.seconds(since: $0), 0)) })
         }
     }
 }

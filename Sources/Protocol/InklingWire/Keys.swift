@@ -3,8 +3,8 @@ import Crypto
 /// A canonical X25519 public key of 32 bytes, the identity of a peer.
 ///
 /// As a little-endian number it is from 1 to 2²⁵⁵ − 20 (W-3). Keys are ordered by their bytes.
-package struct PublicKey: Hashable, Comparable, Sendable {
-    // Four big-endian words hash and compare faster than an array, and order the keys like their bytes.
+public struct PublicKey: Hashable, Comparable, CustomStringConvertible, Sendable {
+    // Four big-endian words hash and compare faster than an array, and have the same order.
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
     /// The key with these 32 bytes. Returns nil for another count, for 32 zero bytes, or for a key that is not
@@ -22,7 +22,13 @@ package struct PublicKey: Hashable, Comparable, Sendable {
         self = key
     }
 
-    /// Wraps the 32 bytes of a key that X25519 computed, without a check.
+    /// The key in `text`; nil unless the text is 43 characters of base64url, in the canonical form (W-6).
+    public init?(_ text: String) {
+        guard let key = try? PublicKey(base64url: text) else { return nil }
+        self = key
+    }
+
+    /// The key of 32 bytes that X25519 computed.
     fileprivate init(unchecked bytes: [UInt8]) {
         func word(_ index: Int) -> UInt64 {
             bytes[index * 8..<index * 8 + 8].reduce(0) { $0 << 8 | UInt64($1) }
@@ -35,6 +41,9 @@ package struct PublicKey: Hashable, Comparable, Sendable {
 
     /// The key in text, 43 characters of base64url (W-6).
     package var base64url: String { TextEncoding.base64url.encode(bytes) }
+
+    /// The 43 characters that ``init(_:)-(String)`` reads.
+    public var description: String { base64url }
 
     /// The user ID of the key (W-5).
     package var userID: UserID { UserID(of: self) }
@@ -55,11 +64,14 @@ package struct PublicKey: Hashable, Comparable, Sendable {
         return digits.reversed().map(String.init).joined()
     }
 
-    package static func == (left: PublicKey, right: PublicKey) -> Bool { left.words == right.words }
+    /// Compares the bytes.
+    public static func == (left: PublicKey, right: PublicKey) -> Bool { left.words == right.words }
 
-    package static func < (left: PublicKey, right: PublicKey) -> Bool { left.words < right.words }
+    /// Compares the bytes.
+    public static func < (left: PublicKey, right: PublicKey) -> Bool { left.words < right.words }
 
-    package func hash(into hasher: inout Hasher) {
+    /// Takes all bytes.
+    public func hash(into hasher: inout Hasher) {
         hasher.combine(words.0)
         hasher.combine(words.1)
         hasher.combine(words.2)

@@ -23,14 +23,14 @@ package struct EventBacklog: Sendable {
     package var isWatched: Bool { isAttentive && !queue.isEmpty }
 
     /// The waiting messages, in no order.
-    package var waitingMessages: [UInt64] { queue.waitingMessages }
+    package var waitingMessages: [MessageID] { queue.waitingMessages }
 
     /// Adds an event.
     ///
     /// - Returns: False for a message to a reader that gets no messages. The queue counts such a message.
     package mutating func add(_ timed: TimedEvent) -> Bool {
-        if case .message(let chat, _, _, _) = timed.event, !isAttentive {
-            queue.missMessage(in: chat, at: timed.at)
+        if case .message(let message) = timed.event, !isAttentive {
+            queue.missMessage(in: message.chat, at: timed.at)
             return false
         }
         queue.add(timed)
@@ -51,7 +51,7 @@ package struct EventBacklog: Sendable {
     /// reader takes again.
     ///
     /// - Returns: The messages that don't wait for the reader any more.
-    package mutating func look(patience: Int) -> [UInt64] {
+    package mutating func look(patience: Int) -> [MessageID] {
         idleLooks = hasTaken || queue.isEmpty ? 0 : idleLooks + 1
         hasTaken = false
         guard isAttentive, idleLooks >= patience else { return [] }
@@ -65,5 +65,5 @@ package struct EventBacklog: Sendable {
     /// Ends the backlog of a reader that no longer exists.
     ///
     /// - Returns: The messages that waited for the reader, and the counts of events that it missed.
-    package mutating func giveUp() -> (numbers: [UInt64], gaps: [String: EventQueue.Gap]) { queue.giveUp() }
+    package mutating func giveUp() -> (numbers: [MessageID], gaps: [String: EventQueue.Gap]) { queue.giveUp() }
 }

@@ -20,14 +20,14 @@ package final class EventMailbox: Sendable {
         var isFinished = false
         var waiting: [CheckedContinuation<TimedEvent?, Never>] = []
         /// The messages that the reader took since the node last asked.
-        var taken: [UInt64] = []
+        var taken: [MessageID] = []
         var isReported = false
 
         /// Takes the next event. Returns it, and whether the node has to ask for the messages taken.
         mutating func take() -> Answer? {
             guard let event = backlog.take() else { return nil }
-            guard case .message(_, _, let number, _) = event.event else { return .event(event, reports: false) }
-            taken.append(number)
+            guard case .message(let message) = event.event else { return .event(event, reports: false) }
+            taken.append(message.id)
             defer { isReported = true }
             return .event(event, reports: !isReported)
         }
@@ -72,7 +72,7 @@ package final class EventMailbox: Sendable {
     }
 
     /// Returns the messages taken since the last call.
-    package func collectTaken() -> [UInt64] {
+    package func collectTaken() -> [MessageID] {
         state.withLock { state in
             defer { (state.taken, state.isReported) = ([], false) }
             return state.taken
@@ -89,7 +89,7 @@ package final class EventMailbox: Sendable {
     /// reader takes again.
     ///
     /// - Returns: The messages that don't wait for the reader any more.
-    package func look(patience: Int) -> [UInt64] {
+    package func look(patience: Int) -> [MessageID] {
         state.withLock { $0.isFinished ? [] : $0.backlog.look(patience: patience) }
     }
 
@@ -98,7 +98,7 @@ package final class EventMailbox: Sendable {
     /// - Returns: The messages that the node need not wait for any more: those that wait, and those taken since the
     ///   node last asked.
     @discardableResult
-    package func finish() -> [UInt64] {
+    package func finish() -> [MessageID] {
         let (readers, numbers) = state.withLock { state in
             state.isFinished = true
             defer { state.waiting = [] }
@@ -111,7 +111,7 @@ package final class EventMailbox: Sendable {
     /// Ends the sequence of a reader that no longer exists.
     ///
     /// - Returns: The messages that waited for the reader, and the counts of events that it missed.
-    package func close() -> (numbers: [UInt64], gaps: [String: EventQueue.Gap]) {
+    package func close() -> (numbers: [MessageID], gaps: [String: EventQueue.Gap]) {
         finish()
         return state.withLock { $0.backlog.giveUp() }
     }

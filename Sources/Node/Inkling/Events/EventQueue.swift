@@ -17,7 +17,7 @@ package struct EventQueue: Sendable {
         package var messages = 0
         package var outcomes = 0
         /// The time of the latest dropped event.
-        package var at: Double
+        package var at: Timestamp
     }
 
     /// A person in a chat.
@@ -36,8 +36,8 @@ package struct EventQueue: Sendable {
 
     private struct TypingList {
         var latest: [Person]
-        var at: Double
-        /// The list that the reader received last.
+        var at: Timestamp
+        /// The list that the reader knows.
         var told: [Person]
     }
 
@@ -86,9 +86,9 @@ package struct EventQueue: Sendable {
     /// The number of waiting messages.
     package var messageCount: Int { senders.values.reduce(0) { $0 + $1.messages.count } }
     /// The waiting messages, in no order.
-    package var waitingMessages: [UInt64] {
+    package var waitingMessages: [MessageID] {
         senders.values.flatMap(\.messages).compactMap { waiting in
-            if case .message(_, _, let number, _) = waiting.event.event { number } else { nil }
+            if case .message(let message) = waiting.event.event { message.id } else { nil }
         }
     }
     /// The number of waiting items that are not messages.
@@ -132,30 +132,31 @@ package struct EventQueue: Sendable {
     /// Adds an event for the reader.
     package mutating func add(_ timed: TimedEvent) {
         switch timed.event {
-        case .peer(let chat, let peer, _): addPresence(timed, of: Member(chat: chat, user: peer.user))
+        case .peer(let change): addPresence(timed, of: Member(chat: change.chat, user: change.peer.user))
         case .typing(let chat, let people): addTyping(people, in: chat, at: timed.at)
-        case .message(let chat, let person, _, _): addMessage(timed, of: Member(chat: chat, user: person.user))
-        case .delivered(let chat, _, _), .failed(let chat, _, _, _): addOutcome(timed, in: chat)
+        case .message(let message): addMessage(timed, of: Member(chat: message.chat, user: message.sender.user))
+        case .delivered(let receipt): addOutcome(timed, in: receipt.chat)
+        case .failed(let failure): addOutcome(timed, in: failure.chat)
         case .notice(let notice): addNotice(timed, on: NoticeSubject(notice))
-        case .missed(let chat, let messages, let outcomes):
-            miss(Gap(messages: messages, outcomes: outcomes, at: timed.at), in: chat)
+        case .missed(let missed):
+            miss(Gap(messages: missed.messages, outcomes: missed.outcomes, at: timed.at), in: missed.chat)
         }
     }
 
-    /// Counts a message that the reader misses while it gets no messages.
-    package mutating func missMessage(in chat: String, at time: Double) {
+    /// Counts a message that the reader misses while it gets none.
+    package mutating func missMessage(in chat: String, at time: Timestamp) {
         miss(Gap(messages: 1, at: time), in: chat)
     }
 
     /// Drops all waiting messages.
     ///
     /// - Returns: Their numbers.
-    package mutating func giveUpMessages() -> [UInt64] {
-        var numbers: [UInt64] = []
+    package mutating func giveUpMessages() -> [MessageID] {
+        var numbers: [MessageID] = []
         for (user, sender) in senders {
             agenda[.messages(user)] = nil
             for message in sender.messages {
-                if case .message(_, _, let number, _) = message.event.event { numbers.append(number) }
+                if case .message(let received) = message.event.event { numbers.append(received.id) }
                 missMessage(in: message.chat, at: message.event.at)
                 settle(Member(chat: message.chat, user: user))
             }
@@ -165,7 +166,7 @@ package struct EventQueue: Sendable {
     }
 
     /// Ends the queue. Returns the messages that waited, and the counts of dropped events, by chat.
-    package mutating func giveUp() -> (numbers: [UInt64], gaps: [String: Gap]) {
+    package mutating func giveUp() -> (numbers: [MessageID], gaps: [String: Gap]) {
         let numbers = giveUpMessages()
         for outcome in outcomes { miss(Gap(outcomes: 1, at: outcome.event.at), in: outcome.chat) }
         let gaps = gaps
@@ -180,7 +181,7 @@ package struct EventQueue: Sendable {
             at: gap.at)
     }
 
-    private mutating func addTyping(_ people: [Person], in chat: String, at time: Double) {
+    private mutating func addTyping(_ people: [Person], in chat: String, at time: Timestamp) {
         typing[chat] = TypingList(latest: people, at: time, told: typing[chat]?.told ?? [])
         // Another turn lets earlier events come first, such as the arrival of a typist.
         agenda[.typing(chat)] = nil
@@ -229,7 +230,7 @@ package struct EventQueue: Sendable {
     package mutating func take() -> TimedEvent? {
         if let chat = gaps.keys.min(), let gap = gaps.removeValue(forKey: chat) {
             return TimedEvent(
-                at: gap.at, event: .missed(chat: chat, messages: gap.messages, outcomes: gap.outcomes))
+                at: gap.at, event: .missed(.init(chat: chat, messages: gap.messages, outcomes: gap.outcomes)))
         }
         while let item = agenda.first() {
             clock = max(clock, agenda[item]?.start ?? clock)
@@ -270,7 +271,7 @@ package struct EventQueue: Sendable {
     private mutating func takePresence(of member: Member) -> TimedEvent? {
         guard let change = members[member]?.before else { return nil }
         // A warning about a person comes just before their presence.
-        if case .peer(_, let peer, _) = change.event, let warning = takeNotice(on: .person(peer.user)) {
+        if case .peer(let news) = change.event, let warning = takeNotice(on: .person(news.peer.user)) {
             return warning
         }
         if !Self.isThere(change), let list = takeTyping(in: member.chat, if: member.user, types: false) { return list }
@@ -362,7 +363,7 @@ package struct EventQueue: Sendable {
     }
 
     private static func isThere(_ change: TimedEvent) -> Bool {
-        guard case .peer(_, let peer, _) = change.event else { return false }
-        return peer.presence != .offline
+        guard case .peer(let news) = change.event else { return false }
+        return news.peer.presence != .offline
     }
 }

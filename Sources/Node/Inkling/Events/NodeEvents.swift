@@ -12,8 +12,8 @@ import InklingModel
 /// - Outcomes of this node's messages wait one by one, 131,072 at most.
 ///
 /// A reader that takes nothing for 10 s, while events wait for it, delays nobody any longer. The node drops messages
-/// that waited for the reader, and those that arrive until it takes again. ``Event/missed(chat:messages:outcomes:)``
-/// then reports their number before the next event.
+/// that waited for the reader, and those that arrive until it takes again. ``Event/missed(_:)`` then reports their
+/// number before the next event.
 ///
 /// The sequence has one reader: each event goes to one caller. The events of a chat end when the node leaves it. A
 /// sequence ends when the node is stopped, and by ``Node/stopObserving()``. Cancelling a task that waits for the next

@@ -3,8 +3,8 @@ import InklingModel
 /// The outcome of a message that ``Node/deliver(_:to:within:)`` sent, by person.
 public struct DeliveryOutcome: Hashable, Sendable {
     /// The number of the message, as events report it.
-    public let message: UInt64
-    /// The number of recipients. With 0 recipients the message is lost, because a node keeps no messages.
+    public let message: MessageID
+    /// The number of recipients. 0 if nobody was there: the message is then lost, as a node keeps no messages.
     public let recipients: Int
     /// The people who have acknowledged the whole message, in the order of their answers.
     public fileprivate(set) var delivered: [Peer] = []
@@ -39,7 +39,7 @@ package struct Delivery: Sendable {
     /// - Parameters:
     ///   - message: The message's number.
     ///   - people: All people known in the chat when the message was sent, by name.
-    package init(_ message: UInt64, to chat: String, recipients: Int, people: [Peer]) {
+    package init(_ message: MessageID, to chat: String, recipients: Int, people: [Peer]) {
         self.chat = chat
         self.people = people
         open = Set(people.filter { $0.presence != .offline }.map(\.user))
@@ -49,12 +49,14 @@ package struct Delivery: Sendable {
     /// Applies an event, which may concern this message.
     package mutating func take(_ event: Event) {
         switch event {
-        case .delivered(chat, outcome.message, let user):
-            outcome.delivered += people.filter { $0.user == user }.prefix(1)
-            open.remove(user)
-        case .failed(chat, outcome.message, let user, let why):
-            outcome.failed += people.filter { $0.user == user }.prefix(1).map { .init(peer: $0, why: why) }
-            open.remove(user)
+        case .delivered(let receipt) where receipt.chat == chat && receipt.message == outcome.message:
+            outcome.delivered += people.filter { $0.user == receipt.user }.prefix(1)
+            open.remove(receipt.user)
+        case .failed(let failure) where failure.chat == chat && failure.message == outcome.message:
+            outcome.failed += people.filter { $0.user == failure.user }.prefix(1).map {
+                .init(peer: $0, why: failure.why)
+            }
+            open.remove(failure.user)
         default: break
         }
     }

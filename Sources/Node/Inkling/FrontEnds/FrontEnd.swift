@@ -36,7 +36,7 @@ final class FrontEnd {
     private var backlog: EventBacklog
     private var end = End.open
     /// The messages delivered to the sink, or dropped, since the node last asked.
-    private var settled: [UInt64] = []
+    private var settled: [MessageID] = []
     /// The events that the sink gets.
     var subscription = Subscription()
     /// Whether events go to the sink, if the front end has one.
@@ -107,7 +107,7 @@ final class FrontEnd {
             return false
         }
         if takesEvents, let event = backlog.take() {
-            if case .message(_, _, let number, _) = event.event { settled.append(number) }
+            if case .message(let message) = event.event { settled.append(message.id) }
             sink(.event(event))
         } else if let output = popArrival() {
             place(output)
@@ -121,7 +121,7 @@ final class FrontEnd {
     }
 
     /// Returns the messages settled since the last call.
-    func collectSettled() -> [UInt64] {
+    func collectSettled() -> [MessageID] {
         defer { settled = [] }
         return settled
     }
@@ -130,7 +130,7 @@ final class FrontEnd {
     /// takes again.
     ///
     /// - Returns: The messages that don't wait for the front end any more.
-    func look(patience: Int) -> [UInt64] { backlog.look(patience: patience) }
+    func look(patience: Int) -> [MessageID] { backlog.look(patience: patience) }
 
     /// Whether an arrival waits whose delivery is allowed.
     var hasArrivals: Bool {
@@ -157,11 +157,11 @@ final class FrontEnd {
         switch output {
         case .event(let timed):
             guard subscription.wants(timed.event, isMember: { _ in true }) else {
-                if case .message(_, _, let number, _) = timed.event { settled.append(number) }
+                if case .message(let message) = timed.event { settled.append(message.id) }
                 return
             }
-            guard !backlog.add(timed), case .message(_, _, let number, _) = timed.event else { return }
-            settled.append(number)
+            guard !backlog.add(timed), case .message(let message) = timed.event else { return }
+            settled.append(message.id)
         case .waited, .own, .user, .answer, .ended:
             guard let sink else { preconditionFailure("a front end listens before it asks") }
             sink(output)

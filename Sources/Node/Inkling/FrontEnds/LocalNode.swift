@@ -117,7 +117,7 @@ package final class LocalNode: ChatService {
         var events: [Event] = []
         for (chat, people, typing) in node.assumeIsolated({ $0.presentState }) {
             if isNew(.peer, chat) {
-                events += people.map { .peer(chat: chat, $0, why: $0.presence == .away ? .away : .hello) }
+                events += people.map { .peer(.init(chat: chat, $0, why: $0.presence == .away ? .away : .hello)) }
             }
             guard isNew(.typing, chat) else { continue }
             frontEnd.forgetTyping(in: chat)
@@ -248,7 +248,7 @@ extension Node {
             return .peers(peers(in: chat))
         case .knownPeers: return .knownPeers(allKnownPeers)
         case .blockedPeople: return .knownPeers(allKnownPeers.filter(\.isBlocked))
-        case .fingerprint(let key): return .fingerprint(try fingerprint(with: key).groups)
+        case .fingerprint(let key): return .fingerprint(fingerprint(with: key).groups)
         case .invite(let chat):
             try requireMember(chat)
             return .invite(joinedChat(chat)?.chat.invite)

@@ -5,8 +5,8 @@ import InklingWire
 public struct KeptIdentity: Sendable {
     /// The user ID.
     public let user: UserID
-    /// The static public key in base64url, 43 characters.
-    public let key: String
+    /// The static public key.
+    public let key: PublicKey
     /// The fingerprint of the key.
     public let fingerprint: Fingerprint
     /// The directory that keeps the identity.
@@ -17,7 +17,7 @@ public struct KeptIdentity: Sendable {
 
     private init(_ pair: KeyPair, directory: String) {
         user = pair.publicKey.userID
-        key = pair.publicKey.base64url
+        key = pair.publicKey
         fingerprint = Fingerprint(of: pair.publicKey)
         self.directory = directory
         text = String(decoding: Identity.text(of: pair), as: UTF8.self)

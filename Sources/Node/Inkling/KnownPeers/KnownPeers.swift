@@ -47,8 +47,9 @@ package struct KnownPeers: Sendable {
 
         package var known: KnownPeer {
             KnownPeer(
-                user: key.userID, key: key.base64url, names: names, namedSince: since(names.first ?? ""),
-                firstSeen: firstSeen, lastSeen: lastSeen, isVerified: isVerified, isBlocked: isBlocked)
+                user: key.userID, key: key, names: names, namedSince: Timestamp(rawValue: since(names.first ?? "")),
+                firstSeen: Timestamp(rawValue: firstSeen), lastSeen: Timestamp(rawValue: lastSeen),
+                isVerified: isVerified, isBlocked: isBlocked)
         }
 
         /// Returns the time since when the key has used a name.

@@ -35,14 +35,13 @@ public struct ChatHandle: Sendable {
     /// the user's typing (T-10).
     ///
     /// - Parameter text: 1 to 65,536 bytes of UTF-8.
-    /// - Returns: The message's number in ``Event/delivered(chat:message:user:)`` and
-    ///   ``Event/failed(chat:message:user:why:)``, and the number of its recipients. Nobody else gets the message
-    ///   later.
+    /// - Returns: The message's number in ``Event/delivered(_:)`` and ``Event/failed(_:)``, and the number of its
+    ///   recipients. Nobody else gets the message later.
     /// - Throws: ``NodeError/unknownChat(_:)`` after ``leave()``, ``NodeError/messageEmpty``,
     ///   ``NodeError/messageTooLong(bytes:)``, ``NodeError/queueFull(_:)`` or ``NodeError/stopped``. Nothing is sent
     ///   then.
     @discardableResult
-    public func send(_ text: String) async throws(NodeError) -> (message: UInt64, recipients: Int) {
+    public func send(_ text: String) async throws(NodeError) -> (message: MessageID, recipients: Int) {
         try await node.send(text, with: self)
     }
 
@@ -66,12 +65,11 @@ public struct ChatHandle: Sendable {
 
     /// The events of this chat: presence, typing, messages, and the outcomes of this node's messages.
     ///
-    /// Each call begins a new sequence. If events came while nobody read them,
-    /// ``Event/missed(chat:messages:outcomes:)`` comes first. The present state follows: an ``Event/peer(chat:_:why:)``
-    /// for everybody who is there, and an ``Event/typing(chat:_:)`` if somebody types. Every later event of the chat
-    /// follows, also those of calls made after this one. The sequence ends when the node leaves the chat, is stopped,
-    /// or ends the sequence with ``Node/stopObserving()``. A reader can still take the events that wait then. Notices
-    /// concern the whole node: only ``Node/events()`` has them.
+    /// Each call begins a new sequence. If events came while nobody read them, ``Event/missed(_:)`` comes first. The
+    /// present state follows: an ``Event/peer(_:)`` for everybody who is there, and an ``Event/typing(chat:_:)`` if
+    /// somebody types. Every later event of the chat follows, also those of calls made after this one. The sequence
+    /// ends when the node leaves the chat, is stopped, or ends the sequence with ``Node/stopObserving()``. A reader can
+    /// still take the events that wait then. Notices concern the whole node: only ``Node/events()`` has them.
     ///
     /// Read it steadily. A message of the chat counts as taken when each of its readers has it (M-20). The memory for a
     /// slow reader is bounded, as ``NodeEvents`` describes.
@@ -86,7 +84,7 @@ extension Node {
 
     fileprivate func send(
         _ text: String, with handle: ChatHandle
-    ) throws(NodeError) -> (message: UInt64, recipients: Int) {
+    ) throws(NodeError) -> (message: MessageID, recipients: Int) {
         try requireMember(handle)
         return try send(text, to: handle.name)
     }

@@ -24,10 +24,9 @@ package final class JoinedChat {
     /// A person met in the chat, who may have left.
     struct MetPeer {
         let user: UserID
-        let key: String
         var name: String
         var presence: InklingCore.Presence
-        var since: Double
+        var since: Timestamp
 
         var isThere: Bool { presence != .offline }
     }
@@ -53,24 +52,23 @@ package final class JoinedChat {
     /// The people who are present now.
     var present: [PublicKey: MetPeer] { met.filter(\.value.isThere) }
 
-    /// Adds a person met in an earlier run. The person is offline, and was last seen there.
-    func recall(_ key: PublicKey, name: String, lastSeen: Double) {
-        met[key] = MetPeer(
-            user: key.userID, key: key.base64url, name: name, presence: .offline, since: lastSeen)
+    /// Adds a person met in an earlier run, who is offline since they were last seen there.
+    func recall(_ key: PublicKey, name: String, lastSeen: Timestamp) {
+        met[key] = MetPeer(user: key.userID, name: name, presence: .offline, since: lastSeen)
     }
 
     /// Records the presence and name of a person. The chat remembers only the people who left most recently.
     ///
     /// - Returns: Whether the person was there before, and their record now.
     func note(
-        _ person: InklingCore.Person, _ presence: InklingCore.Presence, at now: Double
+        _ person: InklingCore.Person, _ presence: InklingCore.Presence, at now: Timestamp
     ) -> (wasThere: Bool, peer: MetPeer) {
         let before = met[person.key]
         let wasThere = before?.isThere ?? false
         let isThere = presence != .offline
         let peer = MetPeer(
-            user: before?.user ?? person.key.userID, key: before?.key ?? person.key.base64url, name: person.name,
-            presence: presence, since: wasThere == isThere ? before?.since ?? now : now)
+            user: before?.user ?? person.key.userID, name: person.name, presence: presence,
+            since: wasThere == isThere ? before?.since ?? now : now)
         met[person.key] = peer
         if !isThere { forgetSome() }
         return (wasThere, peer)

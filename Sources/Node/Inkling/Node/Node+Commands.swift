@@ -104,11 +104,11 @@ extension Node {
     /// - Parameters:
     ///   - text: 1 to 65,536 bytes of UTF-8.
     ///   - chat: The name of a chat that the node is in.
-    /// - Returns: The number in ``Event/delivered(chat:message:user:)`` and ``Event/failed(chat:message:user:why:)``,
-    ///   and the number of recipients. People who are offline don't get the message later.
+    /// - Returns: The number in ``Event/delivered(_:)`` and ``Event/failed(_:)``, and the number of recipients. People
+    ///   who are offline don't get the message later.
     /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/messageEmpty``, ``NodeError/messageTooLong(bytes:)``,
     ///   ``NodeError/queueFull(_:)``, ``NodeError/stopped``.
-    public func send(_ text: String, to chat: String) throws(NodeError) -> (message: UInt64, recipients: Int) {
+    public func send(_ text: String, to chat: String) throws(NodeError) -> (message: MessageID, recipients: Int) {
         try send(text, to: chat) { _, _ in }
     }
 
@@ -116,14 +116,15 @@ extension Node {
     ///
     /// - Parameter prepare: Called with the number and the recipients, before any outcome of the message.
     func send(
-        _ text: String, to chat: String, prepare: (_ message: UInt64, _ recipients: Int) -> Void
-    ) throws(NodeError) -> (message: UInt64, recipients: Int) {
+        _ text: String, to chat: String, prepare: (_ message: MessageID, _ recipients: Int) -> Void
+    ) throws(NodeError) -> (message: MessageID, recipients: Int) {
         let entry = try member(chat)
         defer { drain() }
         do {
-            let sent = try endpoint.send(text, to: entry.id, now: clock.now)
-            prepare(sent.message, sent.recipients)
-            return sent
+            let (number, recipients) = try endpoint.send(text, to: entry.id, now: clock.now)
+            let message = MessageID(rawValue: number)
+            prepare(message, recipients)
+            return (message, recipients)
         } catch {
             throw nodeError(error, chat: chat)
         }
@@ -195,7 +196,8 @@ extension Node {
     /// left have the time when they were last seen. Empty for a chat that the node is not in.
     public func peers(in chat: String) -> [Peer] {
         guard let entry = joinedChat(chat) else { return [] }
-        return entry.met.map { peer($0, $1, in: entry) }.sorted { ($0.name, $0.key) < ($1.name, $1.key) }
+        return entry.met.map { (peer: peer($0, $1, in: entry), key: $0.base64url) }
+            .sorted { ($0.peer.name, $0.key) < ($1.peer.name, $1.key) }.map(\.peer)
     }
 
     /// Returns a person of a chat; nil if this user's nodes have not met them there.
@@ -208,10 +210,11 @@ extension Node {
         let wanted = Set(users)
         var keys: [UserID: PublicKey] = [:]
         for (key, peer) in entry.met where wanted.contains(peer.user) {
-            // If another key has the same user ID, the first key in the order of the list counts.
-            let isLater =
-                keys[peer.user].flatMap { entry.met[$0] }.map { ($0.name, $0.key) < (peer.name, peer.key) } ?? false
-            if !isLater { keys[peer.user] = key }
+            // If somebody has made a second key for the user ID, the first key in the order of the list counts.
+            let isLater = keys[peer.user].map { other in
+                (entry.met[other]?.name ?? "", other.base64url) < (peer.name, key.base64url)
+            }
+            if isLater != true { keys[peer.user] = key }
         }
         return users.compactMap { user in
             guard let key = keys[user], let peer = entry.met[key] else { return nil }
@@ -225,18 +228,19 @@ extension Node {
         let known = knownPeers[key]
         let namesakes = knownPeers.likeliest(of: knownPeers.namesakes(of: key, name: peer.name))
         let users = namesakes.map { entry.met[$0.key]?.user ?? $0.key.userID }
-        // If two strangers brought the same name within that time, the node can't tell whose it is.
-        let latest = max(started, Node.wallClock() - Double(KnownPeersLimits.provingTime.components.seconds))
-        let namesake = namesakes.first { $0.isVerified || $0.since(peer.name) < latest }.map {
+        // For a name that two strangers brought within that time, nobody knows the owner.
+        let latest = max(started, Node.wallClock() - KnownPeersLimits.provingTime)
+        let namesake = namesakes.first { $0.isVerified || $0.since(peer.name) < latest.rawValue }.map {
             Peer.Namesake(user: $0.key.userID, names: $0.names, isVerified: $0.isVerified)
         }
         return Peer(
-            user: peer.user, name: peer.name, presence: Presence(peer.presence), key: peer.key,
+            user: peer.user, name: peer.name, presence: Presence(peer.presence), key: key,
             lastSeen: peer.isThere ? nil : peer.since, onlineSince: peer.isThere ? peer.since : nil,
-            roundTrip: endpoint.roundTrip(to: key, in: entry.id), firstSeen: known?.firstSeen,
+            roundTrip: endpoint.roundTrip(to: key, in: entry.id),
+            firstSeen: known.map { Timestamp(rawValue: $0.firstSeen) },
             isVerified: known?.isVerified ?? false, isBlocked: known?.isBlocked ?? false, namesakes: users,
             namesake: namesake, names: known?.names ?? [],
-            namedSince: known.map { $0.since($0.names.first ?? "") })
+            namedSince: known.map { Timestamp(rawValue: $0.since($0.names.first ?? "")) })
     }
 
     /// Returns the people who are typing in a chat, in the order in which to name them. Empty if this user does not see

@@ -14,8 +14,8 @@ struct EventReaders {
 
     private var readers: [Int: Reader] = [:]
     /// The messages that some readers have not taken, and the number of those readers.
-    private var untaken: [UInt64: Int] = [:]
-    /// The counts of events that came while no program read them, by chat.
+    private var untaken: [MessageID: Int] = [:]
+    /// The events that came while nobody read them, by chat.
     private var untold: [String: EventQueue.Gap] = [:]
     /// Whether the node has a front end, which reads too.
     var hasFrontEnd = false
@@ -54,9 +54,9 @@ struct EventReaders {
     ///
     /// - Parameter isAnswered: Whether a call that waits for this outcome has already received it.
     /// - Returns: The messages that no reader has to take any more.
-    mutating func tell(_ timed: TimedEvent, isAnswered: Bool) -> [UInt64] {
+    mutating func tell(_ timed: TimedEvent, isAnswered: Bool) -> [MessageID] {
         var holders = hasFrontEnd ? 1 : 0
-        var released: [UInt64] = []
+        var released: [MessageID] = []
         for id in readers.keys.sorted() {
             guard let reader = readers[id], reader.chat == nil || reader.chat == timed.event.chat else { continue }
             switch reader.mailbox.put(timed) {
@@ -66,25 +66,27 @@ struct EventReaders {
             }
         }
         switch timed.event {
-        case .message(let chat, _, let number, _):
-            if !read(chat) { miss(messages: 1, in: chat, at: timed.at) }
-            guard holders > 0 else { return released + [number] }
-            untaken[number] = holders
-        case .delivered(let chat, _, _), .failed(let chat, _, _, _):
-            if !read(chat), !isAnswered { miss(outcomes: 1, in: chat, at: timed.at) }
+        case .message(let message):
+            if !read(message.chat) { miss(messages: 1, in: message.chat, at: timed.at) }
+            guard holders > 0 else { return released + [message.id] }
+            untaken[message.id] = holders
+        case .delivered, .failed:
+            guard !isAnswered, let chat = timed.event.chat, !read(chat) else { break }
+            miss(outcomes: 1, in: chat, at: timed.at)
         case .peer, .typing, .notice, .missed: break
         }
         return released
     }
 
-    private mutating func miss(messages: Int = 0, outcomes: Int = 0, in chat: String, at time: Double) {
+    private mutating func miss(messages: Int = 0, outcomes: Int = 0, in chat: String, at time: Timestamp) {
         let before = untold[chat]
         untold[chat] = EventQueue.Gap(
             messages: (before?.messages ?? 0) + messages, outcomes: (before?.outcomes ?? 0) + outcomes, at: time)
     }
 
-    /// Returns the messages of which this reader was the last to take them. Removes a reader whose sequence has ended.
-    mutating func collectTaken(by id: Int) -> [UInt64] {
+    /// Returns the messages that the reader took as the last of their readers. Removes a reader whose sequence has
+    /// ended.
+    mutating func collectTaken(by id: Int) -> [MessageID] {
         guard let mailbox = readers[id]?.mailbox else { return [] }
         return mailbox.isFinished ? remove(id) : release(mailbox.collectTaken())
     }
@@ -92,7 +94,7 @@ struct EventReaders {
     /// Removes a reader that no longer exists.
     ///
     /// - Returns: The messages that no reader has to take any more.
-    mutating func remove(_ id: Int) -> [UInt64] {
+    mutating func remove(_ id: Int) -> [MessageID] {
         guard let mailbox = readers.removeValue(forKey: id)?.mailbox else { return [] }
         let (numbers, gaps) = mailbox.close()
         for (chat, gap) in gaps where !read(chat) {
@@ -104,14 +106,14 @@ struct EventReaders {
     /// Checks for readers that take nothing.
     ///
     /// - Returns: The messages that no reader has to take any more.
-    mutating func look() -> [UInt64] {
+    mutating func look() -> [MessageID] {
         readers.keys.sorted().flatMap { release(readers[$0]?.mailbox.look(patience: NodeLimits.readerLooks) ?? []) }
     }
 
     /// Records that one reader has these messages, or will not get them.
     ///
     /// - Returns: The messages that no reader has to take any more.
-    mutating func release(_ numbers: [UInt64]) -> [UInt64] {
+    mutating func release(_ numbers: [MessageID]) -> [MessageID] {
         numbers.filter { number in
             guard let holders = untaken[number] else { return false }
             untaken[number] = holders > 1 ? holders - 1 : nil
@@ -122,8 +124,8 @@ struct EventReaders {
     /// Ends the sequences of a chat that the node left. Readers can still take the waiting events.
     ///
     /// - Returns: The messages that no reader has to take any more.
-    mutating func finish(chat: String) -> [UInt64] {
-        var released: [UInt64] = []
+    mutating func finish(chat: String) -> [MessageID] {
+        var released: [MessageID] = []
         for id in readers.keys.sorted() where readers[id]?.chat == chat {
             guard let mailbox = readers.removeValue(forKey: id)?.mailbox else { continue }
             released += release(mailbox.finish())
@@ -134,7 +136,7 @@ struct EventReaders {
     /// Ends all sequences. Readers can still take the waiting events.
     ///
     /// - Returns: The messages that no reader has to take any more.
-    mutating func finish() -> [UInt64] {
+    mutating func finish() -> [MessageID] {
         for reader in readers.values { reader.mailbox.finish() }
         readers = [:]
         timer?.cancel()
@@ -184,12 +186,12 @@ extension Node {
         readers.add(mailbox, id, chat: entry.name)
         let now = Node.wallClock()
         if let gap = readers.takeUntold(in: entry.name) {
-            let missed = Event.missed(chat: entry.name, messages: gap.messages, outcomes: gap.outcomes)
+            let missed = Event.missed(.init(chat: entry.name, messages: gap.messages, outcomes: gap.outcomes))
             _ = mailbox.put(TimedEvent(at: gap.at, event: missed))
         }
         for peer in others(in: entry.name) {
             let reason: PresenceReason = peer.presence == .away ? .away : .hello
-            _ = mailbox.put(TimedEvent(at: now, event: .peer(chat: entry.name, peer, why: reason)))
+            _ = mailbox.put(TimedEvent(at: now, event: .peer(.init(chat: entry.name, peer, why: reason))))
         }
         _ = mailbox.put(TimedEvent(at: now, event: .typing(chat: entry.name, typingPeople(in: entry.name))))
         watchReaders()
@@ -209,14 +211,14 @@ extension Node {
     func tell(_ event: Event, isDelayed: Bool = false) {
         var isAnswered = false
         switch event {
-        case .delivered(_, let message, _), .failed(_, let message, _, _):
-            isAnswered = observers.tellAnswer(event, for: message)
+        case .delivered(let receipt): isAnswered = observers.tellAnswer(event, for: receipt.message)
+        case .failed(let failure): isAnswered = observers.tellAnswer(event, for: failure.message)
         case .peer, .typing, .message, .notice, .missed: break
         }
         let timed = TimedEvent(at: Node.wallClock(), event: event, isDelayed: isDelayed)
         if case .notice(let notice) = event { standingNotices.note(notice) }
         frontEnd?.value.add(.event(timed))
-        for number in readers.tell(timed, isAnswered: isAnswered) { endpoint.messageTaken(number) }
+        for number in readers.tell(timed, isAnswered: isAnswered) { endpoint.messageTaken(number.rawValue) }
         if !readers.readNotices, case .notice = event {
             earlyNotices.append(timed)
             if earlyNotices.count > NodeLimits.unheardNotices { earlyNotices.removeFirst() }
@@ -255,9 +257,9 @@ extension Node {
     private func forgetReader(_ id: Int) { take(readers.remove(id)) }
 
     /// Reports to the protocol the messages that no reader has to take any more.
-    func take(_ messages: [UInt64]) {
+    func take(_ messages: [MessageID]) {
         guard !messages.isEmpty, !isStopped else { return }
-        for number in messages { endpoint.messageTaken(number) }
+        for number in messages { endpoint.messageTaken(number.rawValue) }
         drain()
     }
 

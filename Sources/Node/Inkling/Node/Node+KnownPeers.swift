@@ -21,74 +21,63 @@ extension Node {
     /// The people that this user's nodes have met, the latest seen first: all verified or blocked people, and at most
     /// 1,024 others.
     public var allKnownPeers: [KnownPeer] {
-        knownPeers.all.map(\.known).sorted { ($1.lastSeen, $0.key) < ($0.lastSeen, $1.key) }
+        knownPeers.all.map { (known: $0.known, key: $0.key.base64url) }
+            .sorted { ($1.known.lastSeen, $0.key) < ($0.known.lastSeen, $1.key) }.map(\.known)
     }
 
-    /// Returns the person with a key, in base64url; nil if this user's nodes have not met the key, or have forgotten
-    /// it.
-    public func knownPeer(key: String) -> KnownPeer? {
-        (try? PublicKey(base64url: key)).flatMap { knownPeers[$0]?.known }
-    }
+    /// Returns the person with a key; nil if this user's nodes have not met the key, or have forgotten it.
+    public func knownPeer(key: PublicKey) -> KnownPeer? { knownPeers[key]?.known }
 
     /// Returns the people with a user ID. There are several only if somebody made a second key for the user ID.
     public func knownPeers(_ user: UserID) -> [KnownPeer] { allKnownPeers.filter { $0.user == user } }
 
-    /// Returns the fingerprint that the user and the owner of a key compare. The key is in base64url. Both people see
-    /// the same fingerprint.
-    ///
-    /// - Throws: ``NodeError/unknownPeer(_:)`` for a text that is not a key.
-    public nonisolated func fingerprint(with key: String) throws(NodeError) -> Fingerprint {
-        guard let other = try? PublicKey(base64url: key) else { throw .unknownPeer(key) }
-        return Fingerprint(of: ownKey, and: other)
-    }
+    /// Returns the fingerprint that the user and the owner of a key compare. Both see the same.
+    public nonisolated func fingerprint(with key: PublicKey) -> Fingerprint { Fingerprint(of: ownKey, and: key) }
 
     // MARK: Decisions
 
     /// Records permanently that the user has verified the owner of a key by comparing fingerprints, or undoes that. The
     /// call returns after the write. The user's nodes need not have met the key.
     ///
-    /// - Throws: ``NodeError/unknownPeer(_:)`` for a text that is not a key of another person, ``NodeError/stopped``.
-    public func setVerified(_ isVerified: Bool, key: String) async throws(NodeError) {
+    /// - Throws: ``NodeError/unknownPeer(_:)`` for the key of this node, ``NodeError/stopped``.
+    public func setVerified(_ isVerified: Bool, key: PublicKey) async throws(NodeError) {
         try decideVerified(isVerified, key: key)
         await withCheckedContinuation { decided in saveKnownPeers { decided.resume() } }
     }
 
-    /// Records a decision like ``setVerified(_:key:)``, without waiting for the write. ``saveKnownPeers(_:)`` reports
-    /// when the decision is written.
-    func decideVerified(_ isVerified: Bool, key: String) throws(NodeError) {
-        let peer = try other(key)
-        knownPeers.setVerified(isVerified, peer, name: name(of: peer), at: meetingTime(), using: &random)
+    /// Decides as ``setVerified(_:key:)`` does. ``saveKnownPeers(_:)`` reports when the decision is written.
+    func decideVerified(_ isVerified: Bool, key: PublicKey) throws(NodeError) {
+        try requireOther(key)
+        knownPeers.setVerified(isVerified, key, name: name(of: key), at: meetingTime(), using: &random)
         keepKnownPeers(within: .zero)
         applyPreferred()
-        tellPresence(of: peer)
+        tellPresence(of: key)
     }
 
     /// Blocks the owner of a key as ``block(_:)`` does, in this run and later ones, or undoes that. The user's nodes
     /// need not have met the key.
     ///
-    /// - Throws: ``NodeError/unknownPeer(_:)`` for a text that is not a key of another person, ``NodeError/stopped``.
-    public func setBlocked(_ isBlocked: Bool, key: String) async throws(NodeError) {
+    /// - Throws: ``NodeError/unknownPeer(_:)`` for the key of this node, ``NodeError/stopped``.
+    public func setBlocked(_ isBlocked: Bool, key: PublicKey) async throws(NodeError) {
         try decideBlocked(isBlocked, key: key)
         await withCheckedContinuation { decided in saveKnownPeers { decided.resume() } }
     }
 
-    /// Records a decision like ``setBlocked(_:key:)``, without waiting for the write. ``saveKnownPeers(_:)`` reports
-    /// when the decision is written.
-    func decideBlocked(_ isBlocked: Bool, key: String) throws(NodeError) {
-        let peer = try other(key)
-        knownPeers.setBlocked(isBlocked, peer, name: name(of: peer), at: meetingTime(), using: &random)
+    /// Decides as ``setBlocked(_:key:)`` does. ``saveKnownPeers(_:)`` reports when the decision is written.
+    func decideBlocked(_ isBlocked: Bool, key: PublicKey) throws(NodeError) {
+        try requireOther(key)
+        knownPeers.setBlocked(isBlocked, key, name: name(of: key), at: meetingTime(), using: &random)
         keepKnownPeers(within: .zero)
         applyBlocks()
         applyPreferred()
-        // An unblock also ends a block that is for this run alone.
-        if !isBlocked { unblock(peer.userID) }
-        tellPresence(of: peer)
+        // Also undoes a block for this run alone.
+        if !isBlocked { unblock(key.userID) }
+        tellPresence(of: key)
     }
 
-    private func other(_ key: String) throws(NodeError) -> PublicKey {
+    private func requireOther(_ key: PublicKey) throws(NodeError) {
         guard !isStopped else { throw .stopped }
-        guard let peer = try? PublicKey(base64url: key), peer != ownKey else { throw .unknownPeer(key) }
-        return peer
+        guard key != ownKey else { throw .unknownPeer(key.base64url) }
     }
 
     /// Returns the name of a person in the first chat in which they were met.
@@ -136,7 +125,7 @@ extension Node {
             let (peers, now) = (knownPeers, Node.wallClock())
             let saving = worker.run(on: eventLoop) {
                 var random = SystemRandomNumberGenerator()
-                return file.save(peers, at: now, using: &random)
+                return file.save(peers, at: now.rawValue, using: &random)
             }
             saving.whenSuccess { [self] saving in assumeIsolated { $0.saved(saving, to: file) } }
         }
@@ -153,8 +142,12 @@ extension Node {
         }
         switch saving {
         case .saved(let all):
-            // A merge draws random people to evict, so an unnecessary one would evict others.
-            if hasChanged { knownPeers.merge(all, at: Node.wallClock(), using: &random) } else { knownPeers = all }
+            // A merge would draw again whom to evict.
+            if hasChanged {
+                knownPeers.merge(all, at: Node.wallClock().rawValue, using: &random)
+            } else {
+                knownPeers = all
+            }
             applyPreferred()
             if !isStopped { applyBlocks() }
         case .newer: tellNewer(file.directory)
@@ -224,7 +217,7 @@ extension Node {
     /// Adds the people met in a chat in earlier runs. They are offline, and were last seen there.
     func recall(_ entry: JoinedChat) {
         for (peer, time) in knownPeers.seen(in: entry.storedName) where peer.key != ownKey {
-            entry.recall(peer.key, name: peer.names.first ?? "", lastSeen: time)
+            entry.recall(peer.key, name: peer.names.first ?? "", lastSeen: Timestamp(rawValue: time))
             let addresses = (peer.addresses[entry.storedName] ?? []).compactMap(Resolution.address)
             endpoint.recall(peer.key, at: addresses, in: entry.id, now: clock.now)
         }
@@ -239,7 +232,7 @@ extension Node {
     }
 
     /// Records an arrival. A name that is known with another key causes a notice.
-    func noteArrival(of person: InklingCore.Person, in chat: String, at time: Double) {
+    func noteArrival(of person: InklingCore.Person, in chat: String, at time: Timestamp) {
         let others = knownPeers.met(
             person.key, name: person.name, chat: chat, at: meetingTime(wall: time), using: &random)
         var stay = stays[person.key] ?? Stay(name: person.name, chat: chat, at: awakeClock.now)
@@ -253,8 +246,8 @@ extension Node {
         tell(.notice(.keyChanged(Person(person), known: known.key.userID, isVerified: isVerified)))
     }
 
-    /// Records a departure of a person.
-    func noteDeparture(of key: PublicKey, in chat: String, at time: Double) {
+    /// Records a departure.
+    func noteDeparture(of key: PublicKey, in chat: String, at time: Timestamp) {
         knownPeers.seen(key, chat: chat, at: meetingTime(wall: time), using: &random)
         countTimeTogether(with: key)
         let isElsewhere = joined.contains { $0.met[key]?.isThere ?? false }
@@ -299,7 +292,8 @@ extension Node {
         }
     }
 
-    private func meetingTime(wall: Double = Node.wallClock()) -> MeetingTime {
-        MeetingTime(wall: wall, steady: started + Double((clock.now - .zero).milliseconds) / 1_000)
+    private func meetingTime(wall: Timestamp = Node.wallClock()) -> MeetingTime {
+        MeetingTime(
+            wall: wall.rawValue, steady: started.rawValue + Double((clock.now - .zero).milliseconds) / 1_000)
     }
 }

@@ -40,22 +40,23 @@ extension Node {
         case .presence(let id, let person, let presence, let reason):
             guard let entry = joinedChat(id) else { return }
             let peer = remember(person, presence, in: entry)
-            tell(.peer(chat: entry.name, peer, why: PresenceReason(reason)))
+            tell(.peer(.init(chat: entry.name, peer, why: PresenceReason(reason))))
             observers.presenceChanged(in: entry.name)
         case .message(let id, let person, let number, let text):
             guard let chat = joinedChat(id)?.name else { return endpoint.messageTaken(number) }
             // The socket is not empty yet, so the message waited there while this node was stopped (J-15).
             let isDelayed = endpoint.wantsSocketDrained
-            tell(.message(chat: chat, from: Person(person), number: number, text: text), isDelayed: isDelayed)
-        case .delivered(let message, let id, let key):
-            guard let entry = joinedChat(id) else { return }
-            tell(.delivered(chat: entry.name, message: message, user: userID(of: key, in: entry)))
-        case .failed(let message, let id, let key, let reason):
-            guard let entry = joinedChat(id) else { return }
             tell(
-                .failed(
-                    chat: entry.name, message: message, user: userID(of: key, in: entry),
-                    why: FailureReason(reason)))
+                .message(.init(chat: chat, from: Person(person), id: MessageID(rawValue: number), text: text)),
+                isDelayed: isDelayed)
+        case .delivered(let number, let id, let key):
+            guard let entry = joinedChat(id) else { return }
+            let (message, user) = (MessageID(rawValue: number), userID(of: key, in: entry))
+            tell(.delivered(.init(chat: entry.name, message: message, user: user)))
+        case .failed(let number, let id, let key, let reason):
+            guard let entry = joinedChat(id) else { return }
+            let (message, user) = (MessageID(rawValue: number), userID(of: key, in: entry))
+            tell(.failed(.init(chat: entry.name, message: message, user: user, why: FailureReason(reason))))
         case .keepWill(let session, let bytes, let address):
             informHelper { $0.keep(session, bytes, to: socket.name(of: address)) }
         case .dropWill(let session):
@@ -102,11 +103,11 @@ extension Node {
         return peer(person.key, met, in: entry)
     }
 
-    /// Returns seconds since 1970, with microseconds. The time is for people to read. No decision depends on it.
-    package static func wallClock() -> Double {
+    /// Returns the time of day. People see this time, but no decision depends on it.
+    package static func wallClock() -> Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec / 1_000) / 1_000_000
+        return Timestamp(rawValue: Double(time.tv_sec) + Double(time.tv_nsec / 1_000) / 1_000_000)
     }
 }
 
@@ -114,7 +115,7 @@ extension Node {
 /// one state waits. For a caller, one outcome waits for each recipient.
 struct Observers {
     private struct Waiter {
-        let message: UInt64
+        let message: MessageID
         let continuation: AsyncStream<Event>.Continuation
     }
 
@@ -135,8 +136,8 @@ struct Observers {
         return next
     }
 
-    /// Adds a caller that waits for the outcomes of a message.
-    mutating func add(_ continuation: AsyncStream<Event>.Continuation, message: UInt64) -> Int {
+    /// Adds a waiter for the outcomes of a message.
+    mutating func add(_ continuation: AsyncStream<Event>.Continuation, message: MessageID) -> Int {
         next += 1
         waiters[next] = Waiter(message: message, continuation: continuation)
         return next
@@ -148,10 +149,8 @@ struct Observers {
         presence[id] = nil
     }
 
-    /// Reports an outcome to the caller that waits for it.
-    ///
-    /// - Returns: Whether there is such a caller.
-    func tellAnswer(_ event: Event, for message: UInt64) -> Bool {
+    /// Reports an outcome. Returns whether anybody waits for it.
+    func tellAnswer(_ event: Event, for message: MessageID) -> Bool {
         let told = waiters.values.filter { $0.message == message }
         for waiter in told { waiter.continuation.yield(event) }
         return !told.isEmpty

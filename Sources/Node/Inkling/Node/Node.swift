@@ -18,8 +18,8 @@ public actor Node {
 
     /// This node's user ID.
     public nonisolated let user: UserID
-    /// This node's static public key in base64url, 43 characters.
-    public nonisolated let key: String
+    /// This node's static public key.
+    public nonisolated let key: PublicKey
     /// This node's display name, in NFC.
     public nonisolated var name: String { currentName.withLock { $0 } }
     /// The fingerprint of this node's key. To compare with somebody, use ``fingerprint(with:)``.
@@ -41,7 +41,7 @@ public actor Node {
     var lastWill: LastWill?
     let clock = NodeClock()
     let awakeClock = AwakeClock()
-    /// The start of the node, in seconds since 1970.
+    /// The start of the node.
     let started = Node.wallClock()
     var random = SystemRandomNumberGenerator()
     var endpoint: Endpoint
@@ -167,7 +167,7 @@ public actor Node {
         eventLoop = executor
         user = identity.publicKey.userID
         ownKey = identity.publicKey
-        key = identity.publicKey.base64url
+        key = identity.publicKey
         fingerprint = Fingerprint(of: identity.publicKey)
         port = socket.port
         isTemporary = keyStore?.directory == nil

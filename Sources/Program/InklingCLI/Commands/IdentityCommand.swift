@@ -56,7 +56,7 @@ struct IdentityCommand: ParsableCommand {
                 if json {
                     try Output.standard.answer(
                         json: [
-                            ("user", .string(identity.user.description)), ("key", .string(identity.key)),
+                            ("user", .string(identity.user.description)), ("key", .string(identity.key.description)),
                             ("fingerprint", .string(groups.joined(separator: " "))),
                             ("directory", .string(identity.directory)),
                         ])

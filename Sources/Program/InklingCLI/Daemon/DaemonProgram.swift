@@ -257,14 +257,15 @@ final class DaemonProgram {
     // MARK: Messages that no front end shows
 
     private func unseen(_ timed: TimedEvent, _ rank: SenderRank) {
-        guard !hook.command.isEmpty, case .message(let chat, let person, _, let text) = timed.event,
+        guard !hook.command.isEmpty, case .message(let message) = timed.event,
             case .running(let node, _, _) = phase
         else { return }
+        let (chat, sender) = (message.chat, message.sender)
         let label = speakers.label(
-            of: person, node.peer(person.user, in: chat), in: chat, ownName: node.identity.name, at: Clock.steady
+            of: sender, node.peer(sender.user, in: chat), in: chat, ownName: node.identity.name, at: Clock.steady
         ) { node.peers(in: chat) }
         hook.run(
-            chat: chat, label: label, text: text, user: person.user.description, rank: rank, at: Clock.steady)
+            chat: chat, label: label, text: message.text, user: sender.user.description, rank: rank, at: Clock.steady)
         followHook()
     }
 

@@ -11,8 +11,8 @@ final class SendSession: CommandSession {
     private let text: String
     private let began: Int64
     private var wait: ArrivalWait
-    /// The keys of the people who are present in the chat.
-    private var present: Set<String> = []
+    /// The keys of the people in the chat.
+    private var present: Set<PublicKey> = []
     private var notices = NoticePrinter()
     /// Whether the node was in the chat before, and so has found all people already.
     private var wasThere = false
@@ -74,7 +74,7 @@ final class SendSession: CommandSession {
 
     private func take(_ event: Event) {
         switch event {
-        case .peer(chat, let peer, _): note(peer)
+        case .peer(let change) where change.chat == chat: note(change.peer)
         case .notice(let notice): notices.print(notice)
         default: break
         }

@@ -336,10 +336,6 @@ enum Clock {
         return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
     }
 
-    /// Seconds since 1970.
-    static var wall: Double {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec / 1_000) / 1_000_000
-    }
+    /// The time of day.
+    static var wall: Timestamp { Node.wallClock() }
 }

@@ -88,20 +88,20 @@ final class WatchSession: Session {
 
     private func take(_ timed: TimedEvent) {
         switch timed.event {
-        case .peer(chat, let peer, _): labels.update(peer, now: host.now.wall)
+        case .peer(let change) where change.chat == chat: labels.update(change.peer, now: host.now.wall)
         case .typing(chat, let people):
             self.people = people
             for person in people { labels.meet(person) }
             if !wishes.isOnce { show() }
-        case .message(chat, let person, _, let text):
+        case .message(let message) where message.chat == chat:
             guard wishes.showsMessages else { return }
-            labels.meet(person)
+            labels.meet(message.sender)
             show(
-                text, from: person, label: labels.label(of: person.user).marked, at: timed.at,
+                message.text, from: message.sender, label: labels.label(of: message.sender.user).marked, at: timed.at,
                 isDelayed: timed.isDelayed)
-        case .missed(chat, let messages, _):
-            guard wishes.showsMessages, messages > 0 else { return }
-            Output.error.write(line: "inkling: messages were left out, as nobody took them in time: \(messages)")
+        case .missed(let missed) where missed.chat == chat:
+            guard wishes.showsMessages, missed.messages > 0 else { return }
+            Output.error.write(line: "inkling: messages were left out, as nobody took them in time: \(missed.messages)")
         case .notice(let notice): notices.print(notice)
         case .peer, .typing, .message, .delivered, .failed, .missed: break
         }
@@ -126,9 +126,9 @@ final class WatchSession: Session {
     /// Shows a message.
     ///
     /// - Parameters:
-    ///   - time: the time of the message, in seconds since 1970.
+    ///   - time: the time of the message.
     ///   - isDelayed: whether the text may be much older.
-    private func show(_ text: String, from person: Person, label: String, at time: Double, isDelayed: Bool = false) {
+    private func show(_ text: String, from person: Person, label: String, at time: Timestamp, isDelayed: Bool = false) {
         guard wishes.asJSON else {
             let isOwn = person.user == host.node?.identity.user
             let name = isOwn ? ChatLines.shown(person.name) : nil

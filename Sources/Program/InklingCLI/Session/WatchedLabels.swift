@@ -8,8 +8,8 @@ package struct WatchedLabels {
     package static let strangers = 256
     /// The most people met before who have left and still have a label.
     package static let met = 1_024
-    /// The time in seconds after the first meeting from which a person counts as met before.
-    private static let acquainted: Double = 86_400
+    /// The age from which a key counts as met.
+    private static let acquainted = Duration.seconds(86_400)
 
     private enum Standing {
         case stranger, met, verified
@@ -29,16 +29,14 @@ package struct WatchedLabels {
     package func label(of user: UserID) -> Labels.Label { labels.label(of: user.description) }
 
     /// Replaces the people present. A node that joined again reports all of them.
-    package mutating func join(_ peers: [Peer], now: Double) {
+    package mutating func join(_ peers: [Peer], now: Timestamp) {
         let gone = Set(present.keys).subtracting(peers.filter { $0.presence != .offline }.map(\.user))
         for user in gone.sorted(by: { $0.description < $1.description }) { leave(user, present[user] ?? .stranger) }
         for peer in peers { update(peer, now: now) }
     }
 
     /// Applies the presence and the name of a person.
-    ///
-    /// - Parameter now: in seconds since 1970.
-    package mutating func update(_ peer: Peer, now: Double) {
+    package mutating func update(_ peer: Peer, now: Timestamp) {
         labels.update(Labels.Person(peer))
         let isMet = peer.firstSeen.map { $0 <= now - Self.acquainted } ?? false
         let standing: Standing = peer.isVerified ? .verified : isMet ? .met : .stranger

@@ -109,9 +109,9 @@ extension ChatSettings {
 }
 
 extension LocalTime {
-    /// Converts seconds since 1970 to the time zone of this machine.
-    init(wall seconds: Double) {
-        var time = time_t(seconds.rounded(.down))
+    /// Makes a time of day, in the zone of this machine.
+    init(wall timestamp: Timestamp) {
+        var time = time_t(timestamp.rawValue.rounded(.down))
         var parts = tm()
         localtime_r(&time, &parts)
         self.init(

@@ -54,9 +54,9 @@ package struct ChatDisplay: Hashable, Sendable {
 
 /// The texts that depend on the program and its system.
 package struct ChatTexts: Sendable {
-    /// Returns the user's local time for a time in seconds since 1970.
-    package var localTime: @Sendable (Double) -> LocalTime
-    /// Returns an error and its advice in one line.
+    /// A time of day, where the user is.
+    package var localTime: @Sendable (Timestamp) -> LocalTime
+    /// An error and what to do about it, in one line.
     package var error: @Sendable (NodeError) -> String
     /// Returns a notice and its advice in one line.
     package var notice: @Sendable (Notice) -> String
@@ -68,7 +68,7 @@ package struct ChatTexts: Sendable {
     package var arguments: String
 
     package init(
-        localTime: @escaping @Sendable (Double) -> LocalTime, error: @escaping @Sendable (NodeError) -> String,
+        localTime: @escaping @Sendable (Timestamp) -> LocalTime, error: @escaping @Sendable (NodeError) -> String,
         notice: @escaping @Sendable (Notice) -> String, reach: @escaping @Sendable () -> String,
         newSecret: @escaping @Sendable () -> Secret, arguments: String
     ) {

@@ -130,19 +130,17 @@ extension ChatModel {
         let chat: String
         var lines: [Line] = []
         switch timed.event {
-        case .message(let name, let person, _, let text):
-            chat = name
-            guard let index = index(of: name) else { return }
-            _ = muted.take(messageFrom: person.user.description)
+        case .message(let message):
+            chat = message.chat
+            guard let index = index(of: chat) else { return }
+            _ = muted.take(messageFrom: message.sender.user.description)
             lines = states[index].take(
-                message: text, from: person, page: page, at: moment.steady, time: texts.localTime(timed.at),
-                isDelayed: timed.isDelayed)
-        case .missed(let name, let messages, _):
-            chat = name
-            lines = [
-                ChatLines.notice(
-                    "\(messages == 1 ? "1 message" : "\(messages) messages") that came before are not kept any more")
-            ]
+                message: message.text, from: message.sender, page: page, at: moment.steady,
+                time: texts.localTime(timed.at), isDelayed: timed.isDelayed)
+        case .missed(let missed):
+            chat = missed.chat
+            let what = missed.messages == 1 ? "1 message" : "\(missed.messages) messages"
+            lines = [ChatLines.notice("\(what) that came before are not kept any more")]
         default: return
         }
         guard let index = index(of: chat), index == openIndex else { return }

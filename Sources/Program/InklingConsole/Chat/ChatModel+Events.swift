@@ -15,33 +15,35 @@ extension ChatModel {
 
     private mutating func take(_ timed: TimedEvent) -> [Line] {
         switch timed.event {
-        case .peer(let chat, let peer, let why):
-            return index(of: chat).map { take(peer, why: why, in: $0) } ?? []
+        case .peer(let change):
+            return index(of: change.chat).map { take(change.peer, why: change.why, in: $0) } ?? []
         case .typing(let chat, let people):
             guard let index = index(of: chat) else { return [] }
             return shown(states[index].take(typing: people), in: index)
-        case .message(let chat, let person, _, let text):
-            guard let index = index(of: chat) else { return [] }
-            let isMuted = muted.take(messageFrom: person.user.description)
+        case .message(let message):
+            guard let index = index(of: message.chat) else { return [] }
+            let isMuted = muted.take(messageFrom: message.sender.user.description)
             let lines = states[index].take(
-                message: text, from: person, page: page, at: moment.steady, time: localTime, isDelayed: timed.isDelayed)
-            if display.rings, !lines.isEmpty, states[index].mentionsUser(text) { ring() }
+                message: message.text, from: message.sender, page: page, at: moment.steady, time: localTime,
+                isDelayed: timed.isDelayed)
+            if display.rings, !lines.isEmpty, states[index].mentionsUser(message.text) { ring() }
             return shown(lines, in: index, isMessage: !isMuted)
-        case .delivered(let chat, let message, let user):
-            guard let index = index(of: chat) else { return [] }
-            return shown(states[index].take(answerFor: message, by: user, failure: nil), in: index)
-        case .failed(let chat, let message, let user, let why):
-            guard let index = index(of: chat) else { return [] }
-            return shown(states[index].take(answerFor: message, by: user, failure: why), in: index)
+        case .delivered(let receipt):
+            guard let index = index(of: receipt.chat) else { return [] }
+            return shown(states[index].take(answerFor: receipt.message, by: receipt.user, failure: nil), in: index)
+        case .failed(let failure):
+            guard let index = index(of: failure.chat) else { return [] }
+            return shown(
+                states[index].take(answerFor: failure.message, by: failure.user, failure: failure.why), in: index)
         case .notice(.keyChanged):
             // The presence event that follows reports the alarm with the person's label.
             return []
         case .notice(let notice):
             note(notice)
             return [ChatLines.notice(texts.notice(notice))]
-        case .missed(let chat, let messages, _):
-            guard messages > 0, let index = index(of: chat) else { return [] }
-            let what = messages == 1 ? "1 message was" : "\(messages) messages were"
+        case .missed(let missed):
+            guard missed.messages > 0, let index = index(of: missed.chat) else { return [] }
+            let what = missed.messages == 1 ? "1 message was" : "\(missed.messages) messages were"
             return shown([ChatLines.notice("\(what) left out: they came faster than they could be shown")], in: index)
         }
     }

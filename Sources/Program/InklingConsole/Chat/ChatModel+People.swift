@@ -87,7 +87,7 @@ extension ChatModel {
         ask(.setVerified(true, key: peer.key), for: .verify(label))
     }
 
-    mutating func fingerprint(_ groups: [String], of label: Labels.Label, key: String) -> [Line] {
+    mutating func fingerprint(_ groups: [String], of label: Labels.Label, key: PublicKey) -> [Line] {
         shownFingerprints.insert(key)
         let rows = stride(from: 0, to: groups.count, by: 4).map { groups[$0..<min($0 + 4, groups.count)] }
         return ChatLines.fingerprint(label, rows: rows.map { $0.joined(separator: " ") })
@@ -125,12 +125,12 @@ extension ChatModel {
 
     /// Unblocks a person, whom the user may have met in another run or another chat.
     mutating func unblock(_ name: String, in chat: ChatState) {
-        var key: String?
+        var key: PublicKey?
         if case .success(let peer) = find(name, in: chat, for: "/unblock") { key = peer.key }
         ask(.blockedPeople, for: .findBlocked(name: name, key: key))
     }
 
-    mutating func unblock(_ name: String, key: String?, among people: [KnownPeer]) {
+    mutating func unblock(_ name: String, key: PublicKey?, among people: [KnownPeer]) {
         let blocked = people.filter(\.isBlocked)
         let wanted = NormalForm.canonical(name).lowercased()
         var key = key

@@ -36,8 +36,8 @@ package struct ChatModel: Sendable {
     var leaving: [String: [Line]] = [:]
     /// The muted people of all chats, until the program ends.
     var muted = MutedPeople()
-    /// The keys whose fingerprints the prompt has shown.
-    var shownFingerprints: Set<String> = []
+    /// The keys whose fingerprints were shown.
+    var shownFingerprints: Set<PublicKey> = []
     var warnings: KeyWarnings
 
     var keyboard = Keyboard()

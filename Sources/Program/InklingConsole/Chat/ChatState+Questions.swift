@@ -31,11 +31,11 @@ extension ChatState {
     /// Returns the answer to /who.
     ///
     /// - Parameters:
-    ///   - doctor: the command that finds out why a person does not show.
-    ///   - columns: the width of the screen; nil without a screen.
-    ///   - now: the time, in seconds since 1970.
+    ///   - doctor: the command that finds out why somebody does not show.
+    ///   - columns: the width of the screen; nil without one.
+    ///   - now: the time of day.
     package mutating func who(
-        _ peers: [Peer], doctor: String, columns: Int?, now: Double, localTime: (Double) -> LocalTime
+        _ peers: [Peer], doctor: String, columns: Int?, now: Timestamp, localTime: (Timestamp) -> LocalTime
     ) -> [Line] {
         refresh(peers)
 

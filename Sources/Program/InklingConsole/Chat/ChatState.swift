@@ -40,11 +40,11 @@ package struct ChatState {
     var folded = FoldedMessages()
     var transcript = Transcript()
     private var typing: [UserID] = []
-    private var sent: [UInt64: Delivery] = [:]
+    private var sent: [MessageID: Delivery] = [:]
     private var unsent = UnsentMessages()
-    /// A message of this user that is shown when its recipients have answered, or at `due`.
-    private var held: (number: UInt64, text: String, due: Int64)?
-    /// Messages that wait until the node may have found all peers.
+    /// An own message that is shown when its recipients have answered.
+    private var held: (number: MessageID, text: String, due: Int64)?
+    /// Messages that wait until peers could be found.
     private(set) var waiting: [String] = []
     private let joinedAt: Int64
     /// Lines that came while another chat was open.
@@ -102,16 +102,16 @@ package struct ChatState {
         return NameIsolation.isNeeded(in: text) ? text : NameIsolation.removed(from: text)
     }
 
-    /// Returns the other person, if only one is present or has ever been present.
-    package func other(now: Double) -> Prompt.Other? {
+    /// The other one, where just one is there, or has ever been.
+    package func other(now: Timestamp) -> Prompt.Other? {
         let candidates = online.isEmpty ? Set(people.keys) : online
         guard candidates.count == 1, let user = candidates.first else { return nil }
         let presence = muted.contains(user) ? "muted" : presence(of: user, now: now) ?? ""
         return Prompt.Other(label: label(of: user), presence: presence)
     }
 
-    /// Returns the presence of a person as text, such as "Active now"; `nil` for a person who is unknown in this chat.
-    package func presence(of user: UserID, now: Double) -> String? {
+    /// Such as "Active now"; `nil` of somebody who is not known in this chat.
+    package func presence(of user: UserID, now: Timestamp) -> String? {
         people[user].map { PresenceText.text($0.presence, lastSeen: $0.lastSeen, now: now) }
     }
 
@@ -227,7 +227,7 @@ package struct ChatState {
     ///   - time: the time when the message was sent.
     /// - Returns: The lines to show at once.
     package mutating func take(
-        sent text: String, number: UInt64, recipients: Int, isShown: Bool, at now: Int64, time: LocalTime
+        sent text: String, number: MessageID, recipients: Int, isShown: Bool, at now: Int64, time: LocalTime
     ) -> [Line] {
         transcript.add(Transcript.Message(text: Self.composed(text), time: time))
         var lines = told(presenceLines.flush()) + releaseHeld()
@@ -242,8 +242,8 @@ package struct ChatState {
         return lines
     }
 
-    /// Records the outcome of one of this user's messages for a person: a failure if there is a reason.
-    package mutating func take(answerFor message: UInt64, by user: UserID, failure: FailureReason?) -> [Line] {
+    /// Somebody has an own message, or does not if there is a reason.
+    package mutating func take(answerFor message: MessageID, by user: UserID, failure: FailureReason?) -> [Line] {
         guard var delivery = sent[message] else { return [] }
         answers += 1
         if let failure {
@@ -335,8 +335,8 @@ package struct ChatState {
         return told(presenceLines.flush()) + releaseHeld() + [ChatLines.saidMyself(text, name: ownName)]
     }
 
-    /// Forgets all presences while there is no node.
-    mutating func detach(at time: Double) {
+    /// Forgets all presences while the node is gone.
+    mutating func detach(at time: Timestamp) {
         awaited.formUnion(online)
         for user in online { people[user] = people[user]?.gone(at: time) }
         online = []

@@ -5,8 +5,8 @@ struct KeyWarnings: Sendable {
     /// The number of pairs of a person and a name whose shown alarms are remembered.
     private static let remembered = 4_096
 
-    /// The start of the session, in seconds since 1970.
-    private let startedAt: Double
+    /// When this began.
+    private let startedAt: Timestamp
     private var warned: Set<Warned> = []
 
     private struct Warned: Hashable {
@@ -14,7 +14,7 @@ struct KeyWarnings: Sendable {
         let name: String
     }
 
-    init(startedAt: Double) {
+    init(startedAt: Timestamp) {
         self.startedAt = startedAt
     }
 

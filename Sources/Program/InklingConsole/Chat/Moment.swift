@@ -1,11 +1,13 @@
-/// A point in time by two clocks. The program passes it to a model.
+import InklingModel
+
+/// A point in time, as a model's driver supplies it.
 package struct Moment: Hashable, Sendable {
     /// Milliseconds of a clock that never goes back, and includes sleep of the machine.
     package var steady: Int64
-    /// Seconds since 1970.
-    package var wall: Double
+    /// The time of day.
+    package var wall: Timestamp
 
-    package init(steady: Int64, wall: Double) {
+    package init(steady: Int64, wall: Timestamp) {
         self.steady = steady
         self.wall = wall
     }

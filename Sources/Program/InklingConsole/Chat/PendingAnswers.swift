@@ -23,8 +23,8 @@ struct PendingAnswers: Sendable {
         case fingerprint(Labels.Label)
         case verify(Labels.Label)
         case block(Labels.Label)
-        /// The blocked people, to find a person with that name, and perhaps that key.
-        case findBlocked(name: String, key: String?)
+        /// Somebody of that name, perhaps with that key, is to be found among the blocked people.
+        case findBlocked(name: String, key: PublicKey?)
         case unblock(name: String)
         case rename(isOnce: Bool)
     }

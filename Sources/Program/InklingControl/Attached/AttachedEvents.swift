@@ -4,7 +4,7 @@ import InklingModel
 enum AttachedEvents {
     /// Returns the output in a line; nil for a line that no front end uses or that a later version added.
     static func output(_ line: JSONMembers) -> ServiceOutput? {
-        guard let at = line["at"]?.double else { return nil }
+        guard let at = line["at"]?.time else { return nil }
         if line["own"]?.boolean == true { return own(line, at) }
         if line["on"]?.string == "self" { return user(line, at) }
         guard let event = event(line) else { return nil }
@@ -12,13 +12,13 @@ enum AttachedEvents {
         return line["waited"]?.boolean == true ? .waited(timed) : .event(timed)
     }
 
-    private static func own(_ line: JSONMembers, _ at: Double) -> ServiceOutput? {
-        guard let chat = line["chat"]?.string, let message = line["sent"]?.unsigned, let text = line["text"]?.string
+    private static func own(_ line: JSONMembers, _ at: Timestamp) -> ServiceOutput? {
+        guard let chat = line["chat"]?.string, let message = line["sent"]?.message, let text = line["text"]?.string
         else { return nil }
         return .own(OwnMessage(at: at, chat: chat, message: message, text: text))
     }
 
-    private static func user(_ line: JSONMembers, _ at: Double) -> ServiceOutput? {
+    private static func user(_ line: JSONMembers, _ at: Timestamp) -> ServiceOutput? {
         guard let name = line["name"]?.string, let isAway = line["away"]?.boolean else { return nil }
         return .user(UserState(at: at, name: name, isAway: isAway))
     }
@@ -32,24 +32,25 @@ enum AttachedEvents {
             guard let peer = line.peer, let why = line["why"]?.string.flatMap({ PresenceReason(rawValue: $0) }) else {
                 return nil
             }
-            return .peer(chat: chat, peer, why: why)
+            return .peer(.init(chat: chat, peer, why: why))
         case "typing": return line.list("users", \.person).map { .typing(chat: chat, $0) }
         case "message":
-            guard let from = line["from"]?.object?.person, let number = line["message"]?.unsigned,
+            guard let from = line["from"]?.object?.person, let number = line["message"]?.message,
                 let text = line["text"]?.string
             else { return nil }
-            return .message(chat: chat, from: from, number: number, text: text)
+            return .message(.init(chat: chat, from: from, id: number, text: text))
         case "delivered":
-            guard let message = line["message"]?.unsigned, let user = line["user"]?.user else { return nil }
-            return .delivered(chat: chat, message: message, user: user)
+            guard let message = line["message"]?.message, let user = line["user"]?.user else { return nil }
+            return .delivered(.init(chat: chat, message: message, user: user))
         case "failed":
-            guard let message = line["message"]?.unsigned, let user = line["user"]?.user,
+            guard let message = line["message"]?.message, let user = line["user"]?.user,
                 let why = line["why"]?.string.flatMap({ FailureReason(rawValue: $0) })
             else { return nil }
-            return .failed(chat: chat, message: message, user: user, why: why)
+            return .failed(.init(chat: chat, message: message, user: user, why: why))
         case "missed":
             return .missed(
-                chat: chat, messages: line["messages"]?.integer ?? 0, outcomes: line["outcomes"]?.integer ?? 0)
+                .init(
+                    chat: chat, messages: line["messages"]?.integer ?? 0, outcomes: line["outcomes"]?.integer ?? 0))
         default: return nil
         }
     }

@@ -26,7 +26,7 @@ package final class HubFrontEnd: ChatService {
     private struct Parting {
         let chat: String
         let peers: [Peer]
-        let at: Double
+        let at: Timestamp
     }
 
     let number: Int
@@ -37,7 +37,7 @@ package final class HubFrontEnd: ChatService {
     var isSuspended = false
     var subscription = Subscription()
     /// Waiting messages already delivered to the front end, by chat.
-    private(set) var told: [String: Set<UInt64>] = [:]
+    private(set) var told: [String: Set<MessageID>] = [:]
     /// Evicted messages already reported, by chat.
     var toldLost: [String: Int] = [:]
 
@@ -52,10 +52,10 @@ package final class HubFrontEnd: ChatService {
     private var arrivals = CircularBuffer<Arrival>()
     /// Queued events.
     private var queue = EventQueue()
-    /// Queued messages from others, by number. If this front end detaches, they return to the store.
-    private var untaken: [UInt64: TimedEvent] = [:]
+    /// Queued messages from others, by number; they return to the store if this front end detaches.
+    private var untaken: [MessageID: TimedEvent] = [:]
     /// Queued messages from senders who have only a share of the queue, by number.
-    private var unfamiliar: [UInt64: (rank: SenderRank, size: Int)] = [:]
+    private var unfamiliar: [MessageID: (rank: SenderRank, size: Int)] = [:]
     /// Bytes of queued messages and outcomes.
     private var size = 0
     /// The time since when the front end has taken no queued output, in milliseconds; nil if none waits.
@@ -128,9 +128,9 @@ package final class HubFrontEnd: ChatService {
         if let parting, case .done = answer { arrivals.append(.parting(parting)) }
         parting = nil
         for timed in waited {
-            if case .message(let chat, _, let number, _) = timed.event {
-                told[chat, default: []].insert(number)
-                untaken[number] = nil
+            if case .message(let message) = timed.event {
+                told[message.chat, default: []].insert(message.id)
+                untaken[message.id] = nil
             }
             arrivals.append(.output(.waited(timed)))
         }
@@ -153,19 +153,19 @@ package final class HubFrontEnd: ChatService {
     /// - Parameter rank: How well the user knows the sender of a message; the highest rank for other events.
     func add(_ timed: TimedEvent, rank: SenderRank = .verified) {
         guard case .none = end else { return }
-        if case .message(let chat, _, let number, _) = timed.event, let share = DaemonLimits.backlogShare(of: rank) {
+        if case .message(let message) = timed.event, let share = DaemonLimits.backlogShare(of: rank) {
             let added = Self.size(of: timed)
             guard unfamiliar.values.reduce(added, { $1.rank <= rank ? $0 + $1.size : $0 }) <= share else {
-                let missed = Event.missed(chat: chat, messages: 1, outcomes: 0)
+                let missed = Event.missed(.init(chat: message.chat, messages: 1, outcomes: 0))
                 arrivals.append(.event(TimedEvent(at: timed.at, event: missed)))
                 return deliver()
             }
-            unfamiliar[number] = (rank, added)
+            unfamiliar[message.id] = (rank, added)
         }
         arrivals.append(.event(timed))
         size += Self.size(of: timed)
-        if case .message(_, let person, let number, _) = timed.event, person.user != identity.user {
-            untaken[number] = timed
+        if case .message(let message) = timed.event, message.sender.user != identity.user {
+            untaken[message.id] = timed
         }
         deliver()
         if size > DaemonLimits.backlogBytes { hub.detach(self, .tooSlow) }
@@ -175,7 +175,8 @@ package final class HubFrontEnd: ChatService {
     func add(_ own: OwnMessage) {
         // A node reports no messages of its own user, so this sender marks the message in the queue.
         let person = Person(user: identity.user, name: "")
-        add(TimedEvent(at: own.at, event: .message(chat: own.chat, from: person, number: own.message, text: own.text)))
+        let message = ReceivedMessage(chat: own.chat, from: person, id: own.message, text: own.text)
+        add(TimedEvent(at: own.at, event: .message(message)))
     }
 
     /// Enqueues a new state of the user.
@@ -190,9 +191,9 @@ package final class HubFrontEnd: ChatService {
         queue.begin(chat: chat, present: peers.filter { $0.presence != .offline }.map(\.user), typing: [])
     }
 
-    /// Leaves a chat. If the front end subscribes only to its own chats, it sees the people there go offline after the
-    /// answer.
-    func part(from peers: [Peer], in chat: String, at time: Double) {
+    /// Leaves a chat. After the answer, a front end that subscribes only to its own chats sees the people there go
+    /// offline.
+    func part(from peers: [Peer], in chat: String, at time: Timestamp) {
         guard case .own = subscription.chats else { return }
         parting = Parting(chat: chat, peers: subscription.kinds.contains(.peer) ? peers : [], at: time)
     }
@@ -201,7 +202,7 @@ package final class HubFrontEnd: ChatService {
         let told = queue.end(chat: parting.chat)
         let gone = parting.peers.filter { told.present.contains($0.user) }
         return (told.isTyping ? [.typing(chat: parting.chat, [])] : [])
-            + gone.map { .peer(chat: parting.chat, $0.gone(at: parting.at), why: .bye) }
+            + gone.map { .peer(.init(chat: parting.chat, $0.gone(at: parting.at), why: .bye)) }
     }
 
     func forgetTyping(in chat: String) { queue.forgetTyping(in: chat) }
@@ -233,8 +234,8 @@ package final class HubFrontEnd: ChatService {
             }
             if sink != nil, takesEvents, let timed = queue.take() {
                 size -= Self.size(of: timed)
-                if case .message(_, let person, let number, _) = timed.event, person.user != identity.user {
-                    unfamiliar[number] = nil
+                if case .message(let message) = timed.event, message.sender.user != identity.user {
+                    unfamiliar[message.id] = nil
                 }
                 idleSince = nil
                 if isHandedOver(timed) { continue }
@@ -261,10 +262,8 @@ package final class HubFrontEnd: ChatService {
 
     /// Returns whether a queued message was already delivered together with the messages that waited in its chat.
     private func isHandedOver(_ timed: TimedEvent) -> Bool {
-        guard case .message(_, let person, let number, _) = timed.event, person.user != identity.user else {
-            return false
-        }
-        return untaken[number] == nil
+        guard case .message(let message) = timed.event, message.sender.user != identity.user else { return false }
+        return untaken[message.id] == nil
     }
 
     private func ending() -> ServiceOutput? {
@@ -274,23 +273,23 @@ package final class HubFrontEnd: ChatService {
     }
 
     private func output(_ timed: TimedEvent) -> ServiceOutput {
-        guard case .message(let chat, let person, let number, let text) = timed.event else { return .event(timed) }
-        guard person.user != identity.user else {
-            return .own(OwnMessage(at: timed.at, chat: chat, message: number, text: text))
+        guard case .message(let message) = timed.event else { return .event(timed) }
+        guard message.sender.user != identity.user else {
+            return .own(OwnMessage(at: timed.at, chat: message.chat, message: message.id, text: message.text))
         }
-        untaken[number] = nil
-        if hub.isWaiting(number, in: chat) {
-            told[chat, default: []].insert(number)
-            // Only messages that still wait must be remembered.
-            if told[chat, default: []].count > 2 * DaemonLimits.waitingMessages {
-                forgetTold(in: chat, but: hub.waiting)
+        untaken[message.id] = nil
+        if hub.isWaiting(message.id, in: message.chat) {
+            told[message.chat, default: []].insert(message.id)
+            // Only messages that still wait matter.
+            if told[message.chat, default: []].count > 2 * DaemonLimits.waitingMessages {
+                forgetTold(in: message.chat, but: hub.waiting)
             }
         }
         return .event(timed)
     }
 
     private func forgetTold(in chat: String, but waiting: WaitingMessages) {
-        told[chat]?.formIntersection(waiting.messages(in: chat).map(\.number))
+        told[chat]?.formIntersection(waiting.messages(in: chat).map(\.content.id))
     }
 
     /// Ends the front end. The reason is its last output.
@@ -306,14 +305,14 @@ package final class HubFrontEnd: ChatService {
         return untaken
     }
 
-    private static func number(_ timed: TimedEvent) -> UInt64 {
-        if case .message(_, _, let number, _) = timed.event { number } else { 0 }
+    private static func number(_ timed: TimedEvent) -> MessageID {
+        if case .message(let message) = timed.event { message.id } else { 0 }
     }
 
     /// Returns the size of a queued event for the limit of A-29, in bytes.
     private static func size(of timed: TimedEvent) -> Int {
         switch timed.event {
-        case .message(_, _, _, let text): text.utf8.count + DaemonLimits.messageOverhead
+        case .message(let message): message.text.utf8.count + DaemonLimits.messageOverhead
         case .delivered, .failed: DaemonLimits.messageOverhead
         case .peer, .typing, .notice, .missed: 0
         }

@@ -190,10 +190,10 @@ extension NodeHub {
         if let lost = waiting.lost(in: chat), lost.count > frontEnd.toldLost[chat] ?? 0 {
             let count = lost.count - (frontEnd.toldLost[chat] ?? 0)
             frontEnd.toldLost[chat] = lost.count
-            events.append(TimedEvent(at: lost.at, event: .missed(chat: chat, messages: count, outcomes: 0)))
+            events.append(TimedEvent(at: lost.at, event: .missed(.init(chat: chat, messages: count, outcomes: 0))))
         }
         let told = frontEnd.told[chat] ?? []
-        return events + waiting.messages(in: chat).filter { !told.contains($0.number) }.map(\.event)
+        return events + waiting.messages(in: chat).filter { !told.contains($0.content.id) }.map(\.event)
     }
 
     private func read(_ chat: String, _ frontEnd: HubFrontEnd) {
@@ -242,7 +242,7 @@ extension NodeHub {
 
     private func tell(_ peers: [Peer], in chat: String, to frontEnd: HubFrontEnd) {
         for peer in peers where peer.presence != .offline {
-            let event = Event.peer(chat: chat, peer, why: peer.presence == .away ? .away : .hello)
+            let event = Event.peer(.init(chat: chat, peer, why: peer.presence == .away ? .away : .hello))
             if frontEnd.wants(event) { frontEnd.add(TimedEvent(at: surroundings.wall(), event: event)) }
         }
     }

@@ -10,8 +10,8 @@ package final class NodeHub {
     package struct Surroundings {
         /// Milliseconds of a clock that never goes back.
         let steady: () -> Int64
-        /// The time of day, in seconds since 1970.
-        let wall: () -> Double
+        /// The time of day.
+        let wall: () -> Timestamp
         /// Writes the kept chats, and calls back on the event loop. The argument is nil when they are on disk, else the
         /// reason for the failure and the remedy.
         let keep: ([Chat], @escaping (String?) -> Void) -> Void
@@ -21,7 +21,7 @@ package final class NodeHub {
         let shutDown: () -> Void
 
         package init(
-            steady: @escaping () -> Int64, wall: @escaping () -> Double,
+            steady: @escaping () -> Int64, wall: @escaping () -> Timestamp,
             keep: @escaping ([Chat], @escaping (String?) -> Void) -> Void,
             rank: @escaping (UserID, _ chat: String) -> SenderRank, shutDown: @escaping () -> Void
         ) {
@@ -79,7 +79,7 @@ package final class NodeHub {
     /// Whether the node is about to stop.
     private var isEnding = false
     /// The front end that sent a message and the number of outcomes due, by message.
-    private var senders: [UInt64: (frontEnd: Int, outcomes: Int)] = [:]
+    private var senders: [MessageID: (frontEnd: Int, outcomes: Int)] = [:]
 
     /// Makes a hub without front ends.
     ///
@@ -136,9 +136,9 @@ package final class NodeHub {
         frontEnds[frontEnd.number] = nil
         perform(drafts.drop(frontEnd.number, at: now))
         for timed in frontEnd.finish(why) {
-            // A message that no front end has shown returns to the store.
-            if case .message(let chat, let person, _, _) = timed.event, chat == wasShown, !isShown(chat) {
-                waiting.add(timed, rank: rank(of: person.user, in: chat))
+            // Messages that no front end showed wait for a reader.
+            if case .message(let message) = timed.event, message.chat == wasShown, !isShown(message.chat) {
+                waiting.add(timed, rank: rank(of: message))
             }
         }
         for chat in frontEnd.chats.sorted() { release(chat) { ask(.leave(chat: chat), .none) } }
@@ -162,8 +162,8 @@ package final class NodeHub {
     /// Returns whether messages wait in a chat that no front end shows.
     package func isUnseen(_ chat: String) -> Bool { waiting.count(in: chat) > 0 && !isShown(chat) }
 
-    func isWaiting(_ number: UInt64, in chat: String) -> Bool {
-        waiting.messages(in: chat).contains { $0.number == number }
+    func isWaiting(_ number: MessageID, in chat: String) -> Bool {
+        waiting.messages(in: chat).contains { $0.content.id == number }
     }
 
     /// Forgets a chat and calls `leave`, if no front end is in the chat and it is not kept.
@@ -205,9 +205,9 @@ package final class NodeHub {
     private func take(_ timed: TimedEvent) {
         switch timed.event {
         case .peer where isEnding, .typing where isEnding: return
-        case .message(let chat, let person, _, _):
-            let rank = rank(of: person.user, in: chat)
-            if !isShown(chat) {
+        case .message(let message):
+            let rank = rank(of: message)
+            if !isShown(message.chat) {
                 waiting.add(timed, rank: rank)
                 messageUnseen(timed, rank)
             }
@@ -215,25 +215,27 @@ package final class NodeHub {
             return
         case .typing(let chat, let people): typing[chat] = people.isEmpty ? nil : people
         case .notice(let notice): standingNotices.note(notice)
-        case .delivered(_, let message, _), .failed(_, let message, _, _): return tell(outcome: timed, of: message)
+        case .delivered(let receipt): return tell(outcome: timed, of: receipt.message)
+        case .failed(let failure): return tell(outcome: timed, of: failure.message)
         case .peer, .missed: break
         }
         for frontEnd in all where frontEnd.wants(timed.event) { frontEnd.add(timed) }
     }
 
-    /// Returns how well the user knows a person. A member of a private chat is not a stranger.
-    private func rank(of user: UserID, in chat: String) -> SenderRank {
-        max(surroundings.rank(user, chat), joined[chat].map(\.isOpen) == false ? .member : .stranger)
+    /// Returns how well the user knows a sender. A member of a private chat is not a stranger.
+    private func rank(of message: ReceivedMessage) -> SenderRank {
+        let isPrivate = joined[message.chat].map(\.isOpen) == false
+        return max(surroundings.rank(message.sender.user, message.chat), isPrivate ? .member : .stranger)
     }
 
-    private func tell(outcome: TimedEvent, of message: UInt64) {
+    private func tell(outcome: TimedEvent, of message: MessageID) {
         guard let sender = senders[message] else { return }
         senders[message] = sender.outcomes > 1 ? (sender.frontEnd, sender.outcomes - 1) : nil
         frontEnds[sender.frontEnd]?.add(outcome)
     }
 
     /// Reports a sent message to the other front ends, before any outcome.
-    func sent(_ text: String, _ message: UInt64, recipients: Int, in chat: String, by sender: HubFrontEnd) {
+    func sent(_ text: String, _ message: MessageID, recipients: Int, in chat: String, by sender: HubFrontEnd) {
         if recipients > 0 { senders[message] = (sender.number, recipients) }
         drafts.sent(in: chat, by: sender.number)
         let own = OwnMessage(at: surroundings.wall(), chat: chat, message: message, text: text)

@@ -4,20 +4,18 @@ import InklingModel
 package struct WaitingMessages {
     package struct Message {
         let event: TimedEvent
-        let user: UserID
-        package let number: UInt64
-        let text: String
+        package let content: ReceivedMessage
         let rank: SenderRank
 
-        /// The size of the message for the limits, in bytes.
-        var size: Int { text.utf8.count + DaemonLimits.messageOverhead }
+        /// Bytes, as the limits count them.
+        var size: Int { content.text.utf8.count + DaemonLimits.messageOverhead }
     }
 
     private struct Chat {
         var messages: [Message] = []
         /// The number of messages evicted since the last `read`, and the time of the latest one.
         var lost = 0
-        var lostAt = 0.0
+        var lostAt: Timestamp = 0
     }
 
     private var chats: [String: Chat] = [:]
@@ -33,21 +31,22 @@ package struct WaitingMessages {
     package func messages(in chat: String) -> [Message] { chats[chat]?.messages ?? [] }
 
     /// Returns the number of evicted messages of a chat and the time of the latest one, or nil.
-    package func lost(in chat: String) -> (count: Int, at: Double)? {
+    package func lost(in chat: String) -> (count: Int, at: Timestamp)? {
         chats[chat].flatMap { $0.lost > 0 ? ($0.lost, $0.lostAt) : nil }
     }
 
     /// Adds a message, and evicts messages of the lowest rank if there is no room.
     package mutating func add(_ timed: TimedEvent, rank: SenderRank) {
-        guard case .message(let chat, let person, let number, let text) = timed.event else { return }
-        let message = Message(event: timed, user: person.user, number: number, text: text, rank: rank)
+        guard case .message(let content) = timed.event else { return }
+        let (chat, user) = (content.chat, content.sender.user)
+        let message = Message(event: timed, content: content, rank: rank)
         let messages = chats[chat]?.messages ?? []
-        let place = (messages.lastIndex { $0.number < number } ?? -1) + 1
+        let place = (messages.lastIndex { $0.content.id < content.id } ?? -1) + 1
         chats[chat, default: Chat()].messages.insert(message, at: place)
         size += message.size
-        while exceedsInChat(message.user, chat) { evict(in: [chat]) { $0.user == message.user } }
-        while sizeOfAll(by: message.user) > DaemonLimits.waitingBytesPerPerson {
-            evict(in: Array(chats.keys)) { $0.user == message.user }
+        while exceedsInChat(user, chat) { evict(in: [chat]) { $0.content.sender.user == user } }
+        while sizeOfAll(by: user) > DaemonLimits.waitingBytesPerPerson {
+            evict(in: Array(chats.keys)) { $0.content.sender.user == user }
         }
         while count(in: chat) > DaemonLimits.waitingMessages { evict(in: [chat]) { _ in true } }
         while size > DaemonLimits.waitingBytes {
@@ -77,17 +76,17 @@ package struct WaitingMessages {
         // Message numbers count all messages that the node received, so they give the order.
         let victim =
             rank == .stranger
-            ? lowest.max { $0.message.number < $1.message.number }
-            : lowest.min { $0.message.number < $1.message.number }
+            ? lowest.max { $0.message.content.id < $1.message.content.id }
+            : lowest.min { $0.message.content.id < $1.message.content.id }
         if let victim { remove(victim.index, in: victim.chat) }
     }
 
     /// Removes messages that the user read.
-    package mutating func read(_ numbers: Set<UInt64>, in chat: String) {
+    package mutating func read(_ numbers: Set<MessageID>, in chat: String) {
         guard var state = chats[chat] else { return }
         state.lost = 0
         state.messages.removeAll { message in
-            guard numbers.contains(message.number) else { return false }
+            guard numbers.contains(message.content.id) else { return false }
             size -= message.size
             return true
         }
@@ -101,11 +100,11 @@ package struct WaitingMessages {
     }
 
     private func exceedsInChat(_ user: UserID, _ chat: String) -> Bool {
-        messages(in: chat).count { $0.user == user } > DaemonLimits.waitingMessagesPerPerson
+        messages(in: chat).count { $0.content.sender.user == user } > DaemonLimits.waitingMessagesPerPerson
     }
 
     private func sizeOfAll(by user: UserID) -> Int {
-        chats.values.reduce(0) { $0 + $1.messages.reduce(0) { $1.user == user ? $0 + $1.size : $0 } }
+        chats.values.reduce(0) { $0 + $1.messages.reduce(0) { $1.content.sender.user == user ? $0 + $1.size : $0 } }
     }
 
     private mutating func remove(_ index: Int, in chat: String) {

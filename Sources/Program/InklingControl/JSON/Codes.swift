@@ -55,7 +55,7 @@ extension NodeError {
             case ("message-too-long", _): line["bytes"]?.integer.map { .messageTooLong(bytes: $0) }
             case ("queue-full", _): line["user"]?.user.map { .queueFull($0) }
             case ("stopped", _): .stopped
-            case ("unknown-peer", _): request.key.map { .unknownPeer($0) }
+            case ("unknown-peer", _): request.key.map { .unknownPeer($0.description) }
             // The same check finds the name's fault here.
             case ("bad-name", .rename(let name)): NodeError(ofName: name)
             default: nil

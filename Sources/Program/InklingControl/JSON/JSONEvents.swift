@@ -24,14 +24,14 @@ package struct JSONEvents: Sendable {
     package func line(for timed: TimedEvent, hasWaited: Bool = false) -> JSONLine {
         let waited: [(String, JSONValue?)] = hasWaited ? [("waited", .boolean(true))] : []
         return switch timed.event {
-        case .peer(let chat, let peer, let why):
+        case .peer(let change):
             JSONLine(
                 on: "peer", at: timed.at,
                 [
-                    ("chat", .string(chat)), ("user", .string(peer.user.description)),
-                    ("name", .string(peer.name)), ("presence", .string(peer.presence.rawValue)),
-                    ("why", .string(why.rawValue)),
-                ] + JSONValue.known(of: peer))
+                    ("chat", .string(change.chat)), ("user", .string(change.peer.user.description)),
+                    ("name", .string(change.peer.name)), ("presence", .string(change.peer.presence.rawValue)),
+                    ("why", .string(change.why.rawValue)),
+                ] + JSONValue.known(of: change.peer))
         case .typing(let chat, let people):
             JSONLine(
                 on: "typing", at: timed.at,
@@ -39,32 +39,38 @@ package struct JSONEvents: Sendable {
                     ("chat", .string(chat)), ("users", .array(people.map { .person($0) })),
                     ("text", .string(indicator(people))),
                 ])
-        case .message(let chat, let from, let number, let text):
+        case .message(let message):
             JSONLine(
                 on: "message", at: timed.at,
                 [
-                    ("chat", .string(chat)), ("from", .person(from)), ("message", .unsigned(number)),
-                    ("text", .string(text)),
+                    ("chat", .string(message.chat)), ("from", .person(message.sender)),
+                    ("message", .unsigned(message.id.rawValue)), ("text", .string(message.text)),
                 ] + waited + (timed.isDelayed ? [("delayed", .boolean(true))] : []))
-        case .delivered(let chat, let message, let user):
+        case .delivered(let receipt):
             JSONLine(
                 on: "delivered", at: timed.at,
-                [("chat", .string(chat)), ("message", .unsigned(message)), ("user", .string(user.description))])
-        case .failed(let chat, let message, let user, let why):
+                [
+                    ("chat", .string(receipt.chat)), ("message", .unsigned(receipt.message.rawValue)),
+                    ("user", .string(receipt.user.description)),
+                ])
+        case .failed(let failure):
             JSONLine(
                 on: "failed", at: timed.at,
                 [
-                    ("chat", .string(chat)), ("message", .unsigned(message)), ("user", .string(user.description)),
-                    ("why", .string(why.rawValue)),
+                    ("chat", .string(failure.chat)), ("message", .unsigned(failure.message.rawValue)),
+                    ("user", .string(failure.user.description)), ("why", .string(failure.why.rawValue)),
                 ])
         case .notice(let about):
             JSONLine(
                 on: "notice", at: timed.at,
                 [("code", .string(about.code)), ("text", .string(notice(about)))] + Self.members(of: about))
-        case .missed(let chat, let messages, let outcomes):
+        case .missed(let missed):
             JSONLine(
                 on: "missed", at: timed.at,
-                [("chat", .string(chat)), ("messages", .integer(messages)), ("outcomes", .integer(outcomes))] + waited)
+                [
+                    ("chat", .string(missed.chat)), ("messages", .integer(missed.messages)),
+                    ("outcomes", .integer(missed.outcomes)),
+                ] + waited)
         }
     }
 
@@ -74,7 +80,7 @@ package struct JSONEvents: Sendable {
             on: "message", at: own.at,
             [
                 ("chat", .string(own.chat)), ("from", .person(person)), ("own", .boolean(true)),
-                ("sent", .unsigned(own.message)), ("text", .string(own.text)),
+                ("sent", .unsigned(own.message.rawValue)), ("text", .string(own.text)),
             ])
     }
 

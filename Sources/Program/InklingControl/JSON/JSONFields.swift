@@ -68,9 +68,8 @@ struct JSONFields {
     }
 
     /// Returns the static key (W-6).
-    func key() throws(NodeError) -> String {
-        let key = try string("key")
-        guard isStaticKey(key) else { throw .badCommand("\"key\" is not a key") }
+    func key() throws(NodeError) -> PublicKey {
+        guard let key = PublicKey(try string("key")) else { throw .badCommand("\"key\" is not a key") }
         return key
     }
 

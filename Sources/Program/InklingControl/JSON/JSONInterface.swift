@@ -263,7 +263,9 @@ package final class JSONInterface {
             // The answer to a join with an ID lists these people.
             for peer in peers where peer.presence != .offline {
                 let why = peer.presence == .away ? PresenceReason.away : .hello
-                write(events.line(for: TimedEvent(at: Node.wallClock(), event: .peer(chat: chat.name, peer, why: why))))
+                write(
+                    events.line(
+                        for: TimedEvent(at: Node.wallClock(), event: .peer(.init(chat: chat.name, peer, why: why)))))
             }
         }
         if chat.isOpen, subscription.kinds.contains(.notice) { noticeOpen(chat) }
@@ -276,7 +278,8 @@ package final class JSONInterface {
         let identity = service.identity
         let members: [(String, JSONValue?)] = [
             ("user", .string(identity.user.description)), ("name", .string(identity.name)),
-            ("port", .integer(Int(identity.port))), ("version", .string(texts.version)), ("key", .string(identity.key)),
+            ("port", .integer(Int(identity.port))), ("version", .string(texts.version)),
+            ("key", .string(identity.key.description)),
         ]
         return JSONLine(on: "ready", members + further)
     }

@@ -6,7 +6,7 @@ package struct JSONLine: Sendable {
     let kind: String
     private var members: [(String, JSONValue)]
 
-    package init(on kind: String, at: Double = Node.wallClock(), _ members: [(String, JSONValue?)] = []) {
+    package init(on kind: String, at: Timestamp = Node.wallClock(), _ members: [(String, JSONValue?)] = []) {
         self.kind = kind
         self.members = [("on", .string(kind)), ("at", .seconds(at))]
         for (name, value) in members {
@@ -25,7 +25,7 @@ extension NodeIdentity {
         JSONLine(
             on: "identity",
             [
-                ("user", .string(user.description)), ("name", .string(name)), ("key", .string(key)),
+                ("user", .string(user.description)), ("name", .string(name)), ("key", .string(key.description)),
                 ("port", .integer(Int(port))), ("temporary", .boolean(isTemporary)),
             ])
     }

@@ -19,7 +19,8 @@ extension JSONValue {
     /// Returns the members of a peer other than user ID, name and presence.
     static func known(of peer: Peer) -> [(String, JSONValue)] {
         var members: [(String, JSONValue)] = [
-            ("key", .string(peer.key)), ("verified", .boolean(peer.isVerified)), ("blocked", .boolean(peer.isBlocked)),
+            ("key", .string(peer.key.description)), ("verified", .boolean(peer.isVerified)),
+            ("blocked", .boolean(peer.isBlocked)),
         ]
         if let lastSeen = peer.lastSeen { members.append(("lastSeen", .seconds(lastSeen))) }
         if let since = peer.onlineSince { members.append(("onlineSince", .seconds(since))) }
@@ -46,7 +47,8 @@ extension JSONValue {
 
     static func known(_ peer: KnownPeer) -> JSONValue {
         .object([
-            ("key", .string(peer.key)), ("user", .string(peer.user.description)), ("names", .strings(peer.names)),
+            ("key", .string(peer.key.description)), ("user", .string(peer.user.description)),
+            ("names", .strings(peer.names)),
             ("namedSince", .seconds(peer.namedSince)), ("firstSeen", .seconds(peer.firstSeen)),
             ("lastSeen", .seconds(peer.lastSeen)), ("verified", .boolean(peer.isVerified)),
             ("blocked", .boolean(peer.isBlocked)),

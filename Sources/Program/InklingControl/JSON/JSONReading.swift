@@ -23,6 +23,9 @@ extension JSONElement {
         return objects.count == elements.count ? objects : nil
     }
     var object: JSONMembers? { if case .object(let members) = self { members } else { nil } }
+    var time: Timestamp? { double.map { Timestamp(rawValue: $0) } }
+    var message: MessageID? { unsigned.map { MessageID(rawValue: $0) } }
+    var key: PublicKey? { string.flatMap { PublicKey($0) } }
     var user: UserID? { string.flatMap { UserID($0) } }
 }
 
@@ -40,17 +43,17 @@ extension JSONMembers {
     }
 
     var peer: Peer? {
-        guard let person, let key = self["key"]?.string,
+        guard let person, let key = self["key"]?.key,
             let presence = self["presence"]?.string.flatMap({ Presence(rawValue: $0) })
         else { return nil }
         return Peer(
-            user: person.user, name: person.name, presence: presence, key: key, lastSeen: self["lastSeen"]?.double,
-            onlineSince: self["onlineSince"]?.double, roundTrip: self["rtt"]?.double.map { .microseconds($0 * 1_000) },
-            firstSeen: self["firstSeen"]?.double, isVerified: self["verified"]?.boolean ?? false,
+            user: person.user, name: person.name, presence: presence, key: key, lastSeen: self["lastSeen"]?.time,
+            onlineSince: self["onlineSince"]?.time, roundTrip: self["rtt"]?.double.map { .microseconds($0 * 1_000) },
+            firstSeen: self["firstSeen"]?.time, isVerified: self["verified"]?.boolean ?? false,
             isBlocked: self["blocked"]?.boolean ?? false,
             namesakes: self["namesakes"]?.strings?.compactMap { UserID($0) } ?? [],
             namesake: self["namesake"]?.object?.namesake, names: self["names"]?.strings ?? [],
-            namedSince: self["namedSince"]?.double)
+            namedSince: self["namedSince"]?.time)
     }
 
     private var namesake: Peer.Namesake? {
@@ -59,9 +62,9 @@ extension JSONMembers {
     }
 
     var knownPeer: KnownPeer? {
-        guard let user = self["user"]?.user, let key = self["key"]?.string, let names = self["names"]?.strings,
-            let namedSince = self["namedSince"]?.double, let firstSeen = self["firstSeen"]?.double,
-            let lastSeen = self["lastSeen"]?.double
+        guard let user = self["user"]?.user, let key = self["key"]?.key, let names = self["names"]?.strings,
+            let namedSince = self["namedSince"]?.time, let firstSeen = self["firstSeen"]?.time,
+            let lastSeen = self["lastSeen"]?.time
         else { return nil }
         return KnownPeer(
             user: user, key: key, names: names, namedSince: namedSince, firstSeen: firstSeen, lastSeen: lastSeen,
@@ -86,7 +89,7 @@ extension JSONMembers {
     }
 
     var identity: NodeIdentity? {
-        guard let user = self["user"]?.user, let name = self["name"]?.string, let key = self["key"]?.string,
+        guard let user = self["user"]?.user, let name = self["name"]?.string, let key = self["key"]?.key,
             let port = self["port"]?.integer.flatMap({ UInt16(exactly: $0) })
         else { return nil }
         return NodeIdentity(

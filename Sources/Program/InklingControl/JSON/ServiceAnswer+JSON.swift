@@ -24,13 +24,13 @@ extension ServiceAnswer {
             JSONLine(
                 on: "sent",
                 [
-                    ("chat", chat), ("message", .unsigned(message)), ("tag", tag.map(JSONValue.string)),
+                    ("chat", chat), ("message", .unsigned(message.rawValue)), ("tag", tag.map(JSONValue.string)),
                     ("to", .integer(recipients)),
                 ])
         case .peers(let peers): JSONLine(on: "who", [("chat", chat), ("peers", .array(peers.map { .peer($0) }))])
         case .knownPeers(let people): JSONLine(on: "people", [("people", .array(people.map { .known($0) }))])
         case .fingerprint(let groups):
-            JSONLine(on: "fingerprint", [("key", request.key.map(JSONValue.string)), ("groups", .strings(groups))])
+            JSONLine(on: "fingerprint", [("key", request.key.map { .string($0.description) }), ("groups", .strings(groups))])
         case .invite(let invite): JSONLine(on: "invite", [("chat", chat), ("invite", invite.map(JSONValue.string))])
         case .sightings(let instance, let found):
             JSONLine(
@@ -68,7 +68,7 @@ extension ServiceAnswer {
             let given = line["invite"]?.string.flatMap { try? Chat(invite: $0) }
             return .joined(given ?? chat, peers)
         case .send:
-            guard let message = line["message"]?.unsigned, let recipients = line["to"]?.integer else { return nil }
+            guard let message = line["message"]?.message, let recipients = line["to"]?.integer else { return nil }
             return .sent(message: message, recipients: recipients)
         case .peers: return line.list("peers", \.peer).map { .peers($0) }
         case .knownPeers, .blockedPeople: return line.list("people", \.knownPeer).map { .knownPeers($0) }
@@ -78,7 +78,7 @@ extension ServiceAnswer {
             return line.list("found", \.sighting).map { .sightings(instance: line["instance"]?.string, $0) }
         case .chats: return line.list("chats", \.chatStatus).map { .chats($0) }
         case .status:
-            guard let since = line["since"]?.double, let chats = line.list("chats", \.chatStatus) else { return nil }
+            guard let since = line["since"]?.time, let chats = line.list("chats", \.chatStatus) else { return nil }
             return .status(
                 NodeStatus(
                     since: since, isAway: line["away"]?.boolean ?? false, frontEnds: line["frontEnds"]?.integer ?? 0,

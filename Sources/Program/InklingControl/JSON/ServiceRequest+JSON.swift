@@ -95,11 +95,13 @@ package struct RequestCodec: Sendable {
 
     /// The codec of a request about the owner of a key.
     private static func key(
-        _ word: String, _ make: @escaping @Sendable (String) -> ServiceRequest
+        _ word: String, _ make: @escaping @Sendable (PublicKey) -> ServiceRequest
     ) -> RequestCodec {
         RequestCodec(
             word: word,
-            encode: { request in request.key.flatMap { request == make($0) ? [("key", .string($0))] : nil } },
+            encode: { request in
+                request.key.flatMap { request == make($0) ? [("key", .string($0.description))] : nil }
+            },
             decode: { fields throws(NodeError) in make(try fields.key()) })
     }
 
@@ -109,7 +111,7 @@ package struct RequestCodec: Sendable {
             word: word,
             encode: {
                 switch $0 {
-                case .setBlocked(isBlocked, let key): [("key", .string(key))]
+                case .setBlocked(isBlocked, let key): [("key", .string(key.description))]
                 case .block(let user) where isBlocked, .unblock(let user) where !isBlocked:
                     [("user", .string(user.description))]
                 default: nil
@@ -149,7 +151,7 @@ extension ServiceRequest {
     }
 
     /// The key that the request is about.
-    var key: String? {
+    var key: PublicKey? {
         switch self {
         case .setVerified(_, let key), .setBlocked(_, let key), .fingerprint(let key): key
         default: nil

@@ -1,11 +1,13 @@
+import InklingModel
+
 /// A value in a line of JSON.
 package enum JSONValue: Sendable {
     case string(String)
     case integer(Int)
     case unsigned(UInt64)
     case boolean(Bool)
-    /// A time in seconds, written with microseconds.
-    case seconds(Double)
+    /// Seconds since 1970, written with microseconds.
+    case seconds(Timestamp)
     case array([JSONValue])
     case object([(String, JSONValue)])
     /// A value that is JSON text already.
@@ -71,8 +73,8 @@ package enum JSONValue: Sendable {
         text += "\""
     }
 
-    private static func microseconds(_ seconds: Double) -> String {
-        let total = Int64((seconds * 1_000_000).rounded())
+    private static func microseconds(_ time: Timestamp) -> String {
+        let total = Int64((time.rawValue * 1_000_000).rounded())
         let (whole, rest) = total.magnitude.quotientAndRemainder(dividingBy: 1_000_000)
         let digits = String(rest)
         return (total < 0 ? "-" : "") + "\(whole)." + String(repeating: "0", count: 6 - digits.count) + digits
