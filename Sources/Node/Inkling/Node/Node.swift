@@ -53,7 +53,7 @@ public actor Node {
     var observers = Observers()
     var readers = EventReaders()
     /// The front end on this event loop, if the node has one.
-    var frontEnd: NIOLoopBound<FrontEnd>? {
+    var frontEnd: NIOLoopBound<OutputQueue>? {
         didSet { readers.hasFrontEnd = frontEnd != nil }
     }
     /// Whether the front end is getting outputs, or the node is performing outputs. New outputs wait until then.
