@@ -5,8 +5,8 @@ import InklingModel
 /// A reader that takes nothing for too long gets no messages until it takes again. Meanwhile no sender waits for the
 /// reader (M-20).
 package struct EventBacklog: Sendable {
-    private var queue: EventQueue
-    /// Whether the reader gets messages. A reader that takes no events gets none, and no sender waits for it.
+    package var queue: EventQueue
+    /// Whether the reader gets messages. A reader that takes nothing gets none, and no sender waits for it.
     private var isAttentive = true
     /// Whether the reader took an event since the last call of ``look(patience:)``.
     private var hasTaken = false
@@ -25,23 +25,28 @@ package struct EventBacklog: Sendable {
     /// The waiting messages, in no order.
     package var waitingMessages: [MessageID] { queue.waitingMessages }
 
-    /// Adds an event.
+    /// Adds an output.
     ///
-    /// - Returns: False for a message to a reader that gets no messages. The queue counts such a message.
-    package mutating func add(_ timed: TimedEvent) -> Bool {
-        if case .message(let message) = timed.event, !isAttentive {
-            queue.missMessage(in: message.chat, at: timed.at)
+    /// - Returns: False for a message to a reader that gets none. The queue counts the message.
+    package mutating func add(_ output: QueuedOutput) -> Bool {
+        if !isAttentive, let message = output.message {
+            queue.missMessage(in: message.chat, at: output.at)
             return false
         }
-        queue.add(timed)
+        queue.add(output)
         return true
     }
 
-    /// Returns the reader's next event; nil if nothing waits.
-    package mutating func take() -> TimedEvent? {
-        guard let event = queue.take() else { return nil }
+    /// Returns the next output; nil if nothing waits.
+    package mutating func next() -> QueuedOutput? {
+        guard let output = queue.next() else { return nil }
         attend()
-        return event
+        return output
+    }
+
+    /// Returns the next event of a reader that gets only events; nil if nothing waits.
+    package mutating func take() -> TimedEvent? {
+        if case .event(let timed) = next() { timed } else { nil }
     }
 
     /// Records that the reader is waiting for the next event.
@@ -59,10 +64,7 @@ package struct EventBacklog: Sendable {
         return queue.giveUpMessages()
     }
 
-    /// Forgets the typists that the reader knows in a chat.
-    package mutating func forgetTyping(in chat: String) { queue.forgetTyping(in: chat) }
-
-    /// Ends the backlog of a reader that no longer exists.
+    /// Ends the backlog of a reader that is gone.
     ///
     /// - Returns: The messages that waited for the reader, and the counts of events that it missed.
     package mutating func giveUp() -> (numbers: [MessageID], gaps: [String: EventQueue.Gap]) { queue.giveUp() }

@@ -61,7 +61,7 @@ package final class EventMailbox: Sendable {
         var event: TimedEvent?
         let fate = state.withLock { state -> Fate in
             guard !state.isFinished else { return .ended }
-            guard state.backlog.add(timed) else { return .missed }
+            guard state.backlog.add(.event(timed)) else { return .missed }
             guard !state.waiting.isEmpty else { return .waiting }
             event = state.backlog.take()
             if event != nil { reader = state.waiting.removeFirst() }

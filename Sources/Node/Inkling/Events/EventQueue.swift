@@ -1,7 +1,7 @@
 import InklingModel
 import NIOCore
 
-/// The waiting events of one reader of a node.
+/// The waiting events of one reader of a node. A front end's queue also has the user's own messages and state.
 ///
 /// - Only the latest list of typists of a chat waits, and the latest presence of a person in a chat. Of several notices
 ///   on one subject, only the latest waits.
@@ -23,7 +23,8 @@ package struct EventQueue: Sendable {
     /// A person in a chat.
     private struct Member: Hashable {
         let chat: String
-        let user: UserID
+        /// Nil for the user of the node.
+        let user: UserID?
     }
 
     private enum Item: Hashable, Sendable {
@@ -31,7 +32,7 @@ package struct EventQueue: Sendable {
         case presence(Member)
         case notice(NoticeSubject)
         case outcomes
-        case messages(UserID)
+        case messages(UserID?)
     }
 
     private struct TypingList {
@@ -56,7 +57,7 @@ package struct EventQueue: Sendable {
     private struct Waiting {
         let turn: Turn
         let chat: String
-        let event: TimedEvent
+        let output: QueuedOutput
     }
 
     private struct Sender {
@@ -77,21 +78,18 @@ package struct EventQueue: Sendable {
     private var noticeFlow = Flow(burst: NodeLimits.noticesInOrder)
     private var outcomes = CircularBuffer<Waiting>()
     private var outcomeFlow = Flow(burst: NodeLimits.changesInOrder)
-    private var senders: [UserID: Sender] = [:]
+    private var senders: [UserID?: Sender] = [:]
+    private var user: UserState?
 
     package init() {}
 
     /// Whether nothing waits.
-    package var isEmpty: Bool { agenda.isEmpty && gaps.isEmpty }
+    package var isEmpty: Bool { agenda.isEmpty && gaps.isEmpty && user == nil }
     /// The number of waiting messages.
     package var messageCount: Int { senders.values.reduce(0) { $0 + $1.messages.count } }
     /// The waiting messages, in no order.
-    package var waitingMessages: [MessageID] {
-        senders.values.flatMap(\.messages).compactMap { waiting in
-            if case .message(let message) = waiting.event.event { message.id } else { nil }
-        }
-    }
-    /// The number of waiting items that are not messages.
+    package var waitingMessages: [MessageID] { senders.values.flatMap(\.messages).compactMap(\.output.message?.id) }
+    /// The number of waiting items beside messages.
     package var otherCount: Int { members.count + typing.count + notices.count + outcomes.count + gaps.count }
 
     /// The number of stored turns, including outdated ones.
@@ -117,7 +115,7 @@ package struct EventQueue: Sendable {
     package mutating func end(chat: String) -> (present: Set<UserID>, isTyping: Bool) {
         var present: Set<UserID> = []
         for member in Array(members.keys) where member.chat == chat {
-            if members[member]?.isThere == true { present.insert(member.user) }
+            if let user = member.user, members[member]?.isThere == true { present.insert(user) }
             members[member]?.isThere = false
             members[member]?.after = nil
             place(nil, of: member)
@@ -129,12 +127,21 @@ package struct EventQueue: Sendable {
 
     // MARK: Incoming events
 
+    /// Adds an output for the front end.
+    package mutating func add(_ output: QueuedOutput) {
+        switch output {
+        case .event(let timed): add(timed)
+        case .own(let message): addMessage(output, of: Member(chat: message.chat, user: nil))
+        case .user(let user): self.user = user
+        }
+    }
+
     /// Adds an event for the reader.
     package mutating func add(_ timed: TimedEvent) {
         switch timed.event {
         case .peer(let change): addPresence(timed, of: Member(chat: change.chat, user: change.peer.user))
         case .typing(let chat, let people): addTyping(people, in: chat, at: timed.at)
-        case .message(let message): addMessage(timed, of: Member(chat: message.chat, user: message.sender.user))
+        case .message(let message): addMessage(.event(timed), of: Member(chat: message.chat, user: message.sender.user))
         case .delivered(let receipt): addOutcome(timed, in: receipt.chat)
         case .failed(let failure): addOutcome(timed, in: failure.chat)
         case .notice(let notice): addNotice(timed, on: NoticeSubject(notice))
@@ -156,8 +163,8 @@ package struct EventQueue: Sendable {
         for (user, sender) in senders {
             agenda[.messages(user)] = nil
             for message in sender.messages {
-                if case .message(let received) = message.event.event { numbers.append(received.id) }
-                missMessage(in: message.chat, at: message.event.at)
+                if let received = message.output.message { numbers.append(received.id) }
+                missMessage(in: message.chat, at: message.output.at)
                 settle(Member(chat: message.chat, user: user))
             }
         }
@@ -168,7 +175,7 @@ package struct EventQueue: Sendable {
     /// Ends the queue. Returns the messages that waited, and the counts of dropped events, by chat.
     package mutating func giveUp() -> (numbers: [MessageID], gaps: [String: Gap]) {
         let numbers = giveUpMessages()
-        for outcome in outcomes { miss(Gap(outcomes: 1, at: outcome.event.at), in: outcome.chat) }
+        for outcome in outcomes { miss(Gap(outcomes: 1, at: outcome.output.at), in: outcome.chat) }
         let gaps = gaps
         self = EventQueue()
         return (numbers, gaps)
@@ -196,9 +203,9 @@ package struct EventQueue: Sendable {
         }
     }
 
-    private mutating func addMessage(_ timed: TimedEvent, of member: Member) {
+    private mutating func addMessage(_ output: QueuedOutput, of member: Member) {
         let turn = senders[member.user, default: Sender()].flow.enter(clock: clock, arrival: nextArrival())
-        senders[member.user]?.messages.append(Waiting(turn: turn, chat: member.chat, event: timed))
+        senders[member.user]?.messages.append(Waiting(turn: turn, chat: member.chat, output: output))
         if agenda[.messages(member.user)] == nil { agenda[.messages(member.user)] = turn }
         let isTyping = typing[member.chat]?.latest.contains { $0.user == member.user } ?? false
         members[member, default: Standing()].messages.append(isTyping)
@@ -208,7 +215,7 @@ package struct EventQueue: Sendable {
     private mutating func addOutcome(_ timed: TimedEvent, in chat: String) {
         guard outcomes.count < NodeLimits.waitingOutcomes else { return miss(Gap(outcomes: 1, at: timed.at), in: chat) }
         let turn = outcomeFlow.enter(clock: clock, arrival: nextArrival())
-        outcomes.append(Waiting(turn: turn, chat: chat, event: timed))
+        outcomes.append(Waiting(turn: turn, chat: chat, output: .event(timed)))
         if agenda[.outcomes] == nil { agenda[.outcomes] = turn }
     }
 
@@ -226,25 +233,34 @@ package struct EventQueue: Sendable {
 
     // MARK: Deliveries
 
-    /// Takes the next event for the reader; nil if nothing waits.
+    /// Takes the next event of a reader that gets only events; nil if nothing waits.
     package mutating func take() -> TimedEvent? {
+        if case .event(let timed) = next() { timed } else { nil }
+    }
+
+    /// Takes the next output; nil if nothing waits.
+    package mutating func next() -> QueuedOutput? {
+        if let user {
+            self.user = nil
+            return .user(user)
+        }
         if let chat = gaps.keys.min(), let gap = gaps.removeValue(forKey: chat) {
-            return TimedEvent(
-                at: gap.at, event: .missed(.init(chat: chat, messages: gap.messages, outcomes: gap.outcomes)))
+            let missed = MissedEvents(chat: chat, messages: gap.messages, outcomes: gap.outcomes)
+            return .event(TimedEvent(at: gap.at, event: .missed(missed)))
         }
         while let item = agenda.first() {
             clock = max(clock, agenda[item]?.start ?? clock)
-            if let event = take(item) { return event }
+            if let output = take(item) { return output }
             agenda[item] = nil
         }
         return nil
     }
 
-    private mutating func take(_ item: Item) -> TimedEvent? {
+    private mutating func take(_ item: Item) -> QueuedOutput? {
         switch item {
-        case .typing(let chat): takeTyping(in: chat)
-        case .presence(let member): takePresence(of: member)
-        case .notice(let subject): takeNotice(on: subject)
+        case .typing(let chat): takeTyping(in: chat).map { .event($0) }
+        case .presence(let member): takePresence(of: member).map { .event($0) }
+        case .notice(let subject): takeNotice(on: subject).map { .event($0) }
         case .outcomes: takeOutcome()
         case .messages(let user): takeMessage(of: user)
         }
@@ -259,9 +275,9 @@ package struct EventQueue: Sendable {
         return TimedEvent(at: list.at, event: .typing(chat: chat, shown))
     }
 
-    /// Takes the waiting list of typists if a person's next event needs it: the list gives the person's typing at that
-    /// time.
-    private mutating func takeTyping(in chat: String, if user: UserID, types isTyping: Bool) -> TimedEvent? {
+    /// Takes the waiting list, if the list changes whether that person types to the state that belongs before their
+    /// next event.
+    private mutating func takeTyping(in chat: String, if user: UserID?, types isTyping: Bool) -> TimedEvent? {
         guard let list = typing[chat], list.told.contains(where: { $0.user == user }) != isTyping,
             shown(list.latest, in: chat).contains(where: { $0.user == user }) == isTyping
         else { return nil }
@@ -287,26 +303,26 @@ package struct EventQueue: Sendable {
         return notice
     }
 
-    private mutating func takeOutcome() -> TimedEvent? {
+    private mutating func takeOutcome() -> QueuedOutput? {
         guard let outcome = outcomes.popFirst() else { return nil }
         outcomeFlow.leave()
         agenda[.outcomes] = outcomes.first?.turn
-        return outcome.event
+        return outcome.output
     }
 
-    private mutating func takeMessage(of user: UserID) -> TimedEvent? {
+    private mutating func takeMessage(of user: UserID?) -> QueuedOutput? {
         guard let message = senders[user]?.messages.first else { return nil }
         let member = Member(chat: message.chat, user: user)
-        if let change = takePresence(of: member) { return change }
+        if let change = takePresence(of: member) { return .event(change) }
         let isTyping = members[member]?.messages.first ?? false
-        if let list = takeTyping(in: message.chat, if: user, types: isTyping) { return list }
+        if let list = takeTyping(in: message.chat, if: user, types: isTyping) { return .event(list) }
         senders[user]?.messages.removeFirst()
         senders[user]?.flow.leave()
         let next = senders[user]?.messages.first?.turn
         agenda[.messages(user)] = next
         if next == nil { senders[user] = nil }
         settle(member)
-        return message.event
+        return message.output
     }
 
     // MARK: Order

@@ -10,7 +10,7 @@ import NIOCore
 package final class LocalNode: ChatService {
     package let node: Node
     private let eventLoop: any EventLoop
-    private let frontEnd: FrontEnd
+    private let outputs = OutputQueue()
     /// The chat that the user looks at.
     private var openChat: String?
     private var isAway = false
@@ -37,9 +37,8 @@ package final class LocalNode: ChatService {
     init(_ node: Node) {
         self.node = node
         eventLoop = node.eventLoop
-        frontEnd = FrontEnd()
-        let frontEnd = NIOLoopBound(frontEnd, eventLoop: eventLoop)
-        node.assumeIsolated { $0.connect(frontEnd) }
+        let outputs = NIOLoopBound(outputs, eventLoop: eventLoop)
+        node.assumeIsolated { $0.connect(outputs) }
     }
 
     // MARK: The interface of front ends
@@ -50,22 +49,20 @@ package final class LocalNode: ChatService {
     }
 
     package func attach(_ sink: @escaping (ServiceOutput) -> Void) {
-        frontEnd.attach(sink)
+        outputs.attach(sink)
         deliver()
     }
 
     package var takesEvents: Bool {
-        get { frontEnd.takesEvents }
+        get { outputs.takesEvents }
         set {
-            frontEnd.takesEvents = newValue
+            outputs.takesEvents = newValue
             if newValue { deliver() }
         }
     }
 
-    @discardableResult
-    package func ask(_ request: ServiceRequest) -> RequestID {
-        let id = nextRequestID.advance()
-        let place = frontEnd.arrivalCount
+    package func ask(_ request: ServiceRequest) {
+        let place = outputs.arrivalCount
         let (isAway, openChat) = (isAway, openChat)
         let answer =
             refusal(of: request)
@@ -74,14 +71,14 @@ package final class LocalNode: ChatService {
         switch (request, answer) {
         case (.setVerified, .done), (.setBlocked, .done):
             // The disk has the user's decision before the answer goes out.
-            let held = NIOLoopBound(frontEnd.hold(answer, to: id, before: place), eventLoop: eventLoop)
+            let held = NIOLoopBound(outputs.hold(answer, to: request, before: place), eventLoop: eventLoop)
             node.assumeIsolated { node in
                 node.saveKnownPeers { [node] in
                     held.value.release()
                     node.assumeIsolated { $0.deliver() }
                 }
             }
-        default: frontEnd.add(answer, to: id, before: place)
+        default: outputs.add(answer, to: request, before: place)
         }
         deliver()
         return id
@@ -109,8 +106,8 @@ package final class LocalNode: ChatService {
 
     /// Changes the subscription. For newly selected events, the front end gets the present state.
     private func subscribe(_ subscription: Subscription) {
-        let former = frontEnd.subscription
-        frontEnd.subscription = subscription
+        let former = outputs.subscription
+        outputs.subscription = subscription
         func isNew(_ kind: Subscription.Kind, _ chat: String) -> Bool {
             subscription.wants(kind, in: chat, isMember: true) && !former.wants(kind, in: chat, isMember: true)
         }
@@ -120,13 +117,13 @@ package final class LocalNode: ChatService {
                 events += people.map { .peer(.init(chat: chat, $0, why: $0.presence == .away ? .away : .hello)) }
             }
             guard isNew(.typing, chat) else { continue }
-            frontEnd.forgetTyping(in: chat)
+            outputs.backlog.queue.forgetTyping(in: chat)
             if !typing.isEmpty { events.append(.typing(chat: chat, typing)) }
         }
         if subscription.kinds.contains(.notice), !former.kinds.contains(.notice) {
             events += node.assumeIsolated { $0.standingNotices.all }.map { .notice($0) }
         }
-        for event in events { frontEnd.add(.event(TimedEvent(at: Node.wallClock(), event: event))) }
+        for event in events { outputs.add(.event(TimedEvent(at: Node.wallClock(), event: event))) }
     }
 
     /// Returns whether a text in the input field counts as typing (T-9).

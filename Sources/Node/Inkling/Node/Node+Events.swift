@@ -230,7 +230,7 @@ extension Node {
     // MARK: The front end on this event loop
 
     /// Connects a front end, which first gets the early notices.
-    func connect(_ frontEnd: NIOLoopBound<FrontEnd>) {
+    func connect(_ frontEnd: NIOLoopBound<OutputQueue>) {
         precondition(self.frontEnd == nil && readers.isEmpty && joined.isEmpty, "the front end comes first")
         for notice in earlyNotices { frontEnd.value.add(.event(notice)) }
         earlyNotices = []

@@ -52,8 +52,8 @@ public actor Node {
     var joined: [JoinedChat] = []
     var observers = Observers()
     var readers = EventReaders()
-    /// The front end on the node's event loop, if there is one.
-    var frontEnd: NIOLoopBound<FrontEnd>? {
+    /// The front end on this event loop, if the node has one.
+    var frontEnd: NIOLoopBound<OutputQueue>? {
         didSet { readers.hasFrontEnd = frontEnd != nil }
     }
     /// Whether the front end is getting outputs, or the node is performing outputs. Meanwhile, new outputs wait.

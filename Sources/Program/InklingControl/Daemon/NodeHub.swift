@@ -124,7 +124,7 @@ package final class NodeHub {
         nextNumber += 1
         frontEnds[frontEnd.number] = frontEnd
         tellNotices(to: frontEnd)
-        if isAwayByWord { frontEnd.add(user) }
+        if isAwayByWord { frontEnd.add(.user(user)) }
         return frontEnd
     }
 
@@ -240,7 +240,9 @@ package final class NodeHub {
         drafts.sent(in: chat, by: sender.number)
         let own = OwnMessage(at: surroundings.wall(), chat: chat, message: message, text: text)
         for frontEnd in all where frontEnd !== sender {
-            if frontEnd.subscription.wants(.message, in: chat, isMember: frontEnd.isIn(chat)) { frontEnd.add(own) }
+            if frontEnd.subscription.wants(.message, in: chat, isMember: frontEnd.isIn(chat)) {
+                frontEnd.add(.own(own))
+            }
         }
     }
 
@@ -268,7 +270,7 @@ package final class NodeHub {
     /// Reports the user's state to all front ends.
     func tellUser() {
         let user = user
-        for frontEnd in all { frontEnd.add(user) }
+        for frontEnd in all { frontEnd.add(.user(user)) }
     }
 
     /// Renames the user after a change of the settings.

@@ -1,0 +1,180 @@
+import InklingModel
+import NIOCore
+
+/// The outputs on their way to one front end.
+///
+/// Arrivals keep their order. Events then wait until the front end takes them. The owner calls the sink with one output
+/// after the other, never from within a call of the sink.
+package final class OutputQueue {
+    private enum State {
+        case open
+        /// No more arrivals come. The end follows all arrivals, and all waiting events if `isPatient`.
+        case ending(ServiceEnd, isPatient: Bool)
+        case ended
+    }
+
+    private enum Arrival {
+        case queued(QueuedOutput)
+        /// An output that the front end gets even while it takes no events.
+        case direct(ServiceOutput)
+        case held(HeldAnswer)
+        /// Direct outputs that depend on the events before them.
+        case deferred((inout EventQueue) -> [ServiceOutput])
+    }
+
+    /// The answer to a request, released later. Later arrivals wait for it.
+    final class HeldAnswer {
+        fileprivate var isReleased = false
+        fileprivate let output: ServiceOutput
+
+        fileprivate init(_ output: ServiceOutput) { self.output = output }
+
+        /// Allows the delivery of the answer.
+        func release() { isReleased = true }
+    }
+
+    /// The sink of all outputs.
+    package private(set) var sink: ((ServiceOutput) -> Void)?
+    /// The arrivals not processed yet: at most those of one input.
+    private var arrivals = CircularBuffer<Arrival>()
+    package var backlog = EventBacklog()
+    private var state = State.open
+    /// The messages delivered to the sink, or dropped, since the node last asked.
+    private var settled: [MessageID] = []
+    /// The events that the sink gets.
+    var subscription = Subscription()
+    /// Whether events go to the sink, if there is one.
+    package var takesEvents = true {
+        didSet { if takesEvents, sink != nil { backlog.attend() } }
+    }
+
+    package init() {}
+
+    /// Whether events wait that the front end does not take.
+    var isWatched: Bool {
+        if case .ended = state { false } else { backlog.isWatched }
+    }
+
+    /// Sets the sink of all outputs.
+    package func attach(_ sink: @escaping (ServiceOutput) -> Void) {
+        self.sink = sink
+        backlog.attend()
+    }
+
+    // MARK: Arrivals
+
+    /// Adds an output after all earlier arrivals.
+    package func add(_ output: QueuedOutput) { insert(.queued(output), before: arrivals.count) }
+
+    /// Adds an output that the front end gets even while it takes no events.
+    package func add(direct output: ServiceOutput) { insert(.direct(output), before: arrivals.count) }
+
+    /// Adds direct outputs, which `outputs` makes when their turn comes.
+    package func add(deferred outputs: @escaping (inout EventQueue) -> [ServiceOutput]) {
+        insert(.deferred(outputs), before: arrivals.count)
+    }
+
+    /// The number of arrivals not processed yet.
+    var arrivalCount: Int { arrivals.count }
+
+    /// Adds the answer to a request before all arrivals that the request caused. `place` is the number of arrivals
+    /// before the request.
+    func add(_ answer: ServiceAnswer, to request: ServiceRequest, before place: Int) {
+        insert(.direct(.answer(answer, to: request)), before: place)
+    }
+
+    /// Adds an answer as ``add(_:to:before:)`` does. The sink gets it after its release.
+    func hold(_ answer: ServiceAnswer, to request: ServiceRequest, before place: Int) -> HeldAnswer {
+        let held = HeldAnswer(.answer(answer, to: request))
+        insert(.held(held), before: place)
+        return held
+    }
+
+    private func insert(_ arrival: Arrival, before place: Int) {
+        guard case .open = state else { return }
+        let place = min(place, arrivals.count)
+        arrivals.insert(arrival, at: arrivals.index(arrivals.startIndex, offsetBy: place))
+    }
+
+    /// Ends the queue, which then accepts no more arrivals.
+    ///
+    /// - Parameter isPatient: Whether the end waits until the front end has taken all events.
+    package func finish(_ why: ServiceEnd = .stopped, isPatient: Bool = true) {
+        guard case .open = state else { return }
+        state = .ending(why, isPatient: isPatient)
+    }
+
+    // MARK: Delivery
+
+    /// Calls the sink with one output.
+    ///
+    /// - Returns: False if there is nothing to deliver now.
+    func forward() -> Bool {
+        let output = next { queued in
+            if let message = queued.message { settled.append(message.id) }
+            return true
+        }
+        guard let output, let sink else { return false }
+        sink(output)
+        return true
+    }
+
+    /// Takes the next output for the sink; nil if there is none now. Without a sink, the backlog still bounds the
+    /// waiting events.
+    ///
+    /// - Parameter isWanted: Called with each queued output that the front end takes. The queue drops an unwanted one.
+    package func next(_ isWanted: (QueuedOutput) -> Bool) -> ServiceOutput? {
+        while true {
+            if sink != nil, takesEvents, let output = backlog.next() {
+                guard isWanted(output) else { continue }
+                return ServiceOutput(output)
+            }
+            guard hasArrivals, let arrival = arrivals.popFirst() else { return end() }
+            switch arrival {
+            case .queued(let output): place(output)
+            case .direct(let output): return output
+            case .held(let answer): return answer.output
+            case .deferred(let outputs):
+                for output in outputs(&backlog.queue).reversed() { arrivals.prepend(.direct(output)) }
+            }
+        }
+    }
+
+    /// Whether an arrival can be processed now.
+    var hasArrivals: Bool {
+        switch arrivals.first {
+        case .queued: true
+        case .direct, .deferred: sink != nil
+        case .held(let answer): sink != nil && answer.isReleased
+        case nil: false
+        }
+    }
+
+    private func place(_ output: QueuedOutput) {
+        let isWanted =
+            if case .event(let timed) = output { subscription.wants(timed.event) { _ in true } } else { true }
+        if !isWanted || !backlog.add(output), let message = output.message { settled.append(message.id) }
+    }
+
+    private func end() -> ServiceOutput? {
+        guard sink != nil, arrivals.isEmpty, case .ending(let why, let isPatient) = state,
+            !isPatient || backlog.isEmpty
+        else { return nil }
+        state = .ended
+        return .ended(why)
+    }
+
+    // MARK: Taken messages
+
+    /// Returns the messages settled since the last call.
+    func collectSettled() -> [MessageID] {
+        defer { settled = [] }
+        return settled
+    }
+
+    /// Stops messages to a front end after `patience` looks in a row without a taken event. Messages resume when it
+    /// takes again.
+    ///
+    /// - Returns: The messages that don't wait for the front end any more.
+    func look(patience: Int) -> [MessageID] { backlog.look(patience: patience) }
+}
