@@ -6,30 +6,7 @@ import Testing
 /// The cases `states` of links.json: one link, beginning with its first session.
 @Suite("Vectors of links")
 struct StateVectorTests {
-    struct Input: Decodable, Sendable {
-        let at: Int
-        let counter: UInt32
-        let frames: [VectorFrame]
-    }
-
-    struct Expected: Decodable, Sendable {
-        let at: Int
-        let frames: [VectorFrame]?
-        let state: String?
-        let presence: String?
-        let why: String?
-    }
-
-    struct Case: Decodable, Sendable, CustomTestStringConvertible {
-        let name: String
-        let clauses: [String]
-        let inputs: [Input]
-        let expect: [Expected]
-        let until: Int
-        var testDescription: String { "\(name) (\(clauses.joined(separator: ", ")))" }
-    }
-
-    struct File: Decodable, Sendable { let states: [Case] }
+    struct File: Decodable, Sendable { let states: [VectorCase] }
 
     static let cases = VectorFile.read("links", as: File.self)?.states ?? []
 
@@ -37,7 +14,7 @@ struct StateVectorTests {
     func read() { #expect(Self.cases.count > 20) }
 
     @Test("A link", arguments: cases)
-    func link(_ test: Case) {
+    func link(_ test: VectorCase) {
         var stage = LinkStage()
         let log = Log()
         log.id = stage.id
@@ -45,7 +22,7 @@ struct StateVectorTests {
         log.observe(stage.endpoint, .zero)
         for input in test.inputs {
             stage.run(until: .ms(input.at))
-            stage.receive(input.frames.compactMap { $0.frame(stage.pingTokens) }, counter: input.counter)
+            stage.receive((input.frames ?? []).compactMap { $0.frame(stage.pingTokens) }, counter: input.counter)
         }
         stage.run(until: .ms(test.until))
         let states = test.expect.compactMap { entry in entry.state.map { "\(entry.at) \($0)" } }

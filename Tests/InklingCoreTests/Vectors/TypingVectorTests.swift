@@ -12,32 +12,6 @@ struct TypingVectorTests {
         let counts: Bool
     }
 
-    struct Input: Decodable, Sendable {
-        let at: Int
-        let `do`: String
-        let text: String?
-        let counter: UInt32?
-        let typing: Bool?
-    }
-
-    struct Expected: Decodable, Sendable {
-        let at: Int
-        let frame: String?
-        let typing: Bool?
-        let away: Bool?
-        let with: String?
-        let shown: Bool?
-    }
-
-    struct Case: Decodable, Sendable, CustomTestStringConvertible {
-        let name: String
-        let clauses: [String]
-        let inputs: [Input]
-        let expect: [Expected]
-        let until: Int
-        var testDescription: String { "\(name) (\(clauses.joined(separator: ", ")))" }
-    }
-
     struct Interval: Decodable, Sendable {
         struct Row: Decodable, Sendable {
             let links: Int
@@ -50,8 +24,8 @@ struct TypingVectorTests {
 
     struct File: Decodable, Sendable {
         let texts: [Text]
-        let sender: [Case]
-        let receiver: [Case]
+        let sender: [VectorCase]
+        let receiver: [VectorCase]
         let intervals: [Interval]
     }
 
@@ -70,7 +44,7 @@ struct TypingVectorTests {
     }
 
     @Test("The sender's frames", arguments: senders)
-    func sender(_ test: Case) {
+    func sender(_ test: VectorCase) {
         var stage = LinkStage(at: .ms(base - 2_000), isShown: true)
         stage.acknowledges = true
         // This heartbeat announces a long interval, so the link stays up without further ones.
@@ -85,7 +59,7 @@ struct TypingVectorTests {
                 case "send": _ = try? endpoint.send("text", to: World.chat, now: now)
                 case "away": endpoint.setAway(true, now: now)
                 case "back": endpoint.setAway(false, now: now)
-                default: Issue.record("unknown input \(input.do)")
+                default: Issue.record("unknown input \(input)")
                 }
             }
         }
@@ -116,7 +90,7 @@ struct TypingVectorTests {
     }
 
     @Test("What the receiver shows", arguments: receivers)
-    func receiver(_ test: Case) {
+    func receiver(_ test: VectorCase) {
         var stage = LinkStage(at: .ms(base - 1_000), isShown: true)
         stage.receive([.longBeat])
         stage.run(until: .ms(base - 1))
@@ -129,7 +103,7 @@ struct TypingVectorTests {
                 stage.receive([.typing(Status(isTyping: input.typing ?? false))], counter: counter)
             case "bye": stage.receive([.bye(.quit)])
             case "block": stage.with { $0.block(World.key(1).userID, now: $1) }
-            default: Issue.record("unknown input \(input.do)")
+            default: Issue.record("unknown input \(input)")
             }
         }
         stage.run(until: .ms(base + test.until))

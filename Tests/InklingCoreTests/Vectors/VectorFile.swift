@@ -1,5 +1,6 @@
 import Foundation
 import InklingWire
+import Testing
 
 @testable import InklingCore
 
@@ -12,7 +13,32 @@ enum VectorFile {
     }
 }
 
-/// A frame in the form of the vectors.
+/// A sequence of inputs, with the effects that it has to have. Each kind of sequence has some of the members.
+struct VectorCase: Decodable, Sendable, CustomTestStringConvertible {
+    struct Input: Decodable, Sendable {
+        let at: Int
+        let `do`, text: String?
+        let counter: UInt32?
+        let typing: Bool?
+        let frames: [VectorFrame]?
+    }
+
+    struct Expected: Decodable, Sendable {
+        let at: Int
+        let frame, with, state, presence: String?
+        let typing, away, shown: Bool?
+        let frames: [VectorFrame]?
+    }
+
+    let name: String
+    let clauses: [String]
+    let inputs: [Input]
+    let expect: [Expected]
+    let until: Int
+    var testDescription: String { "\(name) (\(clauses.joined(separator: ", ")))" }
+}
+
+/// A frame as the vectors write it.
 struct VectorFrame: Decodable, Sendable {
     /// The token of a ping: a number, or the name of a token that the node chose.
     enum Token: Decodable, Sendable, Hashable {

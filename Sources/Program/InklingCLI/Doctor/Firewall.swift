@@ -118,8 +118,8 @@ package enum Firewall {
 
         /// Returns the rules that may drop a datagram, and the policy if it does.
         ///
-        /// A rule that accepts counts against later rules of its chain. It counts also against the policy, and against
-        /// rules of the base chain that drop all.
+        /// A rule that accepts counts against later rules of its chain, against the policy, and against rules of the
+        /// base chain that drop all.
         func drops(_ rules: [Rule], _ ports: ClosedRange<UInt16>) -> [String] {
             // In other chains, a rule without conditions depends on the rules that lead there.
             let rules = rules.filter { ($0.chain == name || !$0.conditions.isEmpty) && $0.concerns(ports) }.enumerated()
