@@ -61,7 +61,9 @@ package final class LocalNode: ChatService {
         }
     }
 
-    package func ask(_ request: ServiceRequest) {
+    @discardableResult
+    package func ask(_ request: ServiceRequest) -> RequestID {
+        let id = nextRequestID.advance()
         let place = outputs.arrivalCount
         let (isAway, openChat) = (isAway, openChat)
         let answer =
@@ -71,14 +73,14 @@ package final class LocalNode: ChatService {
         switch (request, answer) {
         case (.setVerified, .done), (.setBlocked, .done):
             // The disk has the user's decision before the answer goes out.
-            let held = NIOLoopBound(outputs.hold(answer, to: request, before: place), eventLoop: eventLoop)
+            let held = NIOLoopBound(outputs.hold(answer, to: id, before: place), eventLoop: eventLoop)
             node.assumeIsolated { node in
                 node.saveKnownPeers { [node] in
                     held.value.release()
                     node.assumeIsolated { $0.deliver() }
                 }
             }
-        default: outputs.add(answer, to: request, before: place)
+        default: outputs.add(answer, to: id, before: place)
         }
         deliver()
         return id

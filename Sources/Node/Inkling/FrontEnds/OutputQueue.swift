@@ -79,12 +79,12 @@ package final class OutputQueue {
 
     /// Adds the answer to a request before all arrivals that the request caused. `place` is the number of arrivals
     /// before the request.
-    func add(_ answer: ServiceAnswer, to request: ServiceRequest, before place: Int) {
+    func add(_ answer: ServiceAnswer, to request: RequestID, before place: Int) {
         insert(.direct(.answer(answer, to: request)), before: place)
     }
 
     /// Adds an answer as ``add(_:to:before:)`` does. The sink gets it after its release.
-    func hold(_ answer: ServiceAnswer, to request: ServiceRequest, before place: Int) -> HeldAnswer {
+    func hold(_ answer: ServiceAnswer, to request: RequestID, before place: Int) -> HeldAnswer {
         let held = HeldAnswer(.answer(answer, to: request))
         insert(.held(held), before: place)
         return held

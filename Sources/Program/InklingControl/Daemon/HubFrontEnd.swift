@@ -9,7 +9,7 @@ package final class HubFrontEnd: ChatService {
     private enum State {
         case idle
         /// A request awaits its answer, which the parting follows.
-        case asked(ServiceRequest, then: Parting?)
+        case asked(RequestID, then: Parting?)
         case ended
     }
 
@@ -43,7 +43,8 @@ package final class HubFrontEnd: ChatService {
     var toldLost: [String: Int] = [:]
 
     /// Requests not begun yet. The front end gets one answer after the other.
-    private var requests = CircularBuffer<ServiceRequest>()
+    private var requests = CircularBuffer<(id: RequestID, request: ServiceRequest)>()
+    package private(set) var nextRequestID = RequestID()
     private var state = State.idle
     private var isWorking = false
     private let outputs = OutputQueue()
@@ -79,9 +80,11 @@ package final class HubFrontEnd: ChatService {
         }
     }
 
-    package func ask(_ request: ServiceRequest) {
-        if case .ended = state { return }
-        requests.append(request)
+    @discardableResult
+    package func ask(_ request: ServiceRequest) -> RequestID {
+        let id = nextRequestID.advance()
+        if case .ended = state { return id }
+        requests.append((id, request))
         work()
         hub.deadlineChanged()
         return id
@@ -106,8 +109,8 @@ package final class HubFrontEnd: ChatService {
     private func work() {
         guard !isWorking else { return }
         isWorking = true
-        while case .idle = state, let request = requests.popFirst() {
-            state = .asked(request, then: nil)
+        while case .idle = state, let (id, request) = requests.popFirst() {
+            state = .asked(id, then: nil)
             hub.perform(request, for: self)
         }
         isWorking = false
@@ -116,9 +119,9 @@ package final class HubFrontEnd: ChatService {
 
     /// Delivers the answer to the request that was begun last, and then the messages that waited in its chat.
     func answer(_ answer: ServiceAnswer, then waited: [TimedEvent] = []) {
-        guard case .asked(let request, let parting) = state else { return }
+        guard case .asked(let id, let parting) = state else { return }
         state = .idle
-        outputs.add(direct: .answer(answer, to: request))
+        outputs.add(direct: .answer(answer, to: id))
         if let parting, case .done = answer { outputs.add { parting.farewells(&$0) } }
         for timed in waited {
             if case .message(let message) = timed.event {
@@ -178,9 +181,9 @@ package final class HubFrontEnd: ChatService {
     /// offline.
     func part(from peers: [Peer], in chat: String, at time: Timestamp) {
         guard case .own = subscription.chats else { return }
-        guard case .asked(let request, _) = state else { return }
+        guard case .asked(let id, _) = state else { return }
         let present = subscription.kinds.contains(.peer) ? peers : []
-        state = .asked(request, then: Parting(chat: chat, peers: present, at: time))
+        state = .asked(id, then: Parting(chat: chat, peers: present, at: time))
     }
 
     func forgetTyping(in chat: String) { outputs.backlog.queue.forgetTyping(in: chat) }
