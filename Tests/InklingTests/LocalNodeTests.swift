@@ -240,7 +240,7 @@ struct LocalNodeTests {
                 continue
             }
             #expect(request == asked[place])
-            if case .knownPeers(let people) = answer, place == 29 {
+            if case .knownPeers(let people) = answer, place == 27 {
                 #expect(people.map(\.key) == [bob.key])
             } else {
                 #expect(answer == expected[place], "\(request)")
