@@ -241,7 +241,7 @@ struct LocalNodeTests {
                 continue
             }
             #expect(id == ids[place])
-            if case .knownPeers(let people) = answer, place == 29 {
+            if case .knownPeers(let people) = answer, place == 27 {
                 #expect(people.map(\.key) == [bob.key])
             } else {
                 #expect(answer == expected[place], "\(asked[place])")

@@ -92,7 +92,8 @@ package final class OutputQueue {
 
     private func insert(_ arrival: Arrival, before place: Int) {
         guard case .open = state else { return }
-        let place = min(place, arrivals.count)
+        // To insert at the end would copy all arrivals.
+        guard place < arrivals.count else { return arrivals.append(arrival) }
         arrivals.insert(arrival, at: arrivals.index(arrivals.startIndex, offsetBy: place))
     }
 

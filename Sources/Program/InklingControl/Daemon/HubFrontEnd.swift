@@ -180,8 +180,7 @@ package final class HubFrontEnd: ChatService {
     /// Leaves a chat. After the answer, a front end that subscribes only to its own chats sees the people there go
     /// offline.
     func part(from peers: [Peer], in chat: String, at time: Timestamp) {
-        guard case .own = subscription.chats else { return }
-        guard case .asked(let id, _) = state else { return }
+        guard case .own = subscription.chats, case .asked(let id, _) = state else { return }
         let present = subscription.kinds.contains(.peer) ? peers : []
         state = .asked(id, then: Parting(chat: chat, peers: present, at: time))
     }
