@@ -372,14 +372,14 @@ struct PresenceLinesTests {
     static func told(_ changes: [(Int64, String, PresenceChange)], until end: Int64 = 200_000) -> [String] {
         var lines = PresenceLines()
         var told: [String] = []
-        func note(_ new: [PresenceLine], _ now: Int64) {
+        func append(_ new: [PresenceLine], _ now: Int64) {
             told += new.map { "\(now) \(ChatLines.presence($0).text)" }
         }
         for (now, name, change) in changes {
-            while let deadline = lines.nextDeadline, deadline <= now { note(lines.due(at: deadline), deadline) }
-            note(lines.take(people(name)[0], change, at: now), now)
+            while let deadline = lines.nextDeadline, deadline <= now { append(lines.due(at: deadline), deadline) }
+            append(lines.record(people(name)[0], change, at: now), now)
         }
-        while let deadline = lines.nextDeadline, deadline <= end { note(lines.due(at: deadline), deadline) }
+        while let deadline = lines.nextDeadline, deadline <= end { append(lines.due(at: deadline), deadline) }
         #expect(lines.nextDeadline == nil)
         return told
     }
@@ -456,7 +456,7 @@ struct PresenceLinesTests {
     @Test("what waits can be told at once, before a message")
     func flush() {
         var lines = PresenceLines()
-        #expect(lines.take(people("Bob")[0], .online, at: 0) == [])
+        #expect(lines.record(people("Bob")[0], .online, at: 0) == [])
         #expect(lines.flush().map(\.text) == ["Bob is here"])
         #expect(lines.flush() == [])
         #expect(lines.due(at: 500) == [])

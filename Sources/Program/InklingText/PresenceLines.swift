@@ -60,7 +60,7 @@ public struct PresenceLines: Sendable {
     ///   - change: The change.
     ///   - now: The time in milliseconds.
     /// - Returns: The lines to show at once.
-    public mutating func take(_ label: Labels.Label, _ change: PresenceChange, at now: Int64) -> [PresenceLine] {
+    public mutating func record(_ label: Labels.Label, _ change: PresenceChange, at now: Int64) -> [PresenceLine] {
         var lines = due(at: now)
         var record = records[label.user] ?? Record()
         record.changes = record.changes.filter { now - $0 < Self.flapWindow }.suffix(Self.flapChanges - 1) + [now]

@@ -33,7 +33,7 @@ enum UserIDsInNames {
         var result: [UInt8] = []
         var word: [UInt8] = []
         var found = false
-        func end() {
+        func finishWord() {
             let isID = word.count >= length && isUserID(word.map(lowercased), isKnown)
             result += isID ? Array("...".utf8) : word
             found = found || isID
@@ -43,11 +43,11 @@ enum UserIDsInNames {
             if isLetterOrDigit(byte) {
                 word.append(byte)
             } else {
-                end()
+                finishWord()
                 result.append(byte)
             }
         }
-        end()
+        finishWord()
         return found ? String(decoding: result, as: UTF8.self) : nil
     }
 

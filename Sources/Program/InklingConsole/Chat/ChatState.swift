@@ -144,7 +144,7 @@ package struct ChatState {
             defer { forgetSome() }
             // Lines do not report that a blocked person leaves, nor that a person leaves who was not shown.
             guard wasOnline, why != .blocked, !awaited.contains(user) else { return [] }
-            return renamed + told(presenceLines.take(label, why == .silence ? .silent : .left, at: moment.steady))
+            return renamed + told(presenceLines.record(label, why == .silence ? .silent : .left, at: moment.steady))
         }
         online.insert(user)
         metAnybody = true
@@ -155,7 +155,7 @@ package struct ChatState {
         // A new name alone is not a change of presence.
         guard awaited.remove(user) == nil, before != peer.presence else { return lines }
         let change: PresenceChange = peer.presence == .away ? .away : before == .away ? .back : .online
-        return lines + told(presenceLines.take(label, change, at: moment.steady))
+        return lines + told(presenceLines.record(label, change, at: moment.steady))
     }
 
     mutating func noteName(of user: UserID, before label: Labels.Label) {
@@ -356,7 +356,7 @@ package struct ChatState {
     package mutating func returned(at now: Int64) -> [Line] {
         let gone = awaited.subtracting(online).sorted()
         awaited = []
-        let lines = gone.flatMap { presenceLines.take(label(of: $0), .left, at: now) }
+        let lines = gone.flatMap { presenceLines.record(label(of: $0), .left, at: now) }
         return gone.isEmpty ? [] : told(lines + presenceLines.flush())
     }
 
