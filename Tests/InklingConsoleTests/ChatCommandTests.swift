@@ -187,7 +187,7 @@ struct ChatCommandTests {
                     + "To undo it: /unmute Bob"
             ])
         #expect(stage.enter("/mute Bob") == ["* Bob is already muted. To undo it: /unmute Bob"])
-        stage.say("hi", .bob)
+        stage.receive("hi", from: .bob)
         stage.typing(.bob)
         #expect(stage.newLines().isEmpty && stage.model.indicator == nil)
         #expect(stage.enter("/mute") == ["* Bob is muted: 1 message so far, not shown"])
@@ -195,7 +195,7 @@ struct ChatCommandTests {
         #expect(
             stage.enter("/unmute bob")
                 == ["* Bob (Active now) is no longer muted: 1 message while they were muted, not shown"])
-        stage.say("hi again", .bob)
+        stage.receive("hi again", from: .bob)
         #expect(stage.newLines() == ["12:00 Bob: hi again"])
     }
 
@@ -304,8 +304,8 @@ struct ChatCommandTests {
         var stage = ChatStage.begun([.bob])
         _ = stage.enter("/join lobby")
         stage.type("for the lobby")
-        stage.say("one", .bob)
-        stage.say("two", .bob)
+        stage.receive("one", from: .bob)
+        stage.receive("two", from: .bob)
         #expect(stage.newLines().isEmpty)
         #expect(stage.model.prompt == "lobby (open) [kitchen (open) 2]> ")
         #expect(stage.model.editor.text == "for the lobby")
@@ -405,11 +405,11 @@ struct ChatCommandTests {
         #expect(stage.asked.last == .send("/me waves", chat: "kitchen"))
         stage.deliver(to: .bob)
         #expect(stage.newLines() == ["12:00 Alice *waves*  (delivered)"])
-        stage.say("/me is now verified", .bob)
+        stage.receive("/me is now verified", from: .bob)
         #expect(stage.lines.first?.spans.map(\.emphasis) == [.dim, .person("bbbbbbbbbbbbbbbb"), .plain])
-        stage.say("/me ", .bob)
-        stage.say("/meet me", .bob)
-        stage.say("say /me waves", .bob)
+        stage.receive("/me ", from: .bob)
+        stage.receive("/meet me", from: .bob)
+        stage.receive("say /me waves", from: .bob)
         #expect(
             stage.newLines()
                 == [
@@ -423,7 +423,7 @@ struct ChatCommandTests {
     @Test("the own name in a message is in bold, and rings where that is wanted, but not all the time")
     func mentions() {
         var stage = ChatStage.begun([.bob], decorated: true, rings: true)
-        stage.say("has ALICE seen malice? alice!", .bob)
+        stage.receive("has ALICE seen malice? alice!", from: .bob)
         #expect(
             stage.lines[0].spans.dropFirst(2) == [
                 Line.Span(text: " has ", emphasis: .plain), Line.Span(text: "ALICE", emphasis: .bold),
@@ -431,25 +431,25 @@ struct ChatCommandTests {
                 Line.Span(text: "!", emphasis: .plain),
             ])
         #expect(stage.newEffects() == [.bell])
-        stage.say("Alice", .bob)
+        stage.receive("Alice", from: .bob)
         #expect(stage.newEffects().isEmpty)
         stage.advance(by: 2_000)
-        stage.say("malice", .bob)
+        stage.receive("malice", from: .bob)
         #expect(stage.newEffects().isEmpty)
         _ = stage.enter("/join lobby")
-        stage.say("Alice, here", .bob)
+        stage.receive("Alice, here", from: .bob)
         #expect(stage.newEffects() == [.bell], "in a chat that is not open, too")
         _ = stage.enter("/open kitchen")
         _ = stage.enter("/mute Bob")
         stage.advance(by: 2_000)
-        stage.say("Alice", .bob)
+        stage.receive("Alice", from: .bob)
         #expect(stage.newEffects().isEmpty)
         var silent = ChatStage.begun([.bob])
-        silent.say("Alice", .bob)
+        silent.receive("Alice", from: .bob)
         #expect(silent.newEffects().isEmpty, "it rings only where that is wanted")
         _ = silent.newLines()
         _ = silent.enter("/nick Zoe")
-        silent.say("Alice and zoe", .bob)
+        silent.receive("Alice and zoe", from: .bob)
         #expect(silent.lines[0].spans.contains(Line.Span(text: "zoe", emphasis: .bold)))
         #expect(!silent.lines[0].spans.contains { $0.text == "Alice" })
     }
@@ -465,12 +465,12 @@ struct ChatCommandTests {
     @Test("/find shows what was said in this chat since the start, with the time, in bold")
     func find() {
         var stage = ChatStage.begun([.bob], decorated: true)
-        stage.say("Shall we meet TOMORROW?", .bob)
+        stage.receive("Shall we meet TOMORROW?", from: .bob)
         stage.advance(by: 120_000)
         stage.type("tomorrow is fine\r")
-        stage.say("well\nor the day after tomorrow\nperhaps", .bob)
+        stage.receive("well\nor the day after tomorrow\nperhaps", from: .bob)
         _ = stage.enter("/join lobby")
-        stage.say("tomorrow elsewhere", .bob, in: "lobby")
+        stage.receive("tomorrow elsewhere", from: .bob, in: "lobby")
         _ = stage.enter("/open 1")
         _ = stage.enter("/find tomorrow")
         stage.type("/find Tomorrow\r")
@@ -481,13 +481,13 @@ struct ChatCommandTests {
                 "12:02 Bob: or the day after tomorrow",
             ])
         #expect(stage.enter("/find FINE") == ["* 1 message with \"FINE\":", "12:02 You: tomorrow is fine"])
-        stage.say("the o\u{FB03}ce", .bob)
+        stage.receive("the o\u{FB03}ce", from: .bob)
         #expect(stage.enter("/find office").last == "12:02 Bob: the o\u{FB03}ce")
         #expect(stage.enter("/find fi").count == 2, "of a character that stands for several, no part is found")
         #expect(stage.enter("/find never") == ["* Nothing with \"never\" in what was said since the start"])
         for number in 1...25 {
             stage.advance(by: 6_000)
-            stage.say("number \(number)", .bob)
+            stage.receive("number \(number)", from: .bob)
         }
         let many = stage.enter("/find number")
         #expect(many.count == 21 && many[0] == "* 25 messages with \"number\", the last 20:")
@@ -497,12 +497,12 @@ struct ChatCommandTests {
     @Test("what /find can find is bounded, and a long row shows the part that was looked for")
     func findBounds() {
         var stage = ChatStage.begun([.bob], form: .lines, folds: false)
-        stage.say("needle", .bob)
-        for _ in 1...2_000 { stage.say("hay", .bob) }
+        stage.receive("needle", from: .bob)
+        for _ in 1...2_000 { stage.receive("hay", from: .bob) }
         _ = stage.newLines()
         stage.line("/find needle")
         #expect(stage.newLines().last == "* Nothing with \"needle\" in the latest messages")
-        stage.say(String(repeating: "x ", count: 300) + "needle" + String(repeating: " y", count: 300), .bob)
+        stage.receive(String(repeating: "x ", count: 300) + "needle" + String(repeating: " y", count: 300), from: .bob)
         stage.line("/find needle")
         let line = stage.newLines().last ?? ""
         #expect(line.hasPrefix("Bob: ...x ") && line.contains("needle y") && line.hasSuffix("..."))
@@ -598,7 +598,7 @@ struct ChatCommandTests {
     func strayAnswers() {
         var stage = ChatStage.begun([.bob])
         let answer = ServiceOutput.answer(.fingerprint(["1"]), to: stage.node.nextRequestID)
-        stage.perform(stage.model.take(answer, at: stage.moment))
+        stage.perform(stage.model.receive(answer, at: stage.moment))
         #expect(stage.newLines().isEmpty)
         #expect(stage.enter("/verify Bob ok").first?.hasPrefix("! You have not seen") == true)
     }

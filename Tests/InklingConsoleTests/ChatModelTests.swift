@@ -136,7 +136,7 @@ struct ChatModelTests {
         ] {
             var stage = ChatStage(form: .lines)
             stage.begin()
-            for notice in notices { stage.tell(.notice(notice)) }
+            for notice in notices { stage.receive(.notice(notice)) }
             stage.advance(by: 4_000)
             #expect(stage.texts.contains("* Still alone in kitchen. \(reach)"))
         }
@@ -145,9 +145,9 @@ struct ChatModelTests {
     @Test("each edit is told first and then drawn; keys that change nothing are not told")
     func typing() {
         var stage = ChatStage.begun([.bob])
-        let effects = stage.model.take(bytes: Array("h".utf8), at: stage.moment)
+        let effects = stage.model.receive(bytes: Array("h".utf8), at: stage.moment)
         #expect(effects == [.ask(.compose("h", chat: "kitchen")), .draw])
-        #expect(stage.model.take(bytes: Array("\u{1B}[D".utf8), at: stage.moment) == [.draw])
+        #expect(stage.model.receive(bytes: Array("\u{1B}[D".utf8), at: stage.moment) == [.draw])
         stage.type("\u{1B}[C" + "ello")
         #expect(stage.newRequests() == [.compose("hello", chat: "kitchen")], "what comes in one piece is one edit")
         #expect(stage.terminal.screen.last == "kitchen (open, Bob: Active now)> hello")
@@ -193,7 +193,7 @@ struct ChatModelTests {
         stage.advance(by: 1_000)
         #expect(stage.model.indicator == "Charlie and Bob are typing.")
         stage.typing()
-        stage.say("hi", .bob)
+        stage.receive("hi", from: .bob)
         #expect(stage.model.indicator == nil)
         #expect(stage.terminal.screen.suffix(2) == ["12:00 Bob: hi", "kitchen (open)>"])
         stage.advance(by: 700)
@@ -235,7 +235,7 @@ struct ChatModelTests {
         stage.deliver(to: .bob)
         stage.advance(by: 150)
         #expect(stage.newLines() == ["12:00 You: again  (sending: 1 of 2 have it)"])
-        stage.tell(.failed(.init(chat: "kitchen", message: 2, user: StagePerson.charlie.user, why: .silence)))
+        stage.receive(.failed(.init(chat: "kitchen", message: 2, user: StagePerson.charlie.user, why: .silence)))
         #expect(
             stage.newLines() == ["12:00 * Delivered to 1 of 2, may not have reached Charlie (out of reach): again"])
         #expect(stage.model.answers == 4 && stage.model.lostMessages == 0)
@@ -286,15 +286,15 @@ struct ChatModelTests {
     func messages() {
         var stage = ChatStage.begun()
         stage.come(.bob)
-        stage.say("hello\nall", .bob)
+        stage.receive("hello\nall", from: .bob)
         #expect(stage.newLines() == ["12:00 * Bob is here", "12:00 Bob: hello\nall"])
         stage.advance(by: 12 * 3_600_000)
-        stage.say("good night", .bob)
+        stage.receive("good night", from: .bob)
         #expect(stage.newLines() == ["--- Wednesday, 4 March 2026 ---", "00:00 Bob: good night"])
-        stage.say("elsewhere", .bob, in: "lobby")
-        stage.tell(.missed(.init(chat: "kitchen", messages: 2, outcomes: 0)))
-        stage.tell(.notice(.discoveryUp))
-        stage.tell(.notice(.keyChanged(StagePerson.bob.person, known: ChatStage.user("e"), isVerified: false)))
+        stage.receive("elsewhere", from: .bob, in: "lobby")
+        stage.receive(.missed(.init(chat: "kitchen", messages: 2, outcomes: 0)))
+        stage.receive(.notice(.discoveryUp))
+        stage.receive(.notice(.keyChanged(StagePerson.bob.person, known: ChatStage.user("e"), isVerified: false)))
         #expect(
             stage.newLines() == [
                 "00:00 * 2 messages were left out: they came faster than they could be shown",
@@ -305,13 +305,13 @@ struct ChatModelTests {
     @Test("of a flood the first messages show, and the others when asked for; where all is shown, all of them")
     func flood() {
         var stage = ChatStage.begun([.bob])
-        for number in 1...12 { stage.say("spam \(number)", .bob) }
+        for number in 1...12 { stage.receive("spam \(number)", from: .bob) }
         #expect(stage.newLines().count == 10)
         stage.advance(by: 1_000)
         #expect(stage.newLines() == ["12:00 * 2 more messages from Bob: /show Bob"])
         #expect(stage.enter("/show bob") == ["12:00 Bob: spam 11", "12:00 Bob: spam 12"])
         var lines = ChatStage.begun([.bob], form: .lines, folds: false)
-        for number in 1...12 { lines.say("spam \(number)", .bob) }
+        for number in 1...12 { lines.receive("spam \(number)", from: .bob) }
         #expect(lines.newLines().count == 12)
     }
 
@@ -360,15 +360,15 @@ struct ChatModelTests {
         #expect(stage.newLines().isEmpty, "the own message stands there already")
         stage.line("/clear")
         #expect(stage.newLines() == ["! There is no screen to clear here"])
-        let effects = stage.model.take(line: "x", at: stage.moment)
+        let effects = stage.model.receive(line: "x", at: stage.moment)
         #expect(effects == [.ask(.send("x", chat: "kitchen"))], "there is nothing to draw")
     }
 
     @Test("a log line and a fault outside show as a notice and an error; another width is drawn")
     func outside() {
         var stage = ChatStage.begun([.bob])
-        stage.perform(stage.model.take(notice: "warning: x\u{1B}", at: stage.moment))
-        stage.perform(stage.model.take(badLine: "line 3 is not UTF-8", at: stage.moment))
+        stage.perform(stage.model.report(notice: "warning: x\u{1B}", at: stage.moment))
+        stage.perform(stage.model.report(badLine: "line 3 is not UTF-8", at: stage.moment))
         #expect(stage.newLines() == ["12:00 * warning: x\\x1b", "12:00 ! line 3 is not UTF-8"])
         #expect(stage.model.resize(columns: 30, at: stage.moment) == [.draw])
         #expect(stage.model.prompt == "kitchen (open)> ")
@@ -441,14 +441,14 @@ struct ChatModelTests {
     @Test(
         "the end comes at once where nothing waits, and draws no more",
         arguments: ["\u{4}", "/quit\r", "/q\r"])
-    func end(keys: String) {
+    func quits(keys: String) {
         var stage = ChatStage.begun([.bob])
         stage.type(keys)
         #expect(stage.newEffects() == [.beginEnd, .end])
         #expect(stage.newRequests().last == .compose("", chat: "kitchen"))
         #expect(!stage.model.isRunning && stage.model.isAnswered && stage.model.nextTick == nil)
         stage.type("x")
-        stage.tell(.notice(.discoveryUp))
+        stage.receive(.notice(.discoveryUp))
         #expect(stage.newLines().isEmpty && stage.newEffects().isEmpty)
     }
 
@@ -558,7 +558,7 @@ struct ChatModelTests {
     func nodeEnded() {
         var stage = ChatStage.begun([.bob])
         stage.type("words\r")
-        stage.perform(stage.model.take(.ended(.stopped), at: stage.moment))
+        stage.perform(stage.model.receive(.ended(.stopped), at: stage.moment))
         #expect(stage.newEffects() == [.beginEnd, .end])
         #expect(stage.texts.last == "12:00 * Delivery is unknown: words")
     }

@@ -128,7 +128,7 @@ struct ChatStage: ModelStage {
                 let id = node.nextRequestID.advance()
                 model.assign(id)
                 if answersAtOnce {
-                    queue += model.take(.answer(node.answer(request), to: id), at: moment)
+                    queue += model.receive(.answer(node.answer(request), to: id), at: moment)
                 } else {
                     waiting.append((id, request))
                 }
@@ -155,10 +155,10 @@ struct ChatStage: ModelStage {
     mutating func answerNext() {
         guard !waiting.isEmpty else { return }
         let (id, request) = waiting.removeFirst()
-        perform(model.take(.answer(node.answer(request), to: id), at: moment))
+        perform(model.receive(.answer(node.answer(request), to: id), at: moment))
     }
 
-    mutating func press(_ bytes: [UInt8]) { perform(model.take(bytes: bytes, at: moment)) }
+    mutating func press(_ bytes: [UInt8]) { perform(model.receive(bytes: bytes, at: moment)) }
     mutating func type(_ text: String) { press(Array(text.utf8)) }
 
     /// Enters a line as one types it, and returns what is shown.
@@ -170,12 +170,12 @@ struct ChatStage: ModelStage {
 
     // MARK: Others
 
-    mutating func say(_ text: String, _ person: StagePerson, in chat: String = "kitchen") {
-        tell(.message(.init(chat: chat, from: person.person, id: 1, text: text)))
+    mutating func receive(_ text: String, from person: StagePerson, in chat: String = "kitchen") {
+        receive(.message(.init(chat: chat, from: person.person, id: 1, text: text)))
     }
 
     mutating func typing(_ people: StagePerson..., in chat: String = "kitchen") {
-        tell(.typing(chat: chat, people.map(\.person)))
+        receive(.typing(chat: chat, people.map(\.person)))
     }
 }
 

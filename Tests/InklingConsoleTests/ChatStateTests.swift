@@ -34,16 +34,16 @@ struct ChatStateTests {
         _ person: Person, _ presence: Presence = .online, to state: inout ChatState, alarm: KeyAlarm? = nil,
         at now: Int64
     ) -> [String] {
-        state.take(
+        state.apply(
             peer(person, presence), why: presence == .offline ? .bye : .hello, alarm: alarm,
             at: Moment(steady: now, wall: 0)
         ).map(\.text)
     }
 
-    private static func say(
-        _ text: String, _ person: Person, in state: inout ChatState, page: Page? = page, at now: Int64
+    private static func receive(
+        _ text: String, from person: Person, in state: inout ChatState, page: Page? = page, at now: Int64
     ) -> [String] {
-        state.take(message: text, from: person, page: page, at: now, time: noon).map(\.text)
+        state.receive(message: text, from: person, page: page, at: now, time: noon).map(\.text)
     }
 
     @Test("a flood is one line after the first 10 messages, others are heard, and the rest is shown to who asks")
@@ -51,8 +51,8 @@ struct ChatStateTests {
         var state = try Self.chat(with: [Self.bob, Self.charlie])
         var shown: [String] = []
         for number in 1...30 {
-            shown += Self.say("spam \(number)", Self.bob, in: &state, at: 10_000)
-            if number.isMultiple(of: 6) { shown += Self.say("hello", Self.charlie, in: &state, at: 10_000) }
+            shown += Self.receive("spam \(number)", from: Self.bob, in: &state, at: 10_000)
+            if number.isMultiple(of: 6) { shown += Self.receive("hello", from: Self.charlie, in: &state, at: 10_000) }
         }
         #expect(shown.filter { $0.hasPrefix("Bob: ") } == (1...10).map { "Bob: spam \($0)" })
         #expect(shown.count { $0 == "Charlie: hello" } == 5 && shown.count == 15)
@@ -67,9 +67,9 @@ struct ChatStateTests {
     @Test("the message that ends a flood comes after the report on it, and what was not kept is counted")
     func afterwards() throws {
         var state = try Self.chat(with: [Self.bob])
-        for number in 1...300 { _ = Self.say("spam \(number)", Self.bob, in: &state, at: 10_000) }
+        for number in 1...300 { _ = Self.receive("spam \(number)", from: Self.bob, in: &state, at: 10_000) }
         #expect(
-            Self.say("sorry", Self.bob, in: &state, at: 20_000)
+            Self.receive("sorry", from: Self.bob, in: &state, at: 20_000)
                 == ["* 290 more messages from Bob: /show Bob", "Bob: sorry"])
         let lines = state.show(nil, showsTimes: true).map(\.text)
         #expect(lines.prefix(2) == ["* 90 earlier messages from Bob were not kept", "12:00 Bob: spam 101"])
@@ -81,7 +81,7 @@ struct ChatStateTests {
         var state = try Self.chat(with: [Self.bob])
         let long = Array(repeating: "row", count: 100).joined(separator: "\n")
         for _ in 1...30 {
-            let lines = state.take(message: long, from: Self.bob, page: nil, at: 10_000, time: Self.noon)
+            let lines = state.receive(message: long, from: Self.bob, page: nil, at: 10_000, time: Self.noon)
             #expect(lines.count == 1 && lines[0].plainRows(columns: 80).count == 100)
         }
         #expect(state.show(nil, showsTimes: false).map(\.text) == ["* There is nothing more to show"])
@@ -91,7 +91,7 @@ struct ChatStateTests {
     func long() throws {
         var state = try Self.chat(with: [Self.bob])
         let text = (1...322).map { "line \($0)" }.joined(separator: "\n")
-        let lines = state.take(message: text, from: Self.bob, page: Self.page, at: 10_000, time: Self.noon)
+        let lines = state.receive(message: text, from: Self.bob, page: Self.page, at: 10_000, time: Self.noon)
         let rows = lines.flatMap { $0.plainRows(columns: 80) }
         #expect(rows.count == 11 && rows[0] == "Bob: line 1" && rows[10] == "  ... 312 more lines: /show Bob")
         #expect(state.nextDeadline(isSeen: true) == nil, "there is nothing to report")
@@ -103,7 +103,7 @@ struct ChatStateTests {
     func elsewhere() throws {
         var state = try Self.chat(with: [Self.bob])
         for now in Int64(0)..<600 {
-            let lines = state.take(
+            let lines = state.receive(
                 message: "spam", from: Self.bob, page: Self.page, at: 10_000 + now * 100, time: Self.noon)
             state.keep(lines + state.due(at: 10_000 + now * 100, isSeen: false), isMessage: true)
         }
@@ -115,9 +115,9 @@ struct ChatStateTests {
     }
 
     @Test("what waits to be reported is reported at the end, in the chat that is open")
-    func end() throws {
+    func reportsAtEnd() throws {
         var state = try Self.chat(with: [Self.bob])
-        for _ in 1...11 { _ = Self.say("spam", Self.bob, in: &state, at: 10_000) }
+        for _ in 1...11 { _ = Self.receive("spam", from: Self.bob, in: &state, at: 10_000) }
         for person in [Self.charlie, Self.dora] {
             _ = Self.come(person, to: &state, alarm: KeyAlarm(known: person.name), at: 10_000)
         }
@@ -138,11 +138,11 @@ struct ChatStateTests {
             #expect(Self.come(person, to: &state, alarm: KeyAlarm(known: person.name), at: 10_600).isEmpty)
         }
         #expect(
-            Self.say("hi", Self.dora, in: &state, at: 12_500)
+            Self.receive("hi", from: Self.dora, in: &state, at: 12_500)
                 == [
                     "* Charlie, Dora and Eve are here", "!! Dora is not the Dora you know: /verify Dora", "Dora: hi",
                 ])
-        #expect(Self.say("hi", Self.bob, in: &state, at: 12_500) == ["Bob: hi"])
+        #expect(Self.receive("hi", from: Self.bob, in: &state, at: 12_500) == ["Bob: hi"])
         #expect(state.nextDeadline(isSeen: true) == 15_500)
         let group = state.due(at: 15_500, isSeen: true).map(\.text)
         #expect(group.count == 1 && group[0].contains("!! 2 more people") && group[0].contains("Charlie and Eve."))
@@ -152,11 +152,11 @@ struct ChatStateTests {
     func muted() throws {
         var state = try Self.chat(with: [Self.bob, Self.charlie])
         state.muted = [Self.bob.user]
-        #expect(Self.say("hi", Self.bob, in: &state, at: 10_000).isEmpty)
-        #expect(Self.say("hi", Self.charlie, in: &state, at: 10_000) == ["Charlie: hi"])
-        _ = state.take(typing: [Self.bob])
+        #expect(Self.receive("hi", from: Self.bob, in: &state, at: 10_000).isEmpty)
+        #expect(Self.receive("hi", from: Self.charlie, in: &state, at: 10_000) == ["Charlie: hi"])
+        _ = state.apply(typing: [Self.bob])
         #expect(state.indicator(.standard) == "")
-        _ = state.take(typing: [Self.bob, Self.charlie])
+        _ = state.apply(typing: [Self.bob, Self.charlie])
         #expect(state.indicator(.standard) == "Charlie is typing")
         for person in [Self.bob, Self.charlie] {
             #expect(Self.come(person, .offline, to: &state, at: 10_000).isEmpty)
@@ -169,7 +169,8 @@ struct ChatStateTests {
         .map(\.text)
         #expect(who.map { $0.contains(", muted (") } == [true, false])
         state.muted = []
-        #expect(state.indicator(.standard) == "" && Self.say("hi", Self.bob, in: &state, at: 60_000) == ["Bob: hi"])
+        #expect(state.indicator(.standard) == "")
+        #expect(Self.receive("hi", from: Self.bob, in: &state, at: 60_000) == ["Bob: hi"])
         #expect(Self.come(Self.bob, .offline, to: &state, at: 100_000).isEmpty)
         #expect(state.due(at: 101_000, isSeen: true).map(\.text) == ["* Bob has left"])
     }
@@ -188,10 +189,10 @@ struct ChatStateTests {
     @Test("a flood of somebody who is muted then stays to be shown, and is not counted further")
     func mutedFlood() throws {
         var state = try Self.chat(with: [Self.bob])
-        for _ in 1...20 { _ = Self.say("spam", Self.bob, in: &state, at: 10_000) }
+        for _ in 1...20 { _ = Self.receive("spam", from: Self.bob, in: &state, at: 10_000) }
         #expect(state.reportFolded(of: Self.bob.user).map(\.text) == ["* 10 more messages from Bob: /show Bob"])
         state.muted = [Self.bob.user]
-        for _ in 1...20 { _ = Self.say("spam", Self.bob, in: &state, at: 10_100) }
+        for _ in 1...20 { _ = Self.receive("spam", from: Self.bob, in: &state, at: 10_100) }
         #expect(state.nextDeadline(isSeen: true) == nil)
         #expect(state.show(Self.bob.user, showsTimes: false).count == 10)
     }

@@ -10,7 +10,7 @@ struct DaemonTests {
     ]
 
     private static func lost(_ stage: inout ChatStage, _ why: ServiceEnd = .lost) {
-        stage.perform(stage.model.take(.ended(why), at: stage.moment))
+        stage.perform(stage.model.receive(.ended(why), at: stage.moment))
     }
 
     @Test("a daemon that goes is waited for: the draft stays, nothing is asked, and what can't be done is said")
@@ -69,7 +69,7 @@ struct DaemonTests {
         stage.advance(by: 5_000)
         stage.type("\u{15}")
         #expect(stage.enter("/open kitchen").contains { $0.hasSuffix("* Charlie has left") })
-        stage.say("hello", .bob)
+        stage.receive("hello", from: .bob)
         #expect(stage.newLines() == ["12:00 Bob: hello"])
     }
 
@@ -140,13 +140,13 @@ struct DaemonTests {
     @Test("a message shows when the node had it, and one that waited for the node to go on was written earlier (J-15)")
     func late() {
         var stage = ChatStage.begun([.bob], outlivesNode: true)
-        func tell(_ text: String, minutesAgo: Int, isDelayed: Bool) {
+        func receive(_ text: String, minutesAgo: Int, isDelayed: Bool) {
             let event = Event.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 4, text: text))
             let timed = TimedEvent(at: ChatStage.noon - .seconds(minutesAgo * 60), event: event, isDelayed: isDelayed)
-            stage.perform(stage.model.take(.event(timed), at: stage.moment))
+            stage.perform(stage.model.receive(.event(timed), at: stage.moment))
         }
-        tell("read late", minutesAgo: 5, isDelayed: false)
-        tell("told late", minutesAgo: 0, isDelayed: true)
+        receive("read late", minutesAgo: 5, isDelayed: false)
+        receive("told late", minutesAgo: 0, isDelayed: true)
         #expect(stage.newLines() == ["11:55 Bob: read late", "12:00 Bob: told late  (written earlier)"])
     }
 
@@ -175,14 +175,14 @@ struct DaemonTests {
     @Test("messages that waited show with their times, below one line, and count as read a moment later")
     func waited() {
         var stage = ChatStage.begun([.bob])
-        func tell(_ event: Event, minutesAgo: Int) {
+        func receive(_ event: Event, minutesAgo: Int) {
             let timed = TimedEvent(at: ChatStage.noon - .seconds(minutesAgo * 60), event: event)
-            stage.perform(stage.model.take(.waited(timed), at: stage.moment))
+            stage.perform(stage.model.receive(.waited(timed), at: stage.moment))
         }
-        tell(.missed(.init(chat: "kitchen", messages: 3, outcomes: 0)), minutesAgo: 60)
-        tell(.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 4, text: "one")), minutesAgo: 59)
-        tell(.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 5, text: "two")), minutesAgo: 30)
-        tell(.message(.init(chat: "garden", from: StagePerson.bob.person, id: 6, text: "elsewhere")), minutesAgo: 20)
+        receive(.missed(.init(chat: "kitchen", messages: 3, outcomes: 0)), minutesAgo: 60)
+        receive(.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 4, text: "one")), minutesAgo: 59)
+        receive(.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 5, text: "two")), minutesAgo: 30)
+        receive(.message(.init(chat: "garden", from: StagePerson.bob.person, id: 6, text: "elsewhere")), minutesAgo: 20)
         #expect(
             stage.newLines() == [
                 "12:00 --- new messages ---", "11:00 * 3 messages that came before are not kept any more",
@@ -193,7 +193,7 @@ struct DaemonTests {
         #expect(stage.newRequests() == [.read(chat: "kitchen")])
         stage.advance(by: 10_000)
         #expect(stage.newRequests().isEmpty)
-        tell(.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 7, text: "three")), minutesAgo: 1)
+        receive(.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 7, text: "three")), minutesAgo: 1)
         stage.finish()
         #expect(stage.newRequests() == [.read(chat: "kitchen"), .compose("", chat: "kitchen")])
     }
@@ -206,7 +206,7 @@ struct DaemonTests {
         #expect(stage.newLines().count == 1, "nobody is looked for")
         let event = Event.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 1, text: "one"))
         stage.perform(
-            stage.model.take(.waited(TimedEvent(at: ChatStage.noon - .seconds(60), event: event)), at: stage.moment))
+            stage.model.receive(.waited(TimedEvent(at: ChatStage.noon - .seconds(60), event: event)), at: stage.moment))
         #expect(stage.newLines() == ["12:00 * Bob is here", "12:00 --- new messages ---", "11:59 Bob: one"])
         _ = stage.enter("two")
         #expect(stage.asked.last == .send("two", chat: "kitchen"), "others need not be found first")
@@ -217,13 +217,13 @@ struct DaemonTests {
         var stage = ChatStage.begun([.bob])
         _ = stage.enter("/join garden")
         _ = stage.newLines()
-        func tell(_ text: String, _ chat: String) {
+        func receive(_ text: String, _ chat: String) {
             let message = OwnMessage(at: ChatStage.noon, chat: chat, message: 9, text: text)
-            stage.perform(stage.model.take(.own(message), at: stage.moment))
+            stage.perform(stage.model.receive(.own(message), at: stage.moment))
         }
-        tell("here", "garden")
+        receive("here", "garden")
         #expect(stage.newLines() == ["12:00 You: here"])
-        tell("there", "kitchen")
+        receive("there", "kitchen")
         #expect(stage.newLines().isEmpty && !stage.model.prompt.contains("1"))
         #expect(stage.enter("/open kitchen").contains { $0.hasSuffix("You: there") })
         #expect(stage.enter("/find there").contains { $0.hasSuffix("You: there") })
@@ -235,7 +235,7 @@ struct DaemonTests {
         var stage = ChatStage()
         stage.answersAtOnce = false
         stage.begin()
-        stage.perform(stage.model.take(.answer(.joined(secret, []), to: RequestID()), at: stage.moment))
+        stage.perform(stage.model.receive(.answer(.joined(secret, []), to: RequestID()), at: stage.moment))
         #expect(!stage.newLines().contains { $0.contains("open chat") })
         #expect(stage.enter("/invite").last == secret.invite)
     }
@@ -244,7 +244,7 @@ struct DaemonTests {
     func user() {
         var stage = ChatStage.begun([.bob], outlivesNode: true)
         func hear(_ name: String, isAway: Bool) -> [String] {
-            stage.perform(stage.model.take(.user(UserState(at: 0, name: name, isAway: isAway)), at: stage.moment))
+            stage.perform(stage.model.receive(.user(UserState(at: 0, name: name, isAway: isAway)), at: stage.moment))
             return stage.newLines()
         }
         #expect(hear("Alice", isAway: true) == ["* You are away now. To return: /back"])

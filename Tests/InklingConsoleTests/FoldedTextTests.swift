@@ -17,7 +17,7 @@ struct MentionTests {
         ])
     func found(name: String, text: String, shown: String) {
         var stage = ChatStage.begun([.dora], as: name)
-        stage.say(text, .dora)
+        stage.receive(text, from: .dora)
         let spans = stage.lines.last?.spans.dropFirst(2) ?? []
         #expect(
             spans.map { $0.emphasis == .bold ? "[\($0.text)]" : $0.text }.joined() == " " + shown)
@@ -27,7 +27,7 @@ struct MentionTests {
     func large() {
         for (count, isFound) in [(8_186, true), (8_187, false)] {
             var stage = ChatStage.begun([.dora], rings: true)
-            stage.say(String(repeating: "é", count: count) + " Alice", .dora)
+            stage.receive(String(repeating: "é", count: count) + " Alice", from: .dora)
             #expect(stage.newEffects() == (isFound ? [.bell] : []))
         }
     }

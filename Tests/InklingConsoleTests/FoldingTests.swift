@@ -17,7 +17,7 @@ struct FloodTests {
     func first() {
         var floods = Floods()
         for user in ["Bob", "Charlie"] {
-            let answers = (1...12).map { _ in floods.take(from: user, at: 0) }
+            let answers = (1...12).map { _ in floods.countMessage(from: user, at: 0) }
             #expect(answers == Array(repeating: false, count: 10) + [true, true])
         }
     }
@@ -32,33 +32,33 @@ struct FloodTests {
         var floods = Floods()
         var now: Int64 = 0
         for number in 0..<1_000 {
-            #expect(floods.take(from: "Bob", at: now) == false, "message \(number)")
+            #expect(floods.countMessage(from: "Bob", at: now) == false, "message \(number)")
             now += gaps[number % gaps.count]
         }
     }
 
     @Test("a flood lasts while more than 5 messages come within 5 s, and ends with the first that makes fewer")
-    func end() {
+    func floodEnds() {
         var floods = Floods()
         var now: Int64 = 0
-        for _ in 0..<100 { _ = floods.take(from: "Bob", at: now) }
+        for _ in 0..<100 { _ = floods.countMessage(from: "Bob", at: now) }
         for _ in 0..<50 {
             now += 900
-            #expect(floods.take(from: "Bob", at: now) == true)
+            #expect(floods.countMessage(from: "Bob", at: now) == true)
         }
         let answers = (0..<6).map { _ in
             now += 1_000
-            return floods.take(from: "Bob", at: now)
+            return floods.countMessage(from: "Bob", at: now)
         }
         #expect(answers.last == false && answers.first == true)
-        for _ in 0..<5 { #expect(floods.take(from: "Bob", at: now) == false) }
+        for _ in 0..<5 { #expect(floods.countMessage(from: "Bob", at: now) == false) }
     }
 
     @Test("those who are quiet are forgotten once there are many")
     func bound() {
         var floods = Floods()
         for number in 0..<10_000 {
-            _ = floods.take(from: "user \(number)", at: Int64(number) * 100)
+            _ = floods.countMessage(from: "user \(number)", at: Int64(number) * 100)
             #expect(floods.count <= Floods.people)
         }
     }
@@ -123,18 +123,18 @@ struct FoldedMessagesTests {
     }
 
     @Test("what was folded is handed out once, in the order in which it came, and needs no report then")
-    func take() {
+    func drains() {
         var folded = FoldedMessages()
         for (number, user) in ["Bob", "Charlie", "Bob", "Dora"].enumerated() {
             folded.fold("\(number)", from: user, at: 0, time: noon)
         }
         folded.keep("long", from: "Dora", time: noon)
         #expect(folded.users == ["Bob", "Charlie", "Dora"])
-        let bob = folded.take(from: "Bob")
+        let bob = folded.drain(from: "Bob")
         #expect(bob.messages.map(\.text) == ["0", "2"] && bob.missing.isEmpty && bob.messages[0].time == noon)
-        #expect(folded.take(from: "Bob").isEmpty)
-        #expect(folded.take().messages.map(\.text) == ["1", "3", "long"])
-        #expect(folded.nextDeadline == nil && folded.users.isEmpty && folded.take().isEmpty)
+        #expect(folded.drain(from: "Bob").isEmpty)
+        #expect(folded.drain().messages.map(\.text) == ["1", "3", "long"])
+        #expect(folded.nextDeadline == nil && folded.users.isEmpty && folded.drain().isEmpty)
         #expect(folded.report(labels: labels("Bob")).isEmpty)
     }
 
@@ -143,7 +143,7 @@ struct FoldedMessagesTests {
         var folded = FoldedMessages()
         folded.keep("long", from: "Bob", time: noon)
         #expect(folded.nextDeadline == nil && folded.report(labels: labels("Bob")).isEmpty)
-        #expect(folded.take(from: "Bob").messages.map(\.text) == ["long"])
+        #expect(folded.drain(from: "Bob").messages.map(\.text) == ["long"])
     }
 
     @Test("of one person the latest 200 messages are kept, and the others counted")
@@ -151,7 +151,7 @@ struct FoldedMessagesTests {
         var folded = FoldedMessages()
         folded.fold("of Charlie", from: "Charlie", at: 0, time: noon)
         for number in 1...1_000 { folded.fold("\(number)", from: "Bob", at: 0, time: noon) }
-        let answer = folded.take()
+        let answer = folded.drain()
         #expect(answer.messages.map(\.text) == ["of Charlie"] + (801...1_000).map { "\($0)" })
         #expect(answer.missing == [.init(user: "Bob", count: 800)] && answer.missingOfOthers == 0)
     }
@@ -167,14 +167,14 @@ struct FoldedMessagesTests {
                 folded.fold(large, from: user, at: 0, time: noon)
                 let kept = (users + ["Zoe"]).map { user in
                     var copy = folded
-                    return copy.take(from: user).messages.reduce(0) { $0 + $1.text.utf8.count }
+                    return copy.drain(from: user).messages.reduce(0) { $0 + $1.text.utf8.count }
                 }
                 #expect(kept.allSatisfy { $0 <= FoldedMessages.bytesPerPerson })
                 #expect(kept.reduce(0, +) <= FoldedMessages.bytes, "round \(number)")
             }
         }
-        #expect(folded.take(from: "Zoe").messages.map(\.text) == ["of Zoe"])
-        let answer = folded.take()
+        #expect(folded.drain(from: "Zoe").messages.map(\.text) == ["of Zoe"])
+        let answer = folded.drain()
         #expect(answer.messages.count == 15)
         #expect(answer.messages.count + answer.missing.reduce(0) { $0 + $1.count } == 60)
     }
@@ -189,7 +189,7 @@ struct FoldedMessagesTests {
         let report = folded.report(labels: labels()).map(\.text)
         #expect(report.count == 1 && report[0].hasPrefix("* 200 more messages from "))
         #expect(report[0].hasSuffix("others: /show"))
-        let answer = folded.take()
+        let answer = folded.drain()
         #expect(answer.messages.count == 128 && answer.missingOfOthers == 72 && answer.missing.isEmpty)
         #expect(answer.messages.first?.user == "user 36")
         #expect(
@@ -254,7 +254,7 @@ struct KeyAlarmsTests {
         var alarms = KeyAlarms()
         for (number, now) in [Int64(0), 6_000, 60_000].enumerated() {
             let user = Self.users(3)[number]
-            #expect(alarms.take(Self.alarm, about: user, at: now, labels: Self.labels).isEmpty)
+            #expect(alarms.record(Self.alarm, about: user, at: now, labels: Self.labels).isEmpty)
             #expect(alarms.nextDeadline == now + 500 && alarms.due(at: now + 499, labels: Self.labels).isEmpty)
             #expect(
                 alarms.due(at: now + 500, labels: Self.labels)
@@ -267,7 +267,7 @@ struct KeyAlarmsTests {
     func group() {
         var alarms = KeyAlarms()
         for (number, user) in Self.users(20).enumerated() {
-            #expect(alarms.take(Self.alarm, about: user, at: Int64(number) * 20, labels: Self.labels).isEmpty)
+            #expect(alarms.record(Self.alarm, about: user, at: Int64(number) * 20, labels: Self.labels).isEmpty)
         }
         let lines = alarms.due(at: 500, labels: Self.labels)
         #expect(lines.count == 1 && lines.allSatisfy { $0.spans.allSatisfy { $0.emphasis == .bold } })
@@ -280,13 +280,13 @@ struct KeyAlarmsTests {
                 """)
         for user in ["Bob 21", "Bob 22"] {
             let alarm = KeyAlarm(known: user == "Bob 21" ? "bob" : "Eve")
-            #expect(alarms.take(alarm, about: user, at: 900, labels: Self.labels).isEmpty)
+            #expect(alarms.record(alarm, about: user, at: 900, labels: Self.labels).isEmpty)
         }
         #expect(alarms.nextDeadline == 5_500 && alarms.due(at: 5_499, labels: Self.labels).isEmpty)
         #expect(
             alarms.due(at: 5_500, labels: Self.labels).first?.text.hasPrefix(
                 "!! 2 more people use names you know, but their keys are different:\nBob 21 and Bob 22.\n") == true)
-        #expect(alarms.take(Self.alarm, about: "Bob 9", at: 5_600, labels: Self.labels).isEmpty)
+        #expect(alarms.record(Self.alarm, about: "Bob 9", at: 5_600, labels: Self.labels).isEmpty)
         #expect(
             alarms.due(at: 10_500, labels: Self.labels)
                 == [ChatLines.changedKey(Self.labels.label(of: "Bob 9"), known: "Bob")])
@@ -303,7 +303,7 @@ struct KeyAlarmsTests {
             // 40 a second.
             if now.isMultiple(of: 25), now < 50_000 {
                 let user = "user \(now)"
-                new += alarms.take(Self.alarm, about: user, at: now, labels: Self.labels)
+                new += alarms.record(Self.alarm, about: user, at: now, labels: Self.labels)
             }
             for line in new {
                 let count = line.text.contains(" people use ") ? Int(line.text.split(separator: " ")[1]) : 1
@@ -318,7 +318,7 @@ struct KeyAlarmsTests {
     @Test("about more than 256 people at once no alarm waits")
     func bound() {
         var alarms = KeyAlarms()
-        let counts = Self.users(300).map { alarms.take(Self.alarm, about: $0, at: 0, labels: Self.labels).count }
+        let counts = Self.users(300).map { alarms.record(Self.alarm, about: $0, at: 0, labels: Self.labels).count }
         #expect(counts.reduce(0, +) == 1 && counts[KeyAlarms.waiting] == 1)
         #expect(alarms.nextDeadline == 5_000)
     }
@@ -326,10 +326,10 @@ struct KeyAlarmsTests {
     @Test("whoever says something is preceded by the alarm about them, in one row")
     func message() {
         var alarms = KeyAlarms()
-        _ = alarms.take(Self.alarm, about: "Bob 1", at: 0, labels: Self.labels)
+        _ = alarms.record(Self.alarm, about: "Bob 1", at: 0, labels: Self.labels)
         _ = alarms.due(at: 500, labels: Self.labels)
         for user in Self.users(3) where user != "Bob 1" {
-            _ = alarms.take(Self.alarm, about: user, at: 600, labels: Self.labels)
+            _ = alarms.record(Self.alarm, about: user, at: 600, labels: Self.labels)
         }
         #expect(alarms.beforeMessage(of: "Bob 1", labels: Self.labels).isEmpty, "it was shown")
         #expect(
@@ -359,11 +359,11 @@ struct KeyAlarmsTests {
     func verified() {
         var alarms = KeyAlarms()
         let verified = KeyAlarm(known: "Bob", isVerified: true)
-        _ = alarms.take(Self.alarm, about: "Bob 1", at: 0, labels: Self.labels)
+        _ = alarms.record(Self.alarm, about: "Bob 1", at: 0, labels: Self.labels)
         for user in Self.users(6).dropFirst() {
-            _ = alarms.take(user == "Bob 5" ? verified : Self.alarm, about: user, at: 0, labels: Self.labels)
+            _ = alarms.record(user == "Bob 5" ? verified : Self.alarm, about: user, at: 0, labels: Self.labels)
         }
-        _ = alarms.take(Self.alarm, about: "Bob 5", at: 0, labels: Self.labels)
+        _ = alarms.record(Self.alarm, about: "Bob 5", at: 0, labels: Self.labels)
         let text = alarms.flush(labels: Self.labels).first?.text ?? ""
         #expect(
             text.hasPrefix(
@@ -371,8 +371,8 @@ struct KeyAlarmsTests {
                 !! 6 people use the name of the Bob you verified, but their keys are different:
                 Bob 5, Bob 1, Bob 2 and 3 others.
                 """), "\(text)")
-        _ = alarms.take(KeyAlarm(known: "Eve"), about: "Bob 1", at: 100, labels: Self.labels)
-        _ = alarms.take(verified, about: "Bob 5", at: 100, labels: Self.labels)
+        _ = alarms.record(KeyAlarm(known: "Eve"), about: "Bob 1", at: 100, labels: Self.labels)
+        _ = alarms.record(verified, about: "Bob 5", at: 100, labels: Self.labels)
         #expect(
             alarms.flush(labels: Self.labels).first?.text.hasPrefix(
                 """
@@ -390,11 +390,11 @@ struct MutedPeopleTests {
     func counts() {
         var muted = MutedPeople()
         let labels = people("Bob", "Charlie")
-        #expect(muted.take(messageFrom: "Bob") == false)
+        #expect(muted.countMessage(from: "Bob") == false)
         let isNew = [muted.mute(labels[0]), muted.mute(labels[0]), muted.mute(labels[1])]
         #expect(isNew == [true, false, true])
-        for _ in 0..<7 { #expect(muted.take(messageFrom: "Bob") == true) }
-        #expect(muted.take(messageFrom: "Dora") == false)
+        for _ in 0..<7 { #expect(muted.countMessage(from: "Bob") == true) }
+        #expect(muted.countMessage(from: "Dora") == false)
         #expect(muted.all.map { "\($0.label.text) \($0.messages)" } == ["Bob 7", "Charlie 0"])
         #expect(muted.unmute("Bob")?.messages == 7 && muted.unmute("Bob") == nil)
         #expect(!muted.contains("Bob") && muted.contains("Charlie"))

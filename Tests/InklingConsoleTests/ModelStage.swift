@@ -4,8 +4,8 @@ import InklingModel
 /// The common interface of the models of a chat.
 protocol StagedModel {
     var nextTick: Int64? { get }
-    mutating func take(_ output: ServiceOutput, at moment: Moment) -> [ChatEffect]
-    mutating func take(line: String, at moment: Moment) -> [ChatEffect]
+    mutating func receive(_ output: ServiceOutput, at moment: Moment) -> [ChatEffect]
+    mutating func receive(line: String, at moment: Moment) -> [ChatEffect]
     mutating func tick(at moment: Moment) -> [ChatEffect]
     mutating func finish(at moment: Moment) -> [ChatEffect]
 }
@@ -26,11 +26,11 @@ protocol ModelStage {
 extension ModelStage {
     var moment: Moment { Moment(steady: now, wall: ChatStage.noon - .milliseconds(-now)) }
 
-    mutating func line(_ text: String) { perform(model.take(line: text, at: moment)) }
+    mutating func line(_ text: String) { perform(model.receive(line: text, at: moment)) }
     mutating func finish() { perform(model.finish(at: moment)) }
 
-    mutating func tell(_ event: Event) {
-        perform(model.take(.event(TimedEvent(at: moment.wall, event: event)), at: moment))
+    mutating func receive(_ event: Event) {
+        perform(model.receive(.event(TimedEvent(at: moment.wall, event: event)), at: moment))
     }
 
     /// Lets time pass, with a tick at each time that the model asks for.
@@ -48,7 +48,7 @@ extension ModelStage {
         _ person: StagePerson, _ presence: Presence = .online, why: PresenceReason? = nil, in chat: String = "kitchen"
     ) {
         node.people[person.user] = presence == .offline ? nil : person
-        tell(
+        receive(
             .peer(
                 .init(
                     chat: chat, person.peer(presence, lastSeen: presence == .offline ? moment.wall : nil),
@@ -56,6 +56,6 @@ extension ModelStage {
     }
 
     mutating func deliver(_ message: MessageID? = nil, to person: StagePerson, in chat: String = "kitchen") {
-        tell(.delivered(.init(chat: chat, message: message ?? node.sent, user: person.user)))
+        receive(.delivered(.init(chat: chat, message: message ?? node.sent, user: person.user)))
     }
 }

@@ -22,7 +22,7 @@ struct OneselfTests {
     @Test("/notify has the terminal ring at the name from now on, and keeps that")
     func notify() {
         var stage = ChatStage.begun([.bob])
-        stage.say("Alice?", .bob)
+        stage.receive("Alice?", from: .bob)
         #expect(stage.newEffects().isEmpty)
         #expect(
             stage.enter("/notify")
@@ -30,11 +30,11 @@ struct OneselfTests {
         #expect(
             stage.enter("/notify on")
                 == ["* The terminal rings when somebody says your name. To change that: /notify off"])
-        stage.say("Alice?", .bob)
+        stage.receive("Alice?", from: .bob)
         #expect(stage.newEffects() == [.bell])
         _ = stage.enter("/notify off")
         stage.advance(by: 5_000)
-        stage.say("Alice?", .bob)
+        stage.receive("Alice?", from: .bob)
         #expect(stage.newEffects().isEmpty && stage.lasting == [.bell(true), .bell(false)])
     }
 
@@ -43,7 +43,7 @@ struct OneselfTests {
         var stage = ChatStage.begun([.bob])
         stage.type(":smile: :)\r")
         #expect(stage.newRequests().last == .send(":smile: :)", chat: "kitchen"))
-        stage.say(":smile:", .bob)
+        stage.receive(":smile:", from: .bob)
         #expect(stage.newLines().last == "12:00 Bob: :smile:")
     }
 
@@ -56,7 +56,7 @@ struct OneselfTests {
                 texts: ChatStage.texts, columns: 80, at: Moment(steady: 0, wall: ChatStage.noon))
             _ = model.begin(at: Moment(steady: 0, wall: ChatStage.noon))
             model.assign(RequestID())
-            let effects = model.take(
+            let effects = model.receive(
                 .answer(.joined(ChatStage.chat("kitchen"), []), to: RequestID()),
                 at: Moment(steady: 1, wall: ChatStage.noon))
             let lines: [String] = effects.flatMap { effect -> [String] in
@@ -79,7 +79,8 @@ struct OneselfTests {
         stage.advance(by: 3_000)
         _ = stage.enter("Charlie has this")
         stage.deliver(to: .charlie)
-        stage.tell(.failed(.init(chat: "kitchen", message: stage.node.sent, user: StagePerson.bob.user, why: .silence)))
+        stage.receive(
+            .failed(.init(chat: "kitchen", message: stage.node.sent, user: StagePerson.bob.user, why: .silence)))
         _ = stage.enter("all have this")
         stage.deliver(to: .bob)
         stage.deliver(to: .charlie)
@@ -104,7 +105,8 @@ struct OneselfTests {
             _ = stage.newRequests()
             _ = stage.enter("/resend")
             #expect(stage.newRequests().contains(.send(String(repeating: "long ", count: 100), chat: "kitchen")))
-            stage.tell(.failed(.init(chat: "kitchen", message: stage.node.sent, user: StagePerson.bob.user, why: .bye)))
+            stage.receive(
+                .failed(.init(chat: "kitchen", message: stage.node.sent, user: StagePerson.bob.user, why: .bye)))
         }
     }
 
@@ -136,7 +138,7 @@ struct OneselfTests {
             #expect(stage.model.hasUnanswered)
             for count in [1, 0] {
                 _ = stage.newLines()
-                stage.perform(stage.model.take(.answer(answer, to: id), at: stage.moment))
+                stage.perform(stage.model.receive(.answer(answer, to: id), at: stage.moment))
                 #expect(stage.newLines().count == count)
             }
         }

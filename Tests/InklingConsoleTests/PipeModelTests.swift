@@ -32,7 +32,7 @@ struct PipeModelTests {
                     if case .send(let text, _) = request, node.failures.isEmpty { sent.append(text) }
                     let id = node.nextRequestID.advance()
                     model.assign(id)
-                    queue += model.take(.answer(node.answer(request), to: id), at: moment)
+                    queue += model.receive(.answer(node.answer(request), to: id), at: moment)
                 case .draw, .bell, .clearScreen, .keep, .suspend, .complain, .cannotStart, .reattach, .beginEnd, .end:
                     self.effects.append(effect)
                 }
@@ -118,7 +118,7 @@ struct PipeModelTests {
     func badLines() {
         var stage = Stage([.bob])
         stage.advance(by: 1_000)
-        stage.perform(stage.model.take(badLine: "line 1 is not UTF-8", at: stage.moment))
+        stage.perform(stage.model.report(badLine: "line 1 is not UTF-8", at: stage.moment))
         stage.node.failures = [.messageTooLong(bytes: 70_000)]
         stage.line("long")
         stage.line("short")
@@ -187,7 +187,7 @@ struct PipeModelTests {
     @Test("a pipe has no bell")
     func bell() {
         var stage = Stage([.bob], rings: true)
-        stage.tell(.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 1, text: "Alice, tea!")))
+        stage.receive(.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 1, text: "Alice, tea!")))
         #expect(stage.lines.last == "Bob: Alice, tea!" && stage.effects.isEmpty)
     }
 
@@ -197,12 +197,12 @@ struct PipeModelTests {
         stage.advance(by: 1_000)
         stage.line("one")
         stage.endOfInput()
-        stage.tell(.failed(.init(chat: "kitchen", message: 1, user: StagePerson.bob.user, why: .silence)))
+        stage.receive(.failed(.init(chat: "kitchen", message: 1, user: StagePerson.bob.user, why: .silence)))
         #expect(stage.effects == [.beginEnd, .end] && stage.model.exitStatus == 1)
         #expect(stage.lines.last == "You: one  (may not have reached Bob (out of reach))")
         var ended = Stage([.bob])
         ended.line("one")
-        ended.perform(ended.model.take(.ended(.stopped), at: ended.moment))
+        ended.perform(ended.model.receive(.ended(.stopped), at: ended.moment))
         #expect(ended.effects == [.beginEnd, .end] && ended.model.exitStatus == 1)
         var refused = PipeModel(
             ChatStage.chat("kitchen"), identity: ChatStage.identity("Alice"),
@@ -211,7 +211,7 @@ struct PipeModelTests {
         let start = refused.begin(at: Moment(steady: 0, wall: 0))
         #expect(start == [.ask(.join(ChatStage.chat("kitchen")))])
         refused.assign(RequestID())
-        let effects = refused.take(.answer(.failed(.stopped), to: RequestID()), at: Moment(steady: 0, wall: 0))
+        let effects = refused.receive(.answer(.failed(.stopped), to: RequestID()), at: Moment(steady: 0, wall: 0))
         #expect(effects == [.cannotStart(.stopped)])
     }
 
@@ -220,9 +220,9 @@ struct PipeModelTests {
         var stage = Stage([.bob])
         stage.advance(by: 1_000)
         for number in 1...30 {
-            stage.tell(.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 1, text: "m\(number)")))
+            stage.receive(.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 1, text: "m\(number)")))
         }
-        stage.tell(.typing(chat: "kitchen", [StagePerson.bob.person]))
+        stage.receive(.typing(chat: "kitchen", [StagePerson.bob.person]))
         #expect(stage.lines.suffix(31) == (1...30).map { "Bob: m\($0)" } + ["* Bob is typing"])
         stage.advance(by: 60_000)
         #expect(!stage.lines.contains { $0.contains("alone") })

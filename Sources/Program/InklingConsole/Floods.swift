@@ -27,7 +27,7 @@ package struct Floods: Sendable {
     /// Counts a message.
     ///
     /// - Returns: Whether the message belongs to a flood.
-    package mutating func take(from user: String, at now: Int64) -> Bool {
+    package mutating func countMessage(from user: String, at now: Int64) -> Bool {
         var rate = rates[user] ?? Rate()
         rate.times = rate.times.filter { now - $0 < Self.window }.suffix(Self.messages) + [now]
         if rate.times.count > Self.messages {

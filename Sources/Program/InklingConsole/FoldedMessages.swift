@@ -152,7 +152,7 @@ package struct FoldedMessages: Sendable {
     }
 
     /// Removes and returns the folded messages of a person, or of all people. They need no report any more.
-    package mutating func take(from user: String? = nil) -> Answer {
+    package mutating func drain(from user: String? = nil) -> Answer {
         var answer = Answer()
         for user in user.map({ [$0] }) ?? users {
             guard let person = folded.removeValue(forKey: user) else { continue }

@@ -78,8 +78,8 @@ package struct KeyAlarms: Sendable {
     /// The time of the next call of `due(at:labels:)`; nil for none.
     package var nextDeadline: Int64? { alarms.isEmpty ? nil : quietUntil }
 
-    /// Receives an alarm about a person. Returns the lines to show at once.
-    package mutating func take(_ alarm: KeyAlarm, about user: String, at now: Int64, labels: Labels) -> [Line] {
+    /// Records an alarm about a person. Returns the lines to show at once.
+    package mutating func record(_ alarm: KeyAlarm, about user: String, at now: Int64, labels: Labels) -> [Line] {
         var lines = due(at: now, labels: labels)
         var alarm = alarm
         if let index = alarms.firstIndex(where: { $0.user == user }) {

@@ -39,7 +39,7 @@ package struct KeyDecoder: Sendable {
 
     /// Decodes the next bytes, and returns the keys that they complete.
     package mutating func feed(_ bytes: some Sequence<UInt8>) -> [Key] {
-        for byte in bytes { take(byte) }
+        for byte in bytes { decode(byte) }
         return drain()
     }
 
@@ -75,21 +75,21 @@ package struct KeyDecoder: Sendable {
         return keys
     }
 
-    private mutating func take(_ byte: UInt8) {
+    private mutating func decode(_ byte: UInt8) {
         switch state {
-        case .ground: takeGround(byte, alt: false)
-        case .utf8(let bytes, let length): takeContinuation(byte, bytes, length)
-        case .escape: takeEscaped(byte)
-        case .control(let parameters): takeControl(byte, parameters)
+        case .ground: decodeGround(byte, alt: false)
+        case .utf8(let bytes, let length): decodeContinuation(byte, bytes, length)
+        case .escape: decodeEscaped(byte)
+        case .control(let parameters): decodeControl(byte, parameters)
         case .linuxFunction:
             state = .ground
             keys.append(.unknown)
-        case .single: takeSingle(byte)
-        case .paste(let matched): takePasted(byte, matched)
+        case .single: decodeSingle(byte)
+        case .paste(let matched): decodePasted(byte, matched)
         }
     }
 
-    private mutating func takeGround(_ byte: UInt8, alt: Bool) {
+    private mutating func decodeGround(_ byte: UInt8, alt: Bool) {
         state = .ground
         switch byte {
         case 0x1B: state = .escape
@@ -106,10 +106,10 @@ package struct KeyDecoder: Sendable {
         }
     }
 
-    private mutating func takeContinuation(_ byte: UInt8, _ bytes: [UInt8], _ length: Int) {
+    private mutating func decodeContinuation(_ byte: UInt8, _ bytes: [UInt8], _ length: Int) {
         guard (0x80...0xBF).contains(byte) else {
             keys.append(.text("\u{FFFD}"))
-            takeGround(byte, alt: false)
+            decodeGround(byte, alt: false)
             return
         }
         let bytes = bytes + [byte]
@@ -125,16 +125,16 @@ package struct KeyDecoder: Sendable {
         keys.append(scalar.properties.generalCategory == .control ? .unknown : .text(scalar))
     }
 
-    private mutating func takeEscaped(_ byte: UInt8) {
+    private mutating func decodeEscaped(_ byte: UInt8) {
         switch byte {
         case 0x1B: keys.append(.escape)
         case UInt8(ascii: "["): state = .control(parameters: [])
         case UInt8(ascii: "O"): state = .single
-        default: takeGround(byte, alt: true)
+        default: decodeGround(byte, alt: true)
         }
     }
 
-    private mutating func takeControl(_ byte: UInt8, _ parameters: [UInt8]) {
+    private mutating func decodeControl(_ byte: UInt8, _ parameters: [UInt8]) {
         switch byte {
         case 0x1B:
             state = .escape
@@ -147,7 +147,7 @@ package struct KeyDecoder: Sendable {
             state = .ground
             finishControl(byte, String(decoding: parameters, as: UTF8.self))
         default:
-            takeGround(byte, alt: false)
+            decodeGround(byte, alt: false)
         }
     }
 
@@ -171,7 +171,7 @@ package struct KeyDecoder: Sendable {
         }
     }
 
-    private mutating func takeSingle(_ byte: UInt8) {
+    private mutating func decodeSingle(_ byte: UInt8) {
         switch byte {
         case 0x1B: state = .escape
         case UInt8(ascii: "M"):
@@ -180,7 +180,7 @@ package struct KeyDecoder: Sendable {
         case 0x40...0x7E:
             state = .ground
             keys.append(Self.arrow(byte, byWord: false))
-        default: takeGround(byte, alt: false)
+        default: decodeGround(byte, alt: false)
         }
     }
 
@@ -199,7 +199,7 @@ package struct KeyDecoder: Sendable {
 
     /// Decodes a byte of a paste. Only the first byte of the end marker is an Escape. So after a mismatch, a new match
     /// can begin only with the current byte.
-    private mutating func takePasted(_ byte: UInt8, _ matched: Int) {
+    private mutating func decodePasted(_ byte: UInt8, _ matched: Int) {
         if byte == Self.pasteEnd[matched] {
             guard matched + 1 == Self.pasteEnd.count else {
                 state = .paste(matched: matched + 1)

@@ -45,7 +45,7 @@ package struct MutedPeople: Sendable {
     /// Counts a message if its author is muted.
     ///
     /// - Returns: Whether the author is muted.
-    package mutating func take(messageFrom user: String) -> Bool {
+    package mutating func countMessage(from user: String) -> Bool {
         people[user]?.messages += 1
         return contains(user)
     }

@@ -134,13 +134,14 @@ package struct Screen: Sendable {
         let tail = shown - head - 1
         let hidden = frame.rows.count - head - tail
         guard frame.cursorRow >= head + tail else {
-            frame.rows = frame.rows[..<(shown - 1)] + [note(hidden, below: 0)]
+            frame.rows = frame.rows[..<(shown - 1)] + [ellipsisRow(hidden, below: 0)]
             return
         }
         // The row of the cursor is the last of the rows around it.
         let first = min(frame.cursorRow - tail + 1, frame.rows.count - tail)
         let above = first - head
-        frame.rows = frame.rows[..<head] + [note(above, below: hidden - above)] + frame.rows[first..<(first + tail)]
+        let ellipsis = ellipsisRow(above, below: hidden - above)
+        frame.rows = frame.rows[..<head] + [ellipsis] + frame.rows[first..<(first + tail)]
         frame.cursorRow -= above - 1
     }
 
@@ -151,7 +152,7 @@ package struct Screen: Sendable {
     }
 
     /// Returns the row that replaces the hidden rows.
-    private func note(_ lines: Int, below: Int) -> Frame.Row {
+    private func ellipsisRow(_ lines: Int, below: Int) -> Frame.Row {
         let whole = "... \(lines) more \(lines == 1 ? "line" : "lines")" + (below > 0 ? ", \(below) below" : "")
         let text = String(DisplayWidth.prefix(of: whole, columns: columns))
         let shown = decorated ? Line.Emphasis.dim.sequence + text + "\u{1B}[0m" : text

@@ -25,7 +25,7 @@ final class LineSession<Model: LineInputModel>: Session {
     }
 
     func begin() { perform(model.begin(at: host.now)) }
-    func take(_ output: ServiceOutput) { perform(model.take(output, at: host.now)) }
+    func take(_ output: ServiceOutput) { perform(model.receive(output, at: host.now)) }
     func tick() { perform(model.tick(at: host.now)) }
     func take(notice: String) { printer.print([ChatLines.notice(notice)]) }
     func reattached(_ identity: NodeIdentity) { perform(model.reattached(identity, at: host.now)) }
@@ -46,12 +46,12 @@ final class LineSession<Model: LineInputModel>: Session {
     private func take(_ piece: LineSplitter.Piece) {
         switch piece {
         case .tooLong(let number):
-            perform(model.take(badLine: "line \(number) is too long for a message", at: host.now))
+            perform(model.report(badLine: "line \(number) is too long for a message", at: host.now))
         case .line(let bytes, let number):
             guard let text = String(validating: bytes, as: UTF8.self) else {
-                return perform(model.take(badLine: "line \(number) is not UTF-8", at: host.now))
+                return perform(model.report(badLine: "line \(number) is not UTF-8", at: host.now))
             }
-            perform(model.take(line: text, at: host.now))
+            perform(model.receive(line: text, at: host.now))
         }
     }
 

@@ -53,16 +53,16 @@ final class TerminalSession: Session {
         perform(model.begin(at: host.now))
     }
 
-    func take(_ output: ServiceOutput) { perform(model.take(output, at: host.now)) }
+    func take(_ output: ServiceOutput) { perform(model.receive(output, at: host.now)) }
     func tick() { perform(model.tick(at: host.now)) }
     func reattached(_ identity: NodeIdentity) { perform(model.reattached(identity, at: host.now)) }
-    func take(log: String) { perform(model.take(notice: log, at: host.now)) }
-    func take(notice: String) { perform(model.take(notice: notice, at: host.now)) }
+    func take(log: String) { perform(model.report(notice: log, at: host.now)) }
+    func take(notice: String) { perform(model.report(notice: notice, at: host.now)) }
     func outputAbandoned() { perform(model.finish(at: host.now)) }
 
     func take(_ piece: StandardInput.Piece) {
         switch piece {
-        case .bytes(let bytes): perform(model.take(bytes: bytes, at: host.now))
+        case .bytes(let bytes): perform(model.receive(bytes: bytes, at: host.now))
         case .end: perform(model.finish(at: host.now))
         }
     }

@@ -7,7 +7,7 @@ extension ChatModel {
     mutating func perform(_ command: PromptCommand) {
         switch command {
         case .message, .action: break
-        case .quit: end()
+        case .quit: beginEnd()
         case .help(let word): answer(help(word))
         case .misused, .unknown: answer(ChatLines.error(command.complaint ?? ""))
         case .away, .back: setAway(command == .away)
@@ -49,15 +49,15 @@ extension ChatModel {
         }
     }
 
-    /// An answer of the node came.
-    mutating func take(_ answer: ServiceAnswer, to id: RequestID) {
-        guard let (request, purpose) = pending.take(id, at: moment.steady) else { return }
+    /// Receives an answer of the node.
+    mutating func receive(_ answer: ServiceAnswer, to id: RequestID) {
+        guard let (request, purpose) = pending.remove(id, at: moment.steady) else { return }
         defer { proceed() }
         switch (purpose, request, answer) {
         case (.begin, _, .failed(let error)): cannotStart(error)
         case (.begin, _, .joined(let chat, let peers)): begun(chat, peers)
         case (.rejoin, _, .joined(let chat, let peers)): rejoined(chat, peers)
-        case (.send, .send(let text, let chat), _): take(answer, toSending: text, in: chat)
+        case (.send, .send(let text, let chat), _): receive(answer, toSending: text, in: chat)
         case (.leave, .leave(let chat), _): left(chat, answer)
         case (.refresh, .peers(let chat), .peers(let peers)): refresh(peers, in: chat)
         case (.refresh, _, _): break
@@ -158,7 +158,7 @@ extension ChatModel {
         // Lines about people who are already there follow the greeting.
         let begin = [nowIn(chat)] + go(to: index) + states[index].greeting(isFound: Self.isFound(peers))
         show(begin)
-        show(take(present: peers, in: index))
+        show(apply(present: peers, in: index))
     }
 
     /// Opens a chat by its number, from 1, and restores its draft.

@@ -42,7 +42,7 @@ extension ChatModel {
     ///
     /// - Returns: The lines about messages whose outcome is now unknown.
     private mutating func detach() -> [Line] {
-        let unsent = pending.takeAll().compactMap { request, purpose in
+        let unsent = pending.drain().compactMap { request, purpose in
             if case (.send(let text, _), .send) = (request, purpose) { text } else { nil }
         }
         leaving = [:]
@@ -72,7 +72,7 @@ extension ChatModel {
             let wasLost = if case .lost = model.attachment { true } else { false }
             if wasLost { model.show([ChatLines.notice("The daemon is back")]) }
             model.attachment = .attached
-            model.take(identity)
+            model.apply(identity)
             // A node that never ended reports whether the user is away.
             if !wasLost { model.isAway = false } else if model.isAway { model.ask(.setAway(true)) }
             model.awaitReturns()
@@ -88,7 +88,7 @@ extension ChatModel {
     mutating func rejoined(_ chat: Chat, _ peers: [Peer]) {
         guard let index = index(of: chat.name) else { return }
         states[index].refresh(peers)
-        show(take(present: peers, in: index))
+        show(apply(present: peers, in: index))
     }
 
     /// Answers a request that can't be made without a node.
@@ -125,16 +125,16 @@ extension ChatModel {
         hasShownWaited = false
     }
 
-    /// Shows a message that arrived while no front end showed its chat.
-    mutating func take(waited timed: TimedEvent) {
+    /// Receives a message that arrived while no front end showed its chat.
+    mutating func receive(waited timed: TimedEvent) {
         let chat: String
         var lines: [Line] = []
         switch timed.event {
         case .message(let message):
             chat = message.chat
             guard let index = index(of: chat) else { return }
-            _ = muted.take(messageFrom: message.sender.user.description)
-            lines = states[index].take(
+            _ = muted.countMessage(from: message.sender.user.description)
+            lines = states[index].receive(
                 message: message.text, from: message.sender, page: page, at: moment.steady,
                 time: texts.localTime(timed.at), isDelayed: timed.isDelayed)
         case .missed(let missed):
@@ -155,13 +155,13 @@ extension ChatModel {
     }
 
     /// Reports the messages on the screen as read.
-    mutating func tellRead() {
+    mutating func reportRead() {
         readAt = nil
         if let open { ask(.read(chat: open.chat.name)) }
     }
 
     /// Applies a change of the user's name or away state, perhaps by another front end.
-    mutating func take(_ user: UserState) {
+    mutating func apply(_ user: UserState) {
         if user.name != identity.name { renamed(user.name) }
         if user.isAway != isAway {
             isAway = user.isAway
@@ -169,9 +169,9 @@ extension ChatModel {
         }
     }
 
-    /// Shows a message that the user sent by another front end.
-    mutating func take(_ message: OwnMessage) {
+    /// Receives a message that the user sent by another front end.
+    mutating func receive(_ message: OwnMessage) {
         guard let index = index(of: message.chat) else { return }
-        show(shown(states[index].take(own: message.text, time: texts.localTime(message.at)), in: index))
+        show(shown(states[index].receive(own: message.text, time: texts.localTime(message.at)), in: index))
     }
 }

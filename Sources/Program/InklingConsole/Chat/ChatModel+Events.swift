@@ -2,8 +2,8 @@ import InklingModel
 
 /// The events of the chats.
 extension ChatModel {
-    mutating func tell(_ timed: TimedEvent) {
-        let lines = take(timed)
+    mutating func receive(_ timed: TimedEvent) {
+        let lines = apply(timed)
         // This program may have been stopped after the node received the message.
         if case .message = timed.event { show(lines, at: texts.localTime(timed.at)) } else { show(lines) }
         // Lines don't report the end of an indicator, because readers conclude it from the silence.
@@ -13,33 +13,33 @@ extension ChatModel {
         }
     }
 
-    private mutating func take(_ timed: TimedEvent) -> [Line] {
+    private mutating func apply(_ timed: TimedEvent) -> [Line] {
         switch timed.event {
         case .peer(let change):
-            return index(of: change.chat).map { take(change.peer, why: change.why, in: $0) } ?? []
+            return index(of: change.chat).map { apply(change.peer, why: change.why, in: $0) } ?? []
         case .typing(let chat, let people):
             guard let index = index(of: chat) else { return [] }
-            return shown(states[index].take(typing: people), in: index)
+            return shown(states[index].apply(typing: people), in: index)
         case .message(let message):
             guard let index = index(of: message.chat) else { return [] }
-            let isMuted = muted.take(messageFrom: message.sender.user.description)
-            let lines = states[index].take(
+            let isMuted = muted.countMessage(from: message.sender.user.description)
+            let lines = states[index].receive(
                 message: message.text, from: message.sender, page: page, at: moment.steady, time: localTime,
                 isDelayed: timed.isDelayed)
             if display.rings, !lines.isEmpty, states[index].mentionsUser(message.text) { ring() }
             return shown(lines, in: index, isMessage: !isMuted)
         case .delivered(let receipt):
             guard let index = index(of: receipt.chat) else { return [] }
-            return shown(states[index].take(answerFor: receipt.message, by: receipt.user, failure: nil), in: index)
+            return shown(states[index].recordOutcome(of: receipt.message, by: receipt.user, failure: nil), in: index)
         case .failed(let failure):
             guard let index = index(of: failure.chat) else { return [] }
             return shown(
-                states[index].take(answerFor: failure.message, by: failure.user, failure: failure.why), in: index)
+                states[index].recordOutcome(of: failure.message, by: failure.user, failure: failure.why), in: index)
         case .notice(.keyChanged):
             // The presence event that follows reports the alarm with the person's label.
             return []
         case .notice(let notice):
-            note(notice)
+            apply(notice)
             return [ChatLines.notice(texts.notice(notice))]
         case .missed(let missed):
             guard missed.messages > 0, let index = index(of: missed.chat) else { return [] }
@@ -48,7 +48,7 @@ extension ChatModel {
         }
     }
 
-    private mutating func note(_ notice: Notice) {
+    private mutating func apply(_ notice: Notice) {
         switch notice {
         case .discoveryDown(.absent), .discoveryDown(.gone), .discoveryDown(.noThread): isDiscoveryDown = true
         case .discoveryUp: isDiscoveryDown = false
@@ -56,10 +56,10 @@ extension ChatModel {
         }
     }
 
-    private mutating func take(_ peer: Peer, why: PresenceReason, in index: Int) -> [Line] {
+    private mutating func apply(_ peer: Peer, why: PresenceReason, in index: Int) -> [Line] {
         let isHeard = peer.presence != .offline && !muted.contains(peer.user.description)
         let alarm = isHeard ? warnings.alarm(about: peer) : nil
-        return shown(states[index].take(peer, why: why, alarm: alarm, at: moment), in: index)
+        return shown(states[index].apply(peer, why: why, alarm: alarm, at: moment), in: index)
     }
 
     /// Adds a chat that the node has joined.
@@ -72,12 +72,12 @@ extension ChatModel {
             chat, ownName: identity.name, met: peers.filter { $0.presence == .offline }, at: moment.steady - age)
         state.hasExplainedSuffix = display.form == .pipe || states.contains(where: \.hasExplainedSuffix)
         states.append(state)
-        tellMuted()
+        applyMuted()
     }
 
     /// Applies the people who were in a chat before this front end joined it.
-    mutating func take(present peers: [Peer], in index: Int) -> [Line] {
-        peers.filter { $0.presence != .offline }.flatMap { take($0, why: .hello, in: index) }
+    mutating func apply(present peers: [Peer], in index: Int) -> [Line] {
+        peers.filter { $0.presence != .offline }.flatMap { apply($0, why: .hello, in: index) }
     }
 
     /// Returns the alarm about the key of a person who was muted.
@@ -87,7 +87,7 @@ extension ChatModel {
             guard let peer = states[index].peer(user), peer.presence != .offline,
                 let alarm = warnings.alarm(about: peer)
             else { continue }
-            lines += shown(states[index].take(alarm, about: user, at: moment.steady), in: index)
+            lines += shown(states[index].record(alarm, about: user, at: moment.steady), in: index)
         }
         return lines
     }

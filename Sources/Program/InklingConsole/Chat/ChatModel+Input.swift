@@ -34,7 +34,7 @@ extension ChatModel {
             if !HistoryLine.isSecret(line) { emit(.keep(.line(line))) }
             enter(line)
         case .interrupt where !wasInterrupted: self.answer(ChatLines.notice("Ctrl-D or /quit leaves"))
-        case .interrupt, .endOfInput: end()
+        case .interrupt, .endOfInput: beginEnd()
         case .suspend:
             keyboard.isStopped = true
             emit(.suspend)
@@ -100,16 +100,16 @@ extension ChatModel {
     }
 
     mutating func sendWaiting(in index: Int) {
-        for text in states[index].takeWaiting() { ask(.send(text, chat: states[index].chat.name), for: .send) }
+        for text in states[index].drainWaiting() { ask(.send(text, chat: states[index].chat.name), for: .send) }
     }
 
-    /// Handles the answer to a sent message.
-    mutating func take(_ answer: ServiceAnswer, toSending text: String, in chat: String) {
+    /// Receives the answer to a sent message.
+    mutating func receive(_ answer: ServiceAnswer, toSending text: String, in chat: String) {
         guard let index = index(of: chat) else { return }
         let lines: [Line]
         switch answer {
         case .sent(let number, let recipients):
-            lines = states[index].take(
+            lines = states[index].record(
                 sent: text, number: number, recipients: recipients, isShown: display.showsOwn, at: moment.steady,
                 time: localTime)
         case .failed(let error):

@@ -15,10 +15,10 @@ extension ChatModel {
         lookAtOpenChat()
         guard display.form != .pipe else {
             if firstChat.isOpen { show([ChatLines.openWarning(chat: firstChat.name, takesCommands: false)]) }
-            return show(take(present: peers, in: 0))
+            return show(apply(present: peers, in: 0))
         }
         show(explanation + (open?.greeting(isFound: Self.isFound(peers)) ?? []) + nameWarning)
-        show(take(present: peers, in: 0))
+        show(apply(present: peers, in: 0))
         aloneAt = moment.steady + Self.aloneTime
         if display.form == .screen { minuteAt = moment.steady + Self.minute }
     }
@@ -59,7 +59,7 @@ extension ChatModel {
             returnedAt = nil
             show(states.indices.flatMap { shown(states[$0].returned(at: now), in: $0) })
         }
-        if let time = readAt, time <= now { tellRead() }
+        if let time = readAt, time <= now { reportRead() }
         if display.outlivesNode, pending.isOverdue(at: now) { show([Self.silence]) }
         if let time = aloneAt, time <= now {
             aloneAt = nil
@@ -83,11 +83,11 @@ extension ChatModel {
     // MARK: The end
 
     /// Ends the session, and sends the waiting messages. The text in the input field no longer counts as typing.
-    mutating func end() {
+    mutating func beginEnd() {
         guard isRunning else { return }
         phase = .ending(since: moment.steady)
         emit(.beginEnd)
-        if readAt != nil { tellRead() }
+        if readAt != nil { reportRead() }
         compose("")
         showing = .allChats(last: openIndex)
         for index in states.indices { sendWaiting(in: index) }
@@ -96,7 +96,7 @@ extension ChatModel {
 
     /// Stops waiting for answers.
     mutating func conclude() {
-        if isRunning { end() }
+        if isRunning { beginEnd() }
         guard case .ending = phase else { return }
         let isAnswered = !hasUnanswered
         show(states.indices.flatMap { shown(states[$0].abandon(isSeen: $0 == openIndex), in: $0) })

@@ -157,8 +157,8 @@ extension ChatModel {
     /// The muted people, with their current labels.
     var mutedPeople: [MutedPeople.Person] { renamedMuted().all }
 
-    /// Passes the list of muted people to all chats.
-    mutating func tellMuted() {
+    /// Applies the list of muted people to all chats.
+    mutating func applyMuted() {
         let users = Set(muted.all.compactMap { UserID($0.label.user) })
         for index in states.indices { states[index].muted = users }
     }
@@ -167,7 +167,7 @@ extension ChatModel {
         guard muted.mute(label) else { return [ChatLines.muted(label, isNew: false)] }
         // Messages that were folded before stay available.
         let folded = openIndex.map { states[$0].reportFolded(of: user) } ?? []
-        tellMuted()
+        applyMuted()
         return folded + [ChatLines.muted(label, isNew: true)]
     }
 
@@ -187,7 +187,7 @@ extension ChatModel {
 
     private mutating func unmute(_ user: UserID) -> [Line] {
         guard let person = muted.unmute(user.description) else { return [] }
-        tellMuted()
+        applyMuted()
         let presence = open?.presence(of: user, now: moment.wall)
         return [ChatLines.unmuted(person.label, presence: presence, messages: person.messages)]
             + keyAlarms(about: user)

@@ -117,33 +117,33 @@ package struct ChatModel: Sendable {
     /// next ID.
     package mutating func assign(_ id: RequestID) { pending.assign(id) }
 
-    /// Applies an output of the node.
-    package mutating func take(_ output: ServiceOutput, at moment: Moment) -> [ChatEffect] {
+    /// Receives an output of the node.
+    package mutating func receive(_ output: ServiceOutput, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { model in
             switch output {
-            case .event(let timed): model.tell(timed)
-            case .waited(let timed): model.take(waited: timed)
-            case .own(let message): model.take(message)
-            case .user(let user): model.take(user)
-            case .answer(let answer, let id): model.take(answer, to: id)
+            case .event(let timed): model.receive(timed)
+            case .waited(let timed): model.receive(waited: timed)
+            case .own(let message): model.receive(message)
+            case .user(let user): model.apply(user)
+            case .answer(let answer, let id): model.receive(answer, to: id)
             case .ended(let why): model.ended(why)
             }
         }
     }
 
-    /// Applies bytes from the keyboard, for a screen.
-    package mutating func take(bytes: some Sequence<UInt8>, at moment: Moment) -> [ChatEffect] {
+    /// Receives bytes from the keyboard, for a screen.
+    package mutating func receive(bytes: some Sequence<UInt8>, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { model in
             let keys = model.keyboard.decode(bytes, at: moment.steady)
             guard model.isRunning else { return model.pressAtEnd(keys) }
-            guard !model.isEnd(keys) else { return model.end() }
+            guard !model.isEnd(keys) else { return model.beginEnd() }
             model.keyboard.add(keys)
             model.proceed()
         }
     }
 
-    /// Applies an entered line, if the terminal edits its lines itself.
-    package mutating func take(line: String, at moment: Moment) -> [ChatEffect] {
+    /// Receives an entered line, if the terminal edits its lines itself.
+    package mutating func receive(line: String, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { model in
             guard model.isRunning, line.contains(where: { !$0.isWhitespace }) else { return }
             model.keyboard.enter(line)
@@ -157,7 +157,7 @@ package struct ChatModel: Sendable {
     }
 
     /// Forgets a message that could not be sent, whose outcome the caller handles.
-    mutating func forget(_ id: RequestID) { _ = pending.take(id, at: moment.steady) }
+    mutating func forget(_ id: RequestID) { _ = pending.remove(id, at: moment.steady) }
 
     /// Empties the input field, for a pipe.
     mutating func emptyField(at moment: Moment) -> [ChatEffect] {
@@ -165,14 +165,14 @@ package struct ChatModel: Sendable {
     }
 
     /// Shows a notice of the program itself, such as a line of its log.
-    package mutating func take(notice: String, at moment: Moment) -> [ChatEffect] {
+    package mutating func report(notice: String, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { $0.show([ChatLines.notice(notice)]) }
     }
 
     /// Reports a line of the input that can't be sent.
     ///
     /// - Parameter reason: the reason, such as "line 7 is not UTF-8".
-    package mutating func take(badLine reason: String, at moment: Moment) -> [ChatEffect] {
+    package mutating func report(badLine reason: String, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { $0.show([ChatLines.error(reason)]) }
     }
 
@@ -215,7 +215,7 @@ package struct ChatModel: Sendable {
     package mutating func finish(at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { model in
             switch model.phase {
-            case .running: model.end()
+            case .running: model.beginEnd()
             case .ending(let since): if moment.steady - since > Self.echo { model.conclude() }
             case .over: break
             }
@@ -394,7 +394,7 @@ package struct ChatModel: Sendable {
     mutating func awaitReturns() { returnedAt = moment.steady + Self.returnWait }
 
     /// Applies the identity of the node after the model attached again.
-    mutating func take(_ identity: NodeIdentity) {
+    mutating func apply(_ identity: NodeIdentity) {
         self.identity = identity
         rename(identity.name)
     }

@@ -9,7 +9,7 @@ extension ChatState {
     ///
     /// - Parameter showsTimes: whether to show when the messages came.
     package mutating func show(_ user: UserID?, showsTimes: Bool) -> [Line] {
-        let answer = folded.take(from: user?.description)
+        let answer = folded.drain(from: user?.description)
         guard !answer.isEmpty else { return [ChatLines.nothingFolded(from: user.map { label(of: $0) })] }
         var lines = answer.missing.map { ChatLines.notKept($0.count, from: labels.label(of: $0.user)) }
         if answer.missingOfOthers > 0 { lines.append(ChatLines.notKept(answer.missingOfOthers, from: nil)) }
@@ -60,7 +60,7 @@ extension ChatState {
             let before = label(of: peer.user)
             people[peer.user] = peer
             labels.update(Labels.Person(peer))
-            if online.contains(peer.user) { noteName(of: peer.user, before: before) }
+            if online.contains(peer.user) { recordName(of: peer.user, before: before) }
         }
     }
 

@@ -127,7 +127,7 @@ package struct ChatState {
     /// Applies a changed presence of a person, or changed knowledge about a person.
     ///
     /// - Parameter alarm: the alarm about the key, to be shown before the person's messages.
-    package mutating func take(
+    package mutating func apply(
         _ peer: Peer, why: PresenceReason, alarm: KeyAlarm?, at moment: Moment
     ) -> [Line] {
         let user = peer.user
@@ -144,23 +144,23 @@ package struct ChatState {
             defer { forgetSome() }
             // Lines do not report that a blocked person leaves, nor that a person leaves who was not shown.
             guard wasOnline, why != .blocked, !awaited.contains(user) else { return [] }
-            return renamed + told(presenceLines.record(label, why == .silence ? .silent : .left, at: moment.steady))
+            return renamed + visible(presenceLines.record(label, why == .silence ? .silent : .left, at: moment.steady))
         }
         online.insert(user)
         metAnybody = true
         // A person who is back after a stop may have another name.
-        if wasOnline || awaited.contains(user) { noteName(of: user, before: formerLabel) }
+        if wasOnline || awaited.contains(user) { recordName(of: user, before: formerLabel) }
         var lines = renameLines.due(at: moment.steady, labels: labels)
-        if let alarm { lines += take(alarm, about: user, at: moment.steady) }
+        if let alarm { lines += record(alarm, about: user, at: moment.steady) }
         // A new name alone is not a change of presence.
         guard awaited.remove(user) == nil, before != peer.presence else { return lines }
         let change: PresenceChange = peer.presence == .away ? .away : before == .away ? .back : .online
-        return lines + told(presenceLines.record(label, change, at: moment.steady))
+        return lines + visible(presenceLines.record(label, change, at: moment.steady))
     }
 
-    mutating func noteName(of user: UserID, before label: Labels.Label) {
+    mutating func recordName(of user: UserID, before label: Labels.Label) {
         guard self.label(of: user).name != label.name, !muted.contains(user) else { return }
-        renameLines.take(user, before: label)
+        renameLines.record(user, before: label)
     }
 
     /// Forgets people who left, except the last ones.
@@ -174,19 +174,19 @@ package struct ChatState {
         }
     }
 
-    /// Applies an alarm about a person's key.
-    package mutating func take(_ alarm: KeyAlarm, about user: UserID, at now: Int64) -> [Line] {
-        let lines = keyAlarms.take(alarm, about: user.description, at: now, labels: labels)
-        return lines.isEmpty ? [] : told(presenceLines.flush()) + lines
+    /// Records an alarm about a person's key.
+    package mutating func record(_ alarm: KeyAlarm, about user: UserID, at now: Int64) -> [Line] {
+        let lines = keyAlarms.record(alarm, about: user.description, at: now, labels: labels)
+        return lines.isEmpty ? [] : visible(presenceLines.flush()) + lines
     }
 
-    /// Updates the people who are typing.
+    /// Applies the people who are typing.
     ///
     /// - Returns: Lines about their arrivals that were not shown yet.
-    package mutating func take(typing people: [Person]) -> [Line] {
+    package mutating func apply(typing people: [Person]) -> [Line] {
         for person in people where self.people[person.user] == nil { labels.update(Labels.Person(person)) }
         typing = people.map(\.user)
-        return presenceLines.waits(for: typing.map(\.description)) ? told(presenceLines.flush()) : []
+        return presenceLines.waits(for: typing.map(\.description)) ? visible(presenceLines.flush()) : []
     }
 
     /// Receives a message. A message of a flood is folded, and returns no line.
@@ -195,7 +195,7 @@ package struct ChatState {
     ///   - page: the page that decides which messages are too long; `nil` to show all messages.
     ///   - time: the time when the message came.
     ///   - isDelayed: whether the message may have been written long before.
-    package mutating func take(
+    package mutating func receive(
         message text: String, from person: Person, page: Page?, at now: Int64, time: LocalTime, isDelayed: Bool = false
     ) -> [Line] {
         if people[person.user] == nil { labels.update(Labels.Person(person)) }
@@ -205,7 +205,7 @@ package struct ChatState {
         var line = ChatLines.said(text, by: label(of: person.user), highlighting: mention)
         if isDelayed { line.spans.append(Line.Span(text: "  (written earlier)", emphasis: .dim)) }
         if let page {
-            guard !floods.take(from: user, at: now) else {
+            guard !floods.countMessage(from: user, at: now) else {
                 folded.fold(text, from: user, at: now, time: time)
                 return []
             }
@@ -215,7 +215,7 @@ package struct ChatState {
                 line.fold = Line.Fold(longest: Page.longestMessage, shown: Page.shownRows, command: command)
             }
         }
-        return told(presenceLines.flush()) + releaseHeld()
+        return visible(presenceLines.flush()) + releaseHeld()
             + renameLines.beforeMessage(of: person.user, labels: labels)
             + keyAlarms.beforeMessage(of: user, labels: labels) + folded.report(on: user, labels: labels) + [line]
     }
@@ -226,11 +226,11 @@ package struct ChatState {
     ///   - isShown: whether to show the message itself.
     ///   - time: the time when the message was sent.
     /// - Returns: The lines to show at once.
-    package mutating func take(
+    package mutating func record(
         sent text: String, number: MessageID, recipients: Int, isShown: Bool, at now: Int64, time: LocalTime
     ) -> [Line] {
         transcript.add(Transcript.Message(text: Self.composed(text), time: time))
-        var lines = told(presenceLines.flush()) + releaseHeld()
+        var lines = visible(presenceLines.flush()) + releaseHeld()
         guard recipients > 0 else {
             lostMessages += 1
             unsent.add(text)
@@ -242,8 +242,8 @@ package struct ChatState {
         return lines
     }
 
-    /// Somebody has an own message, or does not if there is a reason.
-    package mutating func take(answerFor message: MessageID, by user: UserID, failure: FailureReason?) -> [Line] {
+    /// Records the outcome of one of this user's messages for a person: a failure if there is a reason.
+    package mutating func recordOutcome(of message: MessageID, by user: UserID, failure: FailureReason?) -> [Line] {
         guard var delivery = sent[message] else { return [] }
         answers += 1
         if let failure {
@@ -267,7 +267,7 @@ package struct ChatState {
     mutating func keepUnsent(_ text: String) { unsent.add(text) }
 
     /// Removes and returns the messages that failed or reached nobody, to send them again.
-    mutating func takeUnsent() -> [String] { unsent.take() }
+    mutating func drainUnsent() -> [String] { unsent.drain() }
 
     /// Stops awaiting outcomes.
     ///
@@ -289,7 +289,7 @@ package struct ChatState {
     package mutating func due(at now: Int64, isSeen: Bool) -> [Line] {
         var lines: [Line] = []
         if isSeen { lines = keyAlarms.due(at: now, labels: labels) + folded.due(at: now, labels: labels) }
-        lines += told(presenceLines.due(at: now)) + renameLines.due(at: now, labels: labels)
+        lines += visible(presenceLines.due(at: now)) + renameLines.due(at: now, labels: labels)
         return lines + (held.map { $0.due <= now } == true ? releaseHeld() : [])
     }
 
@@ -313,7 +313,7 @@ package struct ChatState {
     /// Makes a message wait until the node may have found all people.
     mutating func wait(_ text: String) { waiting.append(text) }
 
-    mutating func takeWaiting() -> [String] {
+    mutating func drainWaiting() -> [String] {
         defer { waiting = [] }
         return waiting
     }
@@ -326,13 +326,13 @@ package struct ChatState {
 
     // MARK: Other front ends
 
-    /// Shows a message that the user sent by another front end. That front end gets the outcome.
+    /// Receives a message that the user sent by another front end. That front end gets the outcome.
     ///
     /// - Parameter time: the time when the message was sent.
-    package mutating func take(own text: String, time: LocalTime) -> [Line] {
+    package mutating func receive(own text: String, time: LocalTime) -> [Line] {
         let text = Self.composed(text)
         transcript.add(Transcript.Message(text: text, time: time))
-        return told(presenceLines.flush()) + releaseHeld() + [ChatLines.saidMyself(text, name: ownName)]
+        return visible(presenceLines.flush()) + releaseHeld() + [ChatLines.saidMyself(text, name: ownName)]
     }
 
     /// Forgets all presences while the node is gone.
@@ -357,7 +357,7 @@ package struct ChatState {
         let gone = awaited.subtracting(online).sorted()
         awaited = []
         let lines = gone.flatMap { presenceLines.record(label(of: $0), .left, at: now) }
-        return gone.isEmpty ? [] : told(lines + presenceLines.flush())
+        return gone.isEmpty ? [] : visible(lines + presenceLines.flush())
     }
 
     // MARK: Out of sight
@@ -379,7 +379,7 @@ package struct ChatState {
     }
 
     /// Counts the presence lines of muted people like others, but does not show them.
-    private mutating func told(_ lines: [PresenceLine]) -> [Line] {
+    private mutating func visible(_ lines: [PresenceLine]) -> [Line] {
         lines.flatMap { line -> [Line] in
             var line = line
             line.labels.removeAll { label in UserID(label.user).map(muted.contains) ?? false }

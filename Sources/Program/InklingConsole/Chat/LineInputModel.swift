@@ -10,14 +10,14 @@ package protocol LineInputModel {
     mutating func begin(at moment: Moment) -> [ChatEffect]
     /// Records the node's next ID, before the program performs ``ChatEffect/ask(_:)``.
     mutating func assign(_ id: RequestID)
-    /// Applies an output of the node.
-    mutating func take(_ output: ServiceOutput, at moment: Moment) -> [ChatEffect]
-    /// Applies a line of the input.
-    mutating func take(line: String, at moment: Moment) -> [ChatEffect]
+    /// Receives an output of the node.
+    mutating func receive(_ output: ServiceOutput, at moment: Moment) -> [ChatEffect]
+    /// Receives a line of the input.
+    mutating func receive(line: String, at moment: Moment) -> [ChatEffect]
     /// Reports a line of the input that can't be sent.
     ///
     /// - Parameter reason: the reason, such as "line 7 is not UTF-8".
-    mutating func take(badLine reason: String, at moment: Moment) -> [ChatEffect]
+    mutating func report(badLine reason: String, at moment: Moment) -> [ChatEffect]
     /// Handles the end of the input.
     mutating func endOfInput(at moment: Moment) -> [ChatEffect]
     /// Handles an output that can't be written any more.

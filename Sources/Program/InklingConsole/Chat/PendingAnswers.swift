@@ -89,16 +89,16 @@ struct PendingAnswers: Sendable {
         return true
     }
 
-    /// Drops all pending requests.
+    /// Removes all pending requests.
     ///
     /// - Returns: Those whose answers matter.
-    mutating func takeAll() -> [(request: ServiceRequest, purpose: Purpose)] {
+    mutating func drain() -> [(request: ServiceRequest, purpose: Purpose)] {
         defer { entries = [] }
         return entries.compactMap { entry in entry.purpose.map { (entry.request, $0) } }
     }
 
-    /// Receives an answer. Returns its request and the purpose, or nil if no request waits for it.
-    mutating func take(_ id: RequestID, at now: Int64) -> (request: ServiceRequest, purpose: Purpose)? {
+    /// Removes the request of an answer. Returns it and the purpose, or nil if no request waits for the answer.
+    mutating func remove(_ id: RequestID, at now: Int64) -> (request: ServiceRequest, purpose: Purpose)? {
         guard let index = entries.firstIndex(where: { $0.id == id }) else { return nil }
         let entry = entries.remove(at: index)
         guard let purpose = entry.purpose else { return nil }

@@ -59,19 +59,19 @@ package struct PipeModel: LineInputModel, Sendable {
     /// Records the node's next ID, before the program performs ``ChatEffect/ask(_:)``.
     package mutating func assign(_ id: RequestID) { chat.assign(id) }
 
-    /// Applies an output of the node.
-    package mutating func take(_ output: ServiceOutput, at moment: Moment) -> [ChatEffect] {
+    /// Receives an output of the node.
+    package mutating func receive(_ output: ServiceOutput, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { model in
             if case .answer(let answer, let id) = output, case .asking = model.phase, model.chat.pending.isMessage(id) {
-                model.take(answer, to: id, at: moment)
+                model.receive(answer, to: id, at: moment)
             } else {
-                model.effects += model.chat.take(output, at: moment)
+                model.effects += model.chat.receive(output, at: moment)
             }
         }
     }
 
-    /// Applies a line of the input.
-    package mutating func take(line: String, at moment: Moment) -> [ChatEffect] {
+    /// Receives a line of the input.
+    package mutating func receive(line: String, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { model in
             if line.contains(where: { !$0.isWhitespace }) { model.waiting.append(line) }
         }
@@ -80,7 +80,7 @@ package struct PipeModel: LineInputModel, Sendable {
     /// Reports a line of the input that can't be sent.
     ///
     /// - Parameter reason: the reason, such as "line 7 is not UTF-8".
-    package mutating func take(badLine reason: String, at moment: Moment) -> [ChatEffect] {
+    package mutating func report(badLine reason: String, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { $0.fail(reason) }
     }
 
@@ -94,7 +94,7 @@ package struct PipeModel: LineInputModel, Sendable {
     package mutating func outputFailed(_ reason: String, at moment: Moment) -> [ChatEffect] {
         reacting(at: moment) { model in
             if !model.inputEnded { model.fail(reason) }
-            model.end(at: moment)
+            model.finishChat(at: moment)
         }
     }
 
@@ -123,7 +123,7 @@ package struct PipeModel: LineInputModel, Sendable {
 
     /// Ends the session before the input has ended, because of a signal.
     package mutating func finish(at moment: Moment) -> [ChatEffect] {
-        reacting(at: moment) { $0.end(at: moment) }
+        reacting(at: moment) { $0.finishChat(at: moment) }
     }
 
     // MARK: Queries
@@ -197,7 +197,7 @@ package struct PipeModel: LineInputModel, Sendable {
         effects += chat.send(text, at: moment)
     }
 
-    private mutating func take(_ answer: ServiceAnswer, to id: RequestID, at moment: Moment) {
+    private mutating func receive(_ answer: ServiceAnswer, to id: RequestID, at moment: Moment) {
         phase = .sending
         switch answer {
         case .failed(.queueFull):
@@ -210,7 +210,7 @@ package struct PipeModel: LineInputModel, Sendable {
             fail(chat.texts.error(error))
         case .done, .joined, .sent, .peers, .knownPeers, .fingerprint, .invite, .sightings, .chats, .status,
             .statistics:
-            effects += chat.take(.answer(answer, to: id), at: moment)
+            effects += chat.receive(.answer(answer, to: id), at: moment)
         }
         waiting.removeFirst()
     }
@@ -223,16 +223,16 @@ package struct PipeModel: LineInputModel, Sendable {
     private mutating func giveUp(at moment: Moment, unlessMoreThan answers: Int) {
         guard chat.answers == answers else { return awaitAnswers(at: moment) }
         fail("delivery of some messages is unknown")
-        end(at: moment)
+        finishChat(at: moment)
     }
 
     private mutating func allAnswered(at moment: Moment) {
         // The session fails even without a sent line, because no person was there.
         if !chat.metAnybody { hasFailed = true }
-        end(at: moment)
+        finishChat(at: moment)
     }
 
-    private mutating func end(at moment: Moment) {
+    private mutating func finishChat(at moment: Moment) {
         phase = .ending
         effects += chat.finish(at: moment)
     }

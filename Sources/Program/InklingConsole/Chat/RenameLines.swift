@@ -14,15 +14,15 @@ struct RenameLines: Sendable {
 
     /// The earlier labels of people whose new names have no line yet, in the order of the changes.
     private var pending: [(user: UserID, before: Labels.Label)] = []
-    private var toldAt: Int64?
+    private var reportedAt: Int64?
     /// The times of the last lines about leaving people.
     private var farewells: [Int64] = []
 
     /// The time of the next call of ``due(at:labels:)``; nil for none.
-    var nextDeadline: Int64? { pending.isEmpty ? nil : (toldAt ?? 0) + Self.step }
+    var nextDeadline: Int64? { pending.isEmpty ? nil : (reportedAt ?? 0) + Self.step }
 
     /// Records the new name of a present person.
-    mutating func take(_ user: UserID, before: Labels.Label) {
+    mutating func record(_ user: UserID, before: Labels.Label) {
         if !pending.contains(where: { $0.user == user }) { pending.append((user, before)) }
     }
 
@@ -44,10 +44,10 @@ struct RenameLines: Sendable {
 
     /// Returns the lines that are due.
     mutating func due(at now: Int64, labels: Labels) -> [Line] {
-        guard toldAt.map({ $0 + Self.step <= now }) ?? true else { return [] }
+        guard reportedAt.map({ $0 + Self.step <= now }) ?? true else { return [] }
         let lines = lines(pending, labels)
         pending = []
-        if !lines.isEmpty { toldAt = now }
+        if !lines.isEmpty { reportedAt = now }
         return lines
     }
 

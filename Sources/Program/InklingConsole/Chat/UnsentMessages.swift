@@ -19,7 +19,7 @@ struct UnsentMessages: Sendable {
     }
 
     /// Removes and returns all messages, in the order in which they failed.
-    mutating func take() -> [String] {
+    mutating func drain() -> [String] {
         defer { (texts, total) = ([], 0) }
         return Array(texts)
     }
