@@ -131,17 +131,17 @@ struct MessageHookTests {
     func rank() async throws {
         let file = folder.path + "/ranks"
         let hook = MessageHook(["sh", "-c", #"{ echo "$INKLING_TEXT [$INKLING_VERIFIED]"; echo .; } >"$0""#, file])
-        func say(_ text: String, _ rank: SenderRank, at time: Int64) {
+        func run(_ text: String, _ rank: SenderRank, at time: Int64) {
             hook.run(chat: "kitchen", label: "Bob", text: text, user: "", rank: rank, at: time)
         }
-        say("one", .stranger, at: 10_000)
+        run("one", .stranger, at: 10_000)
         #expect(try await written("ranks") == ["one []"])
-        say("two", .met, at: 10_100)
-        say("three", .met, at: 10_200)
-        say("four", .member, at: 10_300)
-        say("five", .stranger, at: 10_400)
+        run("two", .met, at: 10_100)
+        run("three", .met, at: 10_200)
+        run("four", .member, at: 10_300)
+        run("five", .stranger, at: 10_400)
         try FileManager.default.removeItem(atPath: file)
-        say("six", .stranger, at: 12_000)
+        run("six", .stranger, at: 12_000)
         #expect(try await written("ranks") == ["three []"], "also if a stranger's comes when it is due")
     }
 

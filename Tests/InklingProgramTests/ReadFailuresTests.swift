@@ -13,7 +13,7 @@ struct ReadFailuresTests {
     }
 
     @Test("the end of the input and other errors are the end at once", arguments: [nil, EBADF] as [Int32?])
-    func end(_ code: Int32?) {
+    func endOfInput(_ code: Int32?) {
         var failures = ReadFailures()
         let isEnd = failures.isEnd(code, isOthers: false)
         #expect(isEnd)

@@ -89,7 +89,7 @@ final class DaemonProgram {
     private func start() {
         let handedOver = ListeningSocket(
             process: ChatSettings.environment("LISTEN_PID"), count: ChatSettings.environment("LISTEN_FDS"))
-        signals = SignalPipe(on: loop) { [self] in took(signal: $0) }
+        signals = SignalPipe(on: loop) { [self] in receive(signal: $0) }
         manager.watch(on: loop)
         begin(handedOver)
     }
@@ -101,7 +101,7 @@ final class DaemonProgram {
         if let obstacle { return refuse(obstacle, socket) }
         LocalNode.start(configuration, on: loop, logger: logger) { [self] result in
             switch result {
-            case .failure(let error): end(CommandFailure(text: SafeText.line(error.text)))
+            case .failure(let error): finish(CommandFailure(text: SafeText.line(error.text)))
             case .success(let node):
                 guard let temporary = node.temporary else { return serve(node, socket) }
                 node.stop { [self] in refuse(temporary, socket) }
@@ -119,7 +119,7 @@ final class DaemonProgram {
 
     private func refuse(_ reason: TemporaryIdentity, _ socket: ListeningSocket?) {
         guard case .inUse = reason, let socket else {
-            return end(CommandFailure(text: Self.text(reason, stateDirectory: configuration.stateDirectory)))
+            return finish(CommandFailure(text: Self.text(reason, stateDirectory: configuration.stateDirectory)))
         }
         logger.notice("another node uses the state directory; waiting for it to end")
         phase = .waiting(socket)
@@ -176,7 +176,7 @@ final class DaemonProgram {
         } catch {
             node.stop { [self] in
                 let reason = (error as? ListeningSocket.Failure)?.text ?? "\(error)"
-                end(CommandFailure(text: "can't listen at \(SafeText.line(path)): \(reason)"))
+                finish(CommandFailure(text: "can't listen at \(SafeText.line(path)): \(reason)"))
             }
         }
     }
@@ -291,7 +291,7 @@ final class DaemonProgram {
 
     // MARK: Signals
 
-    private func took(signal: Int32) {
+    private func receive(signal: Int32) {
         switch signal {
         case SIGTERM, SIGINT: stop()
         case SIGHUP: reload()
@@ -339,7 +339,7 @@ final class DaemonProgram {
         switch phase {
         case .starting, .waiting:
             phase = .ending
-            end(nil)
+            finish(nil)
         case .running(let node, let hub, let server):
             phase = .ending
             manager.stopping()
@@ -349,7 +349,7 @@ final class DaemonProgram {
             }
             server.stopListening()
             RememberedName.keep(node.identity.name, in: configuration.stateDirectory)
-            node.stop { [self] in server.close { [self] in written { [self] in end(nil) } } }
+            node.stop { [self] in server.close { [self] in written { [self] in finish(nil) } } }
         case .ending: break
         }
     }
@@ -359,7 +359,7 @@ final class DaemonProgram {
         writer.whenIdle(completion)
     }
 
-    private func end(_ failure: CommandFailure?) {
+    private func finish(_ failure: CommandFailure?) {
         phase = .ending
         finished(failure)
     }

@@ -101,10 +101,10 @@ package final class MessageHook {
         switch Self.start(program, command, environment: Self.environment(with: values)) {
         case .success(let child):
             running.append(Child(process: child, started: now))
-            endOldest(at: now)
+            terminateOldest(at: now)
             return true
         case .failure(let error):
-            note("\(SafeText.line(program)) can't be started: \(String(cString: strerror(error.code)))")
+            reportOnce("\(SafeText.line(program)) can't be started: \(String(cString: strerror(error.code)))")
             return false
         }
     }
@@ -141,9 +141,9 @@ package final class MessageHook {
             guard child.ending == nil else { return false }
             let code = (status >> 8) & 0xFF
             if status & 0x7F != 0 {
-                note("it was ended by signal \(status & 0x7F)")
+                reportOnce("it was ended by signal \(status & 0x7F)")
             } else if code != 0 {
-                note("it ended with status \(code)")
+                reportOnce("it ended with status \(code)")
             } else {
                 reported = nil
             }
@@ -155,16 +155,16 @@ package final class MessageHook {
     private var countedRunning: Int { running.count { lookedAt - $0.started < Self.longestCounted } }
 
     /// Kills the oldest command if there are too many, with its process group.
-    private func endOldest(at now: Int64) {
+    private func terminateOldest(at now: Int64) {
         guard running.count > Self.mostAtAll, let index = running.firstIndex(where: { $0.ending == nil }) else {
             return
         }
         running[index].ending = now
         kill(-running[index].process, SIGTERM)
-        note("more than \(Self.mostAtAll) of them run, and the oldest is ended")
+        reportOnce("more than \(Self.mostAtAll) of them run, and the oldest is ended")
     }
 
-    private func note(_ reason: String) {
+    private func reportOnce(_ reason: String) {
         guard reported != reason else { return }
         reported = reason
         report(reason)

@@ -26,33 +26,33 @@ package struct ServiceManager {
     package var isThere: Bool { socket != nil }
 
     /// Reports that the daemon serves front ends.
-    package func ready() { tell("READY=1") }
+    package func ready() { notify("READY=1") }
 
     /// Reports that the daemon reads its settings again. ``ready()`` follows.
     package func reloading() {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         let microseconds = Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
-        tell("RELOADING=1\nMONOTONIC_USEC=\(microseconds)")
+        notify("RELOADING=1\nMONOTONIC_USEC=\(microseconds)")
     }
 
     /// Reports that the daemon is about to end.
-    package func stopping() { tell("STOPPING=1") }
+    package func stopping() { notify("STOPPING=1") }
 
     /// Reports the daemon's state in one line.
-    package func status(_ text: String) { tell("STATUS=\(text)") }
+    package func status(_ text: String) { notify("STATUS=\(text)") }
 
     /// Sends signs of life at the manager's interval, from the loop that does the daemon's work. If the loop hangs,
     /// they stop.
     func watch(on loop: any EventLoop) {
         guard let watchdogInterval, socket != nil else { return }
         loop.assumeIsolated().scheduleTask(in: watchdogInterval) { [self] in
-            tell("WATCHDOG=1")
+            notify("WATCHDOG=1")
             watch(on: loop)
         }
     }
 
-    private func tell(_ state: String) {
+    private func notify(_ state: String) {
         if let socket { UnixSocket.send(state, to: socket) }
     }
 }

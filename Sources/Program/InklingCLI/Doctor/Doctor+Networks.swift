@@ -15,7 +15,7 @@ extension Doctor {
         do {
             _ = try Interfaces.select(selection, from: all)
         } catch {
-            say(
+            report(
                 .problem(
                     check, error.text, fix: "inkling chat --interface NAME",
                     spoken:
@@ -29,12 +29,12 @@ extension Doctor {
         for interface in used {
             let addresses = interface.networks.map(\.address.hostText).joined(separator: ", ")
             if interface.networks.isEmpty {
-                say(
+                report(
                     .problem(
                         check, "\(interface.name) is used, but has no address", fix: Self.addressLine(interface),
                         spoken: "My computer has no address on the network yet: I have to get it one."))
             } else if !interface.isMulticast && !interface.isLoopback {
-                say(
+                report(
                     .problem(
                         check,
                         "\(interface.name) (\(addresses)) is used, but carries no multicast: nobody can be found on it",
@@ -43,7 +43,7 @@ extension Doctor {
                             "The network interface of my computer carries no multicast, so nobody can be found: I have "
                             + "to turn that on."))
             } else {
-                say(.ok(check, "\(interface.name) is used: \(addresses)"))
+                report(.ok(check, "\(interface.name) is used: \(addresses)"))
             }
         }
         for interface in all where !used.contains(interface) && !interface.isLoopback {
@@ -51,14 +51,14 @@ extension Doctor {
                 !interface.isUp
                 ? "sudo ip link set \(interface.name) up"
                 : interface.networks.isEmpty ? Self.addressLine(interface) : nil
-            say(
+            report(
                 .note(
                     check, "\(interface.name) is left out: \(reasonLeftOut(interface))",
                     fix: fix))
         }
         if used.allSatisfy(\.isLoopback) {
             let reason = used.isEmpty ? "no network interface can be used" : "there is no network except loopback"
-            say(
+            report(
                 .problem(
                     check, "\(reason): only nodes on this machine can be reached",
                     look: "ip -brief link    (then: sudo ip link set NAME up)",
@@ -85,7 +85,7 @@ extension Doctor {
     func examineMulticast(_ interfaces: [NetworkInterface]) {
         guard interfaces.contains(where: { !$0.isLoopback && $0.isMulticast }) else { return }
         let source = HostTools.multicastSource()
-        say(.ok("multicast", source.map { "it leaves from \($0)" } ?? "it has no route, but discovery needs none"))
+        report(.ok("multicast", source.map { "it leaves from \($0)" } ?? "it has no route, but discovery needs none"))
     }
 
     /// Returns a port that a node can use, and the datagrams that were lost in the test.
@@ -97,9 +97,9 @@ extension Doctor {
             let own = interfaces + Interfaces.all().filter { $0.isLoopback && $0.isUp && !interfaces.contains($0) }
             let (_, echoes) = try SocketProbe.run(port: wanted, interfaces: own)
             let lost = echoes.filter { $0.failure != nil }
-            if lost.isEmpty { say(.ok(check, "\(name) can be used, and datagrams to all its addresses arrive")) }
+            if lost.isEmpty { report(.ok(check, "\(name) can be used, and datagrams to all its addresses arrive")) }
             if wanted != 0, !configuration.acceptsRouted {
-                say(
+                report(
                     .note(
                         check, "a chat on port \(wanted) answers hosts of your own networks alone, and those of --peer",
                         fix: "inkling chat --port \(wanted) --routed    (lets in who comes over a router)"))
@@ -108,17 +108,17 @@ extension Doctor {
         } catch {
             switch error {
             case .portTaken:
-                say(
+                report(
                     .note(
                         check, "port \(wanted) is in use by another program, which may be your own chat",
                         look: "sudo ss -ulpn 'sport = :\(wanted)'    (shows which)"))
             case .portNotAllowed:
-                say(
+                report(
                     .problem(
                         check, "only root can use port \(wanted)", fix: "inkling chat --port 40123",
                         spoken: "I told Inkling to use a port that only root can use: I have to choose another."))
             case .other(let reason):
-                say(
+                report(
                     .problem(
                         check, "can't create a socket: \(reason)",
                         look: "ulimit -n    (how many files and sockets may be open)",
@@ -130,16 +130,16 @@ extension Doctor {
 
     /// Reports one finding for all addresses of this host, because the losses have one cause. The finding about
     /// firewall rules may already have named the cause.
-    func tellOfLost(_ lost: [SocketProbe.Echo]) {
+    func reportLost(_ lost: [SocketProbe.Echo]) {
         guard let reason = lost.first?.failure else { return }
         let check = "UDP port"
         let text = "datagrams to this machine's addresses are lost (\(lost.map(\.address).joined(separator: ", ")))"
         if isChatWalled {
-            say(.note(check, "\(text); the firewall's rules explain it"))
+            report(.note(check, "\(text); the firewall's rules explain it"))
         } else if unread != nil {
-            say(.note(check, "\(text): \(reason)"))
+            report(.note(check, "\(text): \(reason)"))
         } else {
-            say(
+            report(
                 .problem(
                     check, "\(text): \(reason)", look: "sudo nft list ruleset    (look for what drops UDP)",
                     spoken: "My computer loses what is sent to its own addresses: I have to look at its firewall."))
@@ -149,19 +149,19 @@ extension Doctor {
     /// - Parameter lost: the lost datagrams to the own addresses.
     func examineFirewall(lost: [SocketProbe.Echo]) {
         guard !lost.isEmpty || Self.firewallTools.contains(where: { HostTools.path(of: $0) != nil }) else {
-            return say(.note("firewall", "no program for its rules is installed here, so there is most likely none"))
+            return report(.note("firewall", "no program for its rules is installed here, so there is most likely none"))
         }
-        guard let obstacles = firewallObstacles() else { return tellOfUnread(lost) }
+        guard let obstacles = firewallObstacles() else { return reportUnread(lost) }
         isDiscoveryWalled = obstacles.contains(where: \.dropsDiscovery)
         isChatWalled = obstacles.contains(where: \.dropsChat)
-        for obstacle in obstacles { say(.firewall(obstacle, hasPort: nodePort != 0)) }
+        for obstacle in obstacles { report(.firewall(obstacle, hasPort: nodePort != 0)) }
         if HostTools.hasOlderFirewallRules {
             unread = Finding.Unread(
                 reason: "legacy iptables rules exist and were not checked",
                 look: "sudo iptables-legacy -S; sudo ip6tables-legacy -S    (look for what drops UDP)")
-            if obstacles.isEmpty { tellOfUnread(lost) }
+            if obstacles.isEmpty { reportUnread(lost) }
         } else if obstacles.isEmpty {
-            say(.ok("firewall", "no rule drops UDP port 5353 or the chat's port"))
+            report(.ok("firewall", "no rule drops UDP port 5353 or the chat's port"))
         }
     }
 
@@ -193,9 +193,9 @@ extension Doctor {
         return obstacles
     }
 
-    private func tellOfUnread(_ lost: [SocketProbe.Echo]) {
+    private func reportUnread(_ lost: [SocketProbe.Echo]) {
         guard let unread else { return }
         let isRefused = lost.contains { $0.isRefused }
-        say(.firewall(unread, lost.isEmpty ? .none : isRefused ? .refused : .lost))
+        report(.firewall(unread, lost.isEmpty ? .none : isRefused ? .refused : .lost))
     }
 }

@@ -52,18 +52,18 @@ final class Doctor {
     /// - Throws: an `ExitCode` if the checks did not finish.
     func run() throws -> [Finding] {
         examineState()
-        for finding in daemonFindings { say(finding) }
+        for finding in daemonFindings { report(finding) }
         var isReachable = configuration.discovery ? examineDaemons() : true
         let interfaces = examineInterfaces()
         examineMulticast(interfaces)
         // If a daemon runs, its node has the port, so there is no test of the port.
         let (freePort, lost) = daemon == nil ? examinePort(interfaces) : (0, [])
         examineFirewall(lost: lost)
-        tellOfLost(lost)
+        reportLost(lost)
         if configuration.discovery {
             if isReachable { isReachable = examineDiscovery() }
         } else {
-            say(.note("discovery", "--no-discovery turns it off: only peers named with --peer can be reached"))
+            report(.note("discovery", "--no-discovery turns it off: only peers named with --peer can be reached"))
         }
         try examineChat(port: freePort, isReachable: isReachable)
         return findings
@@ -77,7 +77,7 @@ final class Doctor {
         Summary.sentence(findings, present: present, chat: chat.name, isFirewallKnown: unread == nil)
     }
 
-    func say(_ finding: Finding) {
+    func report(_ finding: Finding) {
         let finding = finding.adapted(isRoot: user.isRoot, hasSudo: HostTools.path(of: "sudo") != nil)
         findings.append(finding)
         if isTalking { for line in finding.lines { Output.standard.write(line: line) } }
@@ -89,7 +89,7 @@ final class Doctor {
         let check = "identity"
         if user.isOthersDirectory {
             let directory = configuration.stateDirectory ?? "the state directory"
-            return say(
+            return report(
                 .note(check, "\(directory) belongs to \(user.other?.name ?? "another user"): nothing is kept there"))
         }
         do {
@@ -98,15 +98,15 @@ final class Doctor {
             }
             let directory = identity.directory
             if access(directory, W_OK) == 0 {
-                say(.ok(check, "you are \(identity.user), kept in \(directory)"))
+                report(.ok(check, "you are \(identity.user), kept in \(directory)"))
             } else {
-                say(
+                report(
                     .note(
                         check, "you are \(identity.user), but nothing new can be kept in \(directory)",
                         fix: "chmod u+rwx \(directory)"))
             }
         } catch {
-            say(.problem(check, error.text, spoken: Self.spokenState))
+            report(.problem(check, error.text, spoken: Self.spokenState))
         }
     }
 
@@ -114,14 +114,14 @@ final class Doctor {
         do {
             let store = try KeyStore.openShared(directory: configuration.stateDirectory)
             if let temporary = store.temporary {
-                say(
+                report(
                     .problem(
                         check, temporary.text, fix: "inkling doctor --state-dir DIRECTORY", spoken: Self.spokenState))
             } else {
-                say(.ok(check, "one was made in \(store.directory ?? "")"))
+                report(.ok(check, "one was made in \(store.directory ?? "")"))
             }
         } catch {
-            say(.problem(check, error.text, spoken: Self.spokenState))
+            report(.problem(check, error.text, spoken: Self.spokenState))
         }
     }
 
@@ -133,25 +133,25 @@ final class Doctor {
         let busFailure = HostTools.failureToConnect(bus)
         if let reason = busFailure {
             let start = HostTools.start("dbus-daemon", unit: "dbus", without: HostTools.busStart, package: "dbus")
-            say(
+            report(
                 .problem(
                     "D-Bus", "the system bus does not answer at \(bus)\(reason)", fix: start,
                     spoken: "D-Bus is not running on my computer, so nobody can be found: I have to start it."))
         } else {
-            say(.ok("D-Bus", "the system bus answers"))
+            report(.ok("D-Bus", "the system bus answers"))
         }
         let folder = access("/run/avahi-daemon", F_OK) == 0 ? "/run/avahi-daemon" : "/var/run/avahi-daemon"
         let fix = Self.avahiStart
         if let reason = HostTools.failureToConnect("\(folder)/socket") {
             // Without a bus the doctor can't reach the discovery daemon, even if it runs.
-            say(
+            report(
                 .problem(
                     "Avahi", "the discovery daemon is not running\(reason)", fix: fix,
                     spoken: "Avahi is not running on my computer, so nobody can be found: I have to start it."))
             return false
         }
         let version = HostTools.output(of: ["avahi-daemon", "--version"])?.trimmed
-        say(.ok("Avahi", "the discovery daemon is running\(version.map { " (\($0))" } ?? "")"))
+        report(.ok("Avahi", "the discovery daemon is running\(version.map { " (\($0))" } ?? "")"))
         return busFailure == nil
     }
 
@@ -174,14 +174,14 @@ final class Doctor {
         switch DiscoveryProbe.announceAndFind(selection, port: 9, within: Self.searchTime) {
         case .found(let time):
             let milliseconds = Int(time / .milliseconds(1))
-            say(.ok(check, "a service was announced, and found again after \(milliseconds) ms"))
+            report(.ok(check, "a service was announced, and found again after \(milliseconds) ms"))
             return true
         case .unavailable(let outage):
-            say(
+            report(
                 .problem(
                     check, outage.text, fix: Self.avahiStart,
                     spoken: "Avahi on my computer does not work, so nobody can be found: I have to start it again."))
-        case .nothing: say(.undiscovered(isWalled: isDiscoveryWalled, unread))
+        case .nothing: report(.undiscovered(isWalled: isDiscoveryWalled, unread))
         }
         return false
     }
@@ -212,33 +212,33 @@ final class Doctor {
             let isEmpty =
                 sights.people.allSatisfy { $0.presence == .offline } && sights.sightings.allSatisfy(\.isOneself)
             if !isReachable, isEmpty, configuration.peers.isEmpty {
-                return say(.note("peers", "nobody can be found without discovery; fix the problems above first"))
+                return report(.note("peers", "nobody can be found without discovery; fix the problems above first"))
             }
-            tell(
-                of: SeenInChat(
+            reportPeople(
+                in: SeenInChat(
                     sights, own: own, ownName: daemon == nil ? self.configuration.name : sights.identity.name))
         } catch let error as NodeError {
-            say(
+            report(
                 .problem(
                     "chat", error.text, spoken: "My computer can't join the chat: I have to find out why."))
         }
     }
 
-    private func tell(of seen: SeenInChat) {
+    private func reportPeople(in seen: SeenInChat) {
         let check = "peers"
         for node in seen.ownNodes.sorted() {
             let name = user.isRoot ? user.identities[node].map { "\($0)'s node" } : nil
-            say(.ok(check, "\(name ?? "a node of yours") is in the chat, and is not counted"))
+            report(.ok(check, "\(name ?? "a node of yours") is in the chat, and is not counted"))
         }
-        for finding in seen.answering { say(finding) }
-        tellOfSilent(seen)
+        for finding in seen.answering { report(finding) }
+        reportSilent(seen)
         let (others, silent) = (seen.elsewhereOnNetwork, seen.silent)
-        if !configuration.peers.isEmpty, seen.present.isEmpty { tellOfNamedPeers() }
+        if !configuration.peers.isEmpty, seen.present.isEmpty { reportNamedPeers() }
         present = others.count
         guard others.isEmpty, silent.isEmpty, configuration.peers.isEmpty else { return }
         let name = SafeText.line(chat.name)
         if seen.elsewhere > 0 {
-            say(
+            report(
                 .problem(
                     check,
                     "nobody else is in the \(chat.isOpen ? "open" : "secret") chat \(name), but "
@@ -251,13 +251,13 @@ final class Doctor {
                     spoken: "We can find each other, but are in different chats: please open the same one as I, "
                         + (chat.isOpen ? "with the name \"\(name)\"." : "with the invite that I use.")))
         } else if isDiscoveryWalled {
-            say(.note(check, "nobody else is announced; fix the firewall first"))
+            report(.note(check, "nobody else is announced; fix the firewall first"))
         } else {
             let place = seen.present.isEmpty ? "" : " on another machine"
             let start =
                 "nobody else is announced\(place). Start a chat on the other machine and run this again. If that does not help, "
             if let unread {
-                say(
+                report(
                     .note(
                         check,
                         start
@@ -265,7 +265,7 @@ final class Doctor {
                             + "there. Otherwise multicast does not pass between you: a wireless network isolates its devices, "
                             + "or there are two separate networks", look: unread.look))
             } else {
-                say(
+                report(
                     .note(
                         check,
                         start
@@ -276,18 +276,18 @@ final class Doctor {
         }
     }
 
-    private func tellOfNamedPeers() {
+    private func reportNamedPeers() {
         let text = "none of the peers named with --peer answers: \(configuration.peers.joined(separator: ", "))"
-        guard !isChatWalled else { return say(.note("peers", "\(text); fix the firewall first")) }
+        guard !isChatWalled else { return report(.note("peers", "\(text); fix the firewall first")) }
         if let unread {
             let suspect = "the first suspect is the firewall of this machine (\(unread.reason)), the next one is there"
-            return say(
+            return report(
                 .problem(
                     "peers", "\(text); \(suspect)", look: unread.look,
                     spoken: "The computers that I named don't answer: I have to look at the firewall of mine as root, "
                         + "and please run the doctor as root on yours."))
         }
-        say(
+        report(
             .problem(
                 "peers", text,
                 fix: "on the other machine: inkling chat --port N\(arguments), with N open in its firewall",
@@ -296,7 +296,7 @@ final class Doctor {
                     + "let your firewall pass it."))
     }
 
-    private func tellOfSilent(_ seen: SeenInChat) {
+    private func reportSilent(_ seen: SeenInChat) {
         // If a known firewall rule explains silent peers, they need no probe.
         let isLookedAt = !seen.silent.isEmpty && !isChatWalled
         let reaches = isLookedAt ? ReachProbe.run(seen.silent.flatMap(\.addresses)) : [:]
@@ -309,7 +309,7 @@ final class Doctor {
             let peer = SilentPeer(
                 label: seen.label(of: sighting.user), addresses: sighting.addresses,
                 reach: .best(sighting.addresses.compactMap { reaches[$0] }), isWireless: isWireless)
-            say(peer.finding(known))
+            report(peer.finding(known))
         }
     }
 }

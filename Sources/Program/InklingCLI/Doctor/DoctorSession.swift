@@ -59,7 +59,7 @@ final class DoctorSession: CommandSession {
     private var chat: String { host.settings.chat.name }
 
     /// Does nothing, because the doctor prints findings instead of notices.
-    func take(notice: String) {}
+    func report(notice: String) {}
 
     func begin() {
         if !host.isAttached { host.node?.ask(.setAway(true)) }
@@ -69,9 +69,9 @@ final class DoctorSession: CommandSession {
 
     // MARK: Results
 
-    func take(_ output: ServiceOutput) {
+    func receive(_ output: ServiceOutput) {
         switch output {
-        case .answer(.failed(let error), to: joinID): end(.failure(error))
+        case .answer(.failed(let error), to: joinID): finish(.failure(error))
         case .answer(.joined, _): lookElsewhere()
         case .answer(.peers(let peers), _): people = peers
         case .answer(.knownPeers(let peers), _): known = peers
@@ -106,7 +106,7 @@ final class DoctorSession: CommandSession {
         // Other chats of this machine do not count.
         let here = sightings.own.flatMap { announced[$0] ?? nil }
         let elsewhere = announced.filter { !inChat.contains($0.key) && (here == nil || $0.value != here) }
-        end(
+        finish(
             .success(
                 Sights(
                     identity: node.identity, people: people, known: known, sightings: sightings.found,
@@ -141,10 +141,10 @@ final class DoctorSession: CommandSession {
 
     // MARK: End
 
-    private func end(_ result: Result<Sights, NodeError>) {
+    private func finish(_ result: Result<Sights, NodeError>) {
         phase = .over
         self.result = result
-        host.end(status: 0)
+        host.finish(status: 0)
     }
 
     func abandon() { phase = .over }

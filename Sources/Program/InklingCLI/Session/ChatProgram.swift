@@ -139,8 +139,8 @@ final class ScreenLog: Sendable {
             defer { state = State() }
             return (state.waiting, state.leftOut)
         }
-        for line in lines { session.value.take(log: line) }
-        if leftOut > 0 { session.value.take(log: "warning: \(leftOut) log lines were left out") }
+        for line in lines { session.value.report(log: line) }
+        if leftOut > 0 { session.value.report(log: "warning: \(leftOut) log lines were left out") }
     }
 }
 

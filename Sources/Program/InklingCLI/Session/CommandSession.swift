@@ -22,12 +22,12 @@ extension ServiceEnd {
 
 extension CommandSession {
     /// Ends the program by the signal itself, so that a loop in a shell stops too.
-    func take(signal: Int32) {
+    func receive(signal: Int32) {
         switch signal {
         case SIGTSTP: host.suspend(wholeJob: false) { _ in }
         case SIGINT, SIGTERM, SIGHUP:
             abandon()
-            host.end(by: signal)
+            host.finish(by: signal)
         default: break
         }
     }

@@ -12,7 +12,7 @@ final class JSONSession: Session {
         let interface = JSONInterface(
             node, .standard(host.settings.chat, isConfirmed: host.settings.isConfirmed),
             texts: JSONTexts(indicator: host.settings.indicator),
-            write: { [host] in host.output.write(line: $0) }, ended: { [weak self] in self?.end($0) })
+            write: { [host] in host.output.write(line: $0) }, ended: { [weak self] in self?.finish($0) })
         interface.renamed = { [host] in host.keep(name: $0, changesSettings: false) }
         return interface
     }
@@ -24,49 +24,49 @@ final class JSONSession: Session {
 
     func begin() { interface?.begin() }
 
-    private func end(_ end: JSONInterface.End) {
+    private func finish(_ end: JSONInterface.End) {
         let complaint: String
         switch end {
         case .start(let error): complaint = SafeText.line(error.text)
         // The node ended for another reason than the end of the input.
         case .node(let why) where host.isAttached && !hasEnded: complaint = why.text
-        case .input, .node: return self.end(status: 0)
+        case .input, .node: return self.finish(status: 0)
         }
         Output.error.write(line: "inkling: " + complaint)
-        self.end(status: 1)
+        self.finish(status: 1)
     }
 
-    private func end(status: Int32) {
+    private func finish(status: Int32) {
         guard !hasEnded else { return }
         hasEnded = true
-        host.end(status: status)
+        host.finish(status: status)
     }
 
-    func take(_ output: ServiceOutput) { interface?.take(output) }
+    func receive(_ output: ServiceOutput) { interface?.take(output) }
 
-    func take(_ piece: StandardInput.Piece) {
+    func receive(_ piece: StandardInput.Piece) {
         switch piece {
         case .bytes(let bytes): interface?.take(bytes)
         case .end: interface?.endOfInput()
         }
     }
 
-    func take(signal: Int32) {
+    func receive(signal: Int32) {
         switch signal {
         case SIGTSTP: host.suspend(wholeJob: false) { _ in }
-        case SIGINT, SIGTERM, SIGHUP: end(status: 0)
+        case SIGINT, SIGTERM, SIGHUP: finish(status: 0)
         default: break
         }
     }
 
     func tick() {}
-    func take(log: String) {}
+    func report(log: String) {}
     func outputDrained() {}
 
     func outputAbandoned() {
-        guard let code = host.output.failure, code != EPIPE else { return end(status: 0) }
+        guard let code = host.output.failure, code != EPIPE else { return finish(status: 0) }
         Output.error.write(line: "inkling: " + Output.failureText(code))
-        end(status: 1)
+        finish(status: 1)
     }
 
     var nextTick: Int64? { nil }

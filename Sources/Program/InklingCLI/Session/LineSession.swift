@@ -25,25 +25,25 @@ final class LineSession<Model: LineInputModel>: Session {
     }
 
     func begin() { perform(model.begin(at: host.now)) }
-    func take(_ output: ServiceOutput) { perform(model.receive(output, at: host.now)) }
+    func receive(_ output: ServiceOutput) { perform(model.receive(output, at: host.now)) }
     func tick() { perform(model.tick(at: host.now)) }
-    func take(notice: String) { printer.print([ChatLines.notice(notice)]) }
+    func report(notice: String) { printer.print([ChatLines.notice(notice)]) }
     func reattached(_ identity: NodeIdentity) { perform(model.reattached(identity, at: host.now)) }
 
     func outputAbandoned() {
         perform(model.outputFailed(Output.failureText(host.output.failure ?? EPIPE), at: host.now))
     }
 
-    func take(_ piece: StandardInput.Piece) {
+    func receive(_ piece: StandardInput.Piece) {
         switch piece {
-        case .bytes(let bytes): splitter.feed(bytes).forEach(take)
+        case .bytes(let bytes): splitter.feed(bytes).forEach(receive)
         case .end:
-            splitter.finish().map(take)
+            splitter.finish().map(receive)
             perform(model.endOfInput(at: host.now))
         }
     }
 
-    private func take(_ piece: LineSplitter.Piece) {
+    private func receive(_ piece: LineSplitter.Piece) {
         switch piece {
         case .tooLong(let number):
             perform(model.report(badLine: "line \(number) is too long for a message", at: host.now))
@@ -55,7 +55,7 @@ final class LineSession<Model: LineInputModel>: Session {
         }
     }
 
-    func take(signal: Int32) {
+    func receive(signal: Int32) {
         switch signal {
         case SIGTSTP:
             perform(model.willSuspend(at: host.now))
@@ -87,8 +87,8 @@ final class LineSession<Model: LineInputModel>: Session {
         case .complain(let text): Output.error.write(line: "inkling: " + text)
         case .cannotStart(let error):
             Output.error.write(line: "inkling: " + SafeText.line(error.text))
-            host.end(status: 1)
-        case .end: host.end(status: model.exitStatus)
+            host.finish(status: 1)
+        case .end: host.finish(status: model.exitStatus)
         case .bell: host.output.write([0x07])
         case .reattach: host.reattach()
         case .beginEnd: host.stopHoldingBack()

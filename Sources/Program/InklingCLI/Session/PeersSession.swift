@@ -41,7 +41,7 @@ final class PeersSession: CommandSession {
         host.node?.ask(host.settings.join)
     }
 
-    func take(_ output: ServiceOutput) {
+    func receive(_ output: ServiceOutput) {
         switch output {
         case .event(let timed): if case .notice(let notice) = timed.event { notices.print(notice) }
         case .answer(.failed(let error), to: joinID): fail(SafeText.line(error.text))
@@ -51,7 +51,7 @@ final class PeersSession: CommandSession {
         case .answer(.chats(let chats), _): wasThere = chats.contains { $0.name == chat && !$0.isLooking }
         case .answer(.peers(let peers), _):
             result = (peers, Labels(ownName: host.node?.identity.name ?? "", peers))
-            end(status: 0)
+            finish(status: 0)
         case .waited, .own, .user, .answer: break
         case .ended(let end): fail(end.text)
         }
@@ -85,12 +85,12 @@ final class PeersSession: CommandSession {
     private func fail(_ text: String) {
         if case .over = phase { return }
         Output.error.write(line: "inkling: " + text)
-        end(status: 1)
+        finish(status: 1)
     }
 
-    private func end(status: Int32) {
+    private func finish(status: Int32) {
         phase = .over
-        host.end(status: status)
+        host.finish(status: status)
     }
 
     func abandon() { phase = .over }

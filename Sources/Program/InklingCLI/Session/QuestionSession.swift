@@ -23,25 +23,25 @@ final class QuestionSession: CommandSession {
 
     func begin() { host.node?.ask(request) }
 
-    func take(_ output: ServiceOutput) {
+    func receive(_ output: ServiceOutput) {
         switch output {
         case .answer(.failed(.unknownChat(let chat)), _):
-            end(status: 1, "the daemon is not in \(SafeText.line(chat)); to see where it is: inkling chats")
+            finish(status: 1, "the daemon is not in \(SafeText.line(chat)); to see where it is: inkling chats")
         case .answer(.failed(let error), _):
-            end(status: 1, SafeText.line(error.text))
+            finish(status: 1, SafeText.line(error.text))
         case .answer(let answer, _):
             self.answer = answer
-            end(status: 0)
-        case .ended(let why): end(status: 1, why.text)
+            finish(status: 0)
+        case .ended(let why): finish(status: 1, why.text)
         case .event, .waited, .own, .user: break
         }
     }
 
-    private func end(status: Int32, _ complaint: String? = nil) {
+    private func finish(status: Int32, _ complaint: String? = nil) {
         guard !hasEnded else { return }
         hasEnded = true
         if let complaint { Output.error.write(line: "inkling: " + complaint) }
-        host.end(status: status)
+        host.finish(status: status)
     }
 
     func abandon() { hasEnded = true }

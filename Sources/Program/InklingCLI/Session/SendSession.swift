@@ -61,20 +61,20 @@ final class SendSession: CommandSession {
 
     // MARK: Output of the node
 
-    func take(_ output: ServiceOutput) {
+    func receive(_ output: ServiceOutput) {
         switch output {
-        case .event(let timed): take(timed.event)
+        case .event(let timed): receive(timed.event)
         case .answer(.failed(let error), to: joinID), .answer(.failed(let error), to: sendID):
             fail(SafeText.line(error.text))
-        case .answer(let answer, _): take(answer)
+        case .answer(let answer, _): receive(answer)
         case .waited, .own, .user: break
         case .ended(let end): fail("\(end.text), and what became of the message is unknown")
         }
     }
 
-    private func take(_ event: Event) {
+    private func receive(_ event: Event) {
         switch event {
-        case .peer(let change) where change.chat == chat: note(change.peer)
+        case .peer(let change) where change.chat == chat: apply(change.peer)
         case .notice(let notice): notices.print(notice)
         default: break
         }
@@ -84,13 +84,13 @@ final class SendSession: CommandSession {
         phase = .delivering(delivery, until: end)
     }
 
-    private func take(_ answer: ServiceAnswer) {
+    private func receive(_ answer: ServiceAnswer) {
         switch (phase, answer) {
         case (.joining, .chats(let chats)): wasThere = chats.contains { $0.name == chat && !$0.isLooking }
         case (.joining, .joined(let chat, let peers)):
             host.warn(of: chat)
             phase = .waiting
-            peers.forEach(note)
+            peers.forEach(apply)
             if wasThere, !present.isEmpty { send() }
         case (.asking, .peers(let peers)): phase = .asking(peers)
         case (.asking(let people), .sent(let message, let recipients)):
@@ -99,12 +99,12 @@ final class SendSession: CommandSession {
             phase = .delivering(delivery, until: host.now.steady + Self.longestDelivery)
         case (.naming(let outcome), .peers(let peers)):
             result = Result(outcome: outcome, labels: Labels(ownName: host.node?.identity.name ?? "", peers))
-            end(status: 0)
+            finish(status: 0)
         default: break
         }
     }
 
-    private func note(_ peer: Peer) {
+    private func apply(_ peer: Peer) {
         if peer.presence == .offline { present.remove(peer.key) } else { present.insert(peer.key) }
         _ = wait.take(present: present.count, after: .milliseconds(host.now.steady - began))
     }
@@ -146,12 +146,12 @@ final class SendSession: CommandSession {
     private func fail(_ text: String) {
         if case .over = phase { return }
         Output.error.write(line: "inkling: " + text)
-        end(status: 1)
+        finish(status: 1)
     }
 
-    private func end(status: Int32) {
+    private func finish(status: Int32) {
         phase = .over
-        host.end(status: status)
+        host.finish(status: status)
     }
 
     func abandon() { phase = .over }

@@ -11,23 +11,23 @@ protocol Session: AnyObject {
     /// Begins with a node that is in no chat yet.
     func begin()
     /// Receives output of the node.
-    func take(_ output: ServiceOutput)
+    func receive(_ output: ServiceOutput)
     /// Continues with the same node or its successor: see ``SessionHost/reattach()``.
     func reattached(_ identity: NodeIdentity)
     /// Receives a piece of standard input.
-    func take(_ piece: StandardInput.Piece)
+    func receive(_ piece: StandardInput.Piece)
     /// Runs at the time of ``nextTick``.
     func tick()
     /// Receives a signal that ``SignalPipe`` handles.
-    func take(signal: Int32)
+    func receive(signal: Int32)
     /// Continues to write, because standard output has room again.
     func outputDrained()
     /// Reacts to standard output without a reader.
     func outputAbandoned()
-    /// Shows a line of the program's log.
-    func take(log: String)
-    /// Shows a notice. The text is not safe yet.
-    func take(notice: String)
+    /// Reports a line of the program's log.
+    func report(log: String)
+    /// Reports a notice. The text is not safe yet.
+    func report(notice: String)
 
     /// The longest time for a daemon's answer; nil for no limit. After this time the session treats the node as ended.
     var longestAnswer: TimeAmount? { get }
@@ -41,12 +41,12 @@ protocol Session: AnyObject {
 
 /// Defaults for a session without such needs.
 extension Session {
-    func take(_ piece: StandardInput.Piece) {}
+    func receive(_ piece: StandardInput.Piece) {}
     func tick() {}
     func reattached(_ identity: NodeIdentity) {}
     func outputDrained() {}
-    func take(log: String) {}
-    func take(notice: String) { Output.error.write(line: "inkling: " + SafeText.line(notice)) }
+    func report(log: String) {}
+    func report(notice: String) { Output.error.write(line: "inkling: " + SafeText.line(notice)) }
 
     var longestAnswer: TimeAmount? { nil }
     var outlivesNode: Bool { false }

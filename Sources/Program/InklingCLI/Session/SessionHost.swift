@@ -21,9 +21,9 @@ final class SessionHost {
     /// The daemon that has the node; nil for this program's own node.
     private var daemon: DaemonConnection?
     private var hasWarned = false
-    private var hasToldVersion = false
+    private var hasReportedVersion = false
     /// The last failure to attach to a daemon that was reported.
-    private var toldFailure: AttachedNode.Failure?
+    private var reportedFailure: AttachedNode.Failure?
     private var ticking: (at: Int64, task: Scheduled<Void>)?
     private var phase = Phase.running
 
@@ -80,12 +80,12 @@ final class SessionHost {
             session.outputAbandoned()
             settle()
         }
-        signals = SignalPipe(on: loop) { [unowned self] in took(signal: $0) }
+        signals = SignalPipe(on: loop) { [unowned self] in receive(signal: $0) }
         input = StandardInput(on: loop) { [unowned self] piece in
-            session.take(piece)
+            session.receive(piece)
             settle()
         }
-        node.attach { [unowned self] in take($0) }
+        node.attach { [unowned self] in receive($0) }
         (node as? AttachedNode)?.longestAnswer = session.longestAnswer
         session.begin()
         settle()
@@ -93,11 +93,11 @@ final class SessionHost {
 
     /// Reports a daemon of a different version. The session continues. The report comes only after the join, so that
     /// the prompt is shown first.
-    private func tellOfVersion() {
-        guard !hasToldVersion, let daemon = node as? AttachedNode else { return }
-        hasToldVersion = true
+    private func reportVersion() {
+        guard !hasReportedVersion, let daemon = node as? AttachedNode else { return }
+        hasReportedVersion = true
         let text = VersionDifference.text(daemon: daemon.version, program: programVersion)
-        if let text { session?.take(notice: text) }
+        if let text { session?.report(notice: text) }
     }
 
     // MARK: A lost daemon
@@ -122,7 +122,7 @@ final class SessionHost {
                 switch result {
                 case .success(let node): attached(node)
                 case .failure(let failure):
-                    tellOf(failure)
+                    report(failure)
                     missed(isPrompt)
                 }
             }
@@ -130,25 +130,25 @@ final class SessionHost {
     }
 
     /// Reports once that the program can't use the daemon that it found.
-    private func tellOf(_ failure: AttachedNode.Failure) {
-        guard case .newerInterface = failure, toldFailure != failure else { return }
-        toldFailure = failure
-        session?.take(notice: SafeText.line(failure.error.text))
+    private func report(_ failure: AttachedNode.Failure) {
+        guard case .newerInterface = failure, reportedFailure != failure else { return }
+        reportedFailure = failure
+        session?.report(notice: SafeText.line(failure.error.text))
     }
 
     /// Schedules another search after a failed one.
     private func missed(_ isPrompt: Bool) {
-        if isPrompt { session?.take(.ended(.lost)) }
+        if isPrompt { session?.receive(.ended(.lost)) }
         look()
         settle()
     }
 
     private func attached(_ node: any ChatService) {
         self.node = node
-        hasToldVersion = false
+        hasReportedVersion = false
         followOutput()
         session?.reattached(node.identity)
-        node.attach { [unowned self] in take($0) }
+        node.attach { [unowned self] in receive($0) }
         settle()
     }
 
@@ -159,9 +159,9 @@ final class SessionHost {
         Output.error.warn(ofOpen: chat)
     }
 
-    /// Shows a line of the log.
-    func take(log: String) {
-        session?.take(log: log)
+    /// Reports a line of the log.
+    func report(log: String) {
+        session?.report(log: log)
         settle()
     }
 
@@ -190,9 +190,9 @@ final class SessionHost {
 
     /// Passes output to the session. While standard output is full, the node holds a bounded number of events, and the
     /// busiest peers must wait (M-20).
-    private func take(_ said: ServiceOutput) {
-        session?.take(said)
-        if case .answer(.joined, _) = said { tellOfVersion() }
+    private func receive(_ output: ServiceOutput) {
+        session?.receive(output)
+        if case .answer(.joined, _) = output { reportVersion() }
         followOutput()
         settle()
     }
@@ -204,7 +204,7 @@ final class SessionHost {
         if node?.identity.isTemporary == false { RememberedName.keep(name, in: settings.node.stateDirectory) }
         guard let settled = settings.settledName, settled.name != name else { return }
         guard changesSettings else {
-            session?.take(
+            session?.report(
                 notice: "The next start takes the name from \(settled.path) again; to keep this one, change \"name\" "
                     + "there")
             return
@@ -215,7 +215,7 @@ final class SessionHost {
     /// Keeps the choice whether the terminal rings.
     func keep(bell isOn: Bool) {
         guard let path = settings.settingsPath else {
-            session?.take(notice: "This holds until you quit, because no settings are read.")
+            session?.report(notice: "This holds until you quit, because no settings are read.")
             return
         }
         _ = keep(.bell(isOn), in: path)
@@ -223,7 +223,7 @@ final class SessionHost {
 
     private func keep(_ edit: SettingsEdit, in path: String) -> Bool {
         let fault = edit.write(to: path)
-        session?.take(
+        session?.report(
             notice: fault.map { "This holds until you quit, because \(path) \($0). Change the setting there." }
                 ?? "Saved in \(path)")
         return fault == nil
@@ -243,10 +243,10 @@ final class SessionHost {
 
     // MARK: Signals
 
-    private func took(signal: Int32) {
+    private func receive(signal: Int32) {
         switch phase {
         case .running:
-            session?.take(signal: signal)
+            session?.receive(signal: signal)
             settle()
         case .ending(let since):
             guard SignalPipe.ending.contains(signal), Clock.steady - since > Self.patience else { return }
@@ -302,15 +302,15 @@ final class SessionHost {
 
     // MARK: Ending
 
-    /// Ends like ``end(status:)``, and then dies by the signal, so that a shell stops its list of commands too.
-    func end(by signal: Int32) {
+    /// Ends like ``finish(status:)``, and then dies by the signal, so that a shell stops its list of commands too.
+    func finish(by signal: Int32) {
         guard case .running = phase else { return }
         endingSignal = signal
-        end(status: 1)
+        finish(status: 1)
     }
 
     /// Says goodbye to all peers. The program ends after its last output.
-    func end(status: Int32) {
+    func finish(status: Int32) {
         guard case .running = phase else { return }
         stopHoldingBack()
         phase = .ending(since: Clock.steady)

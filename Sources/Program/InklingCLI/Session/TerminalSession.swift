@@ -49,18 +49,18 @@ final class TerminalSession: Session {
 
     func begin() {
         Terminal.prepare()
-        takeTerminal()
+        acquireTerminal()
         perform(model.begin(at: host.now))
     }
 
-    func take(_ output: ServiceOutput) { perform(model.receive(output, at: host.now)) }
+    func receive(_ output: ServiceOutput) { perform(model.receive(output, at: host.now)) }
     func tick() { perform(model.tick(at: host.now)) }
     func reattached(_ identity: NodeIdentity) { perform(model.reattached(identity, at: host.now)) }
-    func take(log: String) { perform(model.report(notice: log, at: host.now)) }
-    func take(notice: String) { perform(model.report(notice: notice, at: host.now)) }
+    func report(log: String) { perform(model.report(notice: log, at: host.now)) }
+    func report(notice: String) { perform(model.report(notice: notice, at: host.now)) }
     func outputAbandoned() { perform(model.finish(at: host.now)) }
 
-    func take(_ piece: StandardInput.Piece) {
+    func receive(_ piece: StandardInput.Piece) {
         switch piece {
         case .bytes(let bytes): perform(model.receive(bytes: bytes, at: host.now))
         case .end: perform(model.finish(at: host.now))
@@ -74,13 +74,13 @@ final class TerminalSession: Session {
         draw(lines)
     }
 
-    func take(signal: Int32) {
+    func receive(signal: Int32) {
         switch signal {
         case SIGTSTP: suspend(wholeJob: false)
         case SIGCONT:
             guard case .drawing = phase else { return }
             // This signal also follows a stop without warning (SIGSTOP).
-            takeTerminal()
+            acquireTerminal()
             screen.forget()
             draw()
         case SIGWINCH: resize()
@@ -118,14 +118,14 @@ final class TerminalSession: Session {
         case .suspend: suspend(wholeJob: true)
         case .complain(let text): draw([ChatLines.error(text)])
         case .cannotStart(let error):
-            giveTerminalBack()
+            releaseTerminal()
             Output.error.write(line: "inkling: " + SafeText.line(error.text))
-            host.end(status: 1)
+            host.finish(status: 1)
         case .reattach: host.reattach()
         case .beginEnd: host.stopHoldingBack()
         case .end:
-            if case .drawing = phase { giveTerminalBack() }
-            host.end(status: 0)
+            if case .drawing = phase { releaseTerminal() }
+            host.finish(status: 0)
         }
     }
 
@@ -169,7 +169,7 @@ final class TerminalSession: Session {
     private func suspend(wholeJob: Bool) {
         guard case .drawing = phase else { return }
         perform(model.willSuspend(at: host.now))
-        giveTerminalBack()
+        releaseTerminal()
         phase = .suspended
         host.suspend(wholeJob: wholeJob) { [unowned self] goesOn in
             guard goesOn else {
@@ -179,20 +179,20 @@ final class TerminalSession: Session {
                 return perform(model.finish(at: host.now))
             }
             phase = .drawing
-            takeTerminal()
+            acquireTerminal()
             perform(model.resumed(at: host.now))
             resize()
             outputDrained()
         }
     }
 
-    private func takeTerminal() {
-        Terminal.take()
+    private func acquireTerminal() {
+        Terminal.enterRawMode()
         write(Array(Screen.begin.utf8))
     }
 
-    private func giveTerminalBack() {
+    private func releaseTerminal() {
         write(screen.leave())
-        Terminal.giveBack()
+        Terminal.restoreModes()
     }
 }

@@ -52,14 +52,14 @@ final class WatchSession: Session {
         begin()
     }
 
-    func take(_ output: ServiceOutput) {
+    func receive(_ output: ServiceOutput) {
         switch output {
-        case .event(let timed): take(timed)
+        case .event(let timed): receive(timed)
         case .own(let message):
             guard wishes.showsMessages, message.chat == chat, let identity = host.node?.identity else { return }
             show(message.text, from: Person(user: identity.user, name: identity.name), label: "You", at: message.at)
         case .answer(.failed(let error), to: joinID):
-            end(status: 1, SafeText.line(error.text))
+            finish(status: 1, SafeText.line(error.text))
         case .answer(.joined(let chat, let peers), _):
             host.warn(of: chat)
             labels.join(peers, now: host.now.wall)
@@ -73,20 +73,20 @@ final class WatchSession: Session {
             people = []
             show()
             if host.node != nil { host.reattach() }
-        case .ended(let why): end(status: 1, why.text)
+        case .ended(let why): finish(status: 1, why.text)
         }
     }
 
-    private func end(status: Int32, _ complaint: String? = nil) {
+    private func finish(status: Int32, _ complaint: String? = nil) {
         guard !hasEnded else { return }
         hasEnded = true
         if let complaint { Output.error.write(line: "inkling: " + complaint) }
-        host.end(status: status)
+        host.finish(status: status)
     }
 
     private var chat: String { host.settings.chat.name }
 
-    private func take(_ timed: TimedEvent) {
+    private func receive(_ timed: TimedEvent) {
         switch timed.event {
         case .peer(let change) where change.chat == chat: labels.update(change.peer, now: host.now.wall)
         case .typing(chat, let people):
@@ -146,20 +146,20 @@ final class WatchSession: Session {
     func tick() {
         guard let onceAt, onceAt <= host.now.steady else { return }
         show()
-        end(status: 0)
+        finish(status: 0)
     }
 
-    func take(signal: Int32) {
+    func receive(signal: Int32) {
         switch signal {
         case SIGTSTP: host.suspend(wholeJob: false) { _ in }
-        case SIGINT, SIGTERM, SIGHUP: end(status: 0)
+        case SIGINT, SIGTERM, SIGHUP: finish(status: 0)
         default: break
         }
     }
 
     func outputAbandoned() {
-        guard let code = host.output.failure, code != EPIPE else { return end(status: 0) }
-        end(status: 1, Output.failureText(code))
+        guard let code = host.output.failure, code != EPIPE else { return finish(status: 0) }
+        finish(status: 1, Output.failureText(code))
     }
 
     var longestAnswer: TimeAmount? { wishes.isOnce ? SessionHost.longestAnswer : nil }

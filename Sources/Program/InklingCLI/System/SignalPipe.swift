@@ -7,7 +7,7 @@ nonisolated(unsafe) private var signalWriter: Int32 = -1
 /// The number of signals to end since the loop last checked.
 nonisolated(unsafe) private var unheardEnds: sig_atomic_t = 0
 
-private func noteSignal(_ number: Int32) {
+private func forwardSignal(_ number: Int32) {
     let before = errno
     if SignalPipe.ending.contains(number) {
         unheardEnds += 1
@@ -30,13 +30,13 @@ final class SignalPipe {
     /// The number of signals to end without a reaction of the loop at which the handler ends the program.
     fileprivate static let patience: sig_atomic_t = 3
 
-    private let take: (Int32) -> Void
+    private let receive: (Int32) -> Void
 
     /// Installs the handlers.
     ///
-    /// - Parameter take: called on the loop with each signal. Several equal signals may cause one call.
-    init(on loop: any EventLoop, take: @escaping (Int32) -> Void) {
-        self.take = take
+    /// - Parameter receive: called on the loop with each signal. Several equal signals may cause one call.
+    init(on loop: any EventLoop, receive: @escaping (Int32) -> Void) {
+        self.receive = receive
         var descriptors: [Int32] = [-1, -1]
         guard pipe(&descriptors) == 0 else { return }
         for descriptor in descriptors {
@@ -53,7 +53,7 @@ final class SignalPipe {
             }
             .takingOwnershipOfDescriptor(input: descriptors[0])
             .whenFailure { _ in }
-        for number in Self.ending + Self.others { Self.install(noteSignal, for: number) }
+        for number in Self.ending + Self.others { Self.install(forwardSignal, for: number) }
     }
 
     private static func install(_ handler: @escaping @convention(c) (Int32) -> Void, for number: Int32) {
@@ -102,7 +102,7 @@ final class SignalPipe {
             var last: Int32?
             for byte in unwrapInboundIn(data).readableBytesView where Int32(byte) != last {
                 last = Int32(byte)
-                signals.take(Int32(byte))
+                signals.receive(Int32(byte))
             }
         }
     }

@@ -37,14 +37,14 @@ final class StandardInput {
     private var isAwaited = false
     /// Whether the end of the input was reported.
     private var hasEnded = false
-    private let take: (Piece) -> Void
+    private let receive: (Piece) -> Void
 
     /// Makes the input without opening it.
     ///
-    /// - Parameter take: called on the loop, once for each ``demand()``, and never from within it.
-    init(on loop: any EventLoop, take: @escaping (Piece) -> Void) {
+    /// - Parameter receive: called on the loop, once for each ``demand()``, and never from within it.
+    init(on loop: any EventLoop, receive: @escaping (Piece) -> Void) {
         self.loop = loop
-        self.take = take
+        self.receive = receive
         // By default, the system would stop a background process that reads, and peers would lose the node. With this,
         // the read fails.
         if isTerminal { signal(SIGTTIN, SIG_IGN) }
@@ -91,7 +91,7 @@ final class StandardInput {
         guard isAwaited else { return }
         isAwaited = false
         if case .end = piece { hasEnded = true }
-        take(piece)
+        receive(piece)
     }
 
     // MARK: Opening

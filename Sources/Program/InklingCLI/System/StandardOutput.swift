@@ -56,7 +56,7 @@ final class StandardOutput {
         switch sink {
         case .gone, .unopened: return
         case .file:
-            if !Output.standard.write(bytes) { end(errno) }
+            if !Output.standard.write(bytes) { abandon(errno) }
             return
         case .opening(let earlier):
             waiting += bytes.count
@@ -87,25 +87,25 @@ final class StandardOutput {
 
     private func wrote(_ count: Int, _ result: Result<Void, any Error>) {
         guard !isGone else { return }
-        if case .failure(let error) = result { return end((error as? IOError)?.errnoCode) }
+        if case .failure(let error) = result { return abandon((error as? IOError)?.errnoCode) }
         waiting -= count
         if waiting == 0, isFull {
             isFull = false
             drained()
         }
-        if waiting == 0 { tellEmpty() }
+        if waiting == 0 { reportEmpty() }
     }
 
-    private func end(_ code: Int32? = nil) {
+    private func abandon(_ code: Int32? = nil) {
         guard !isGone else { return }
         failure = code
         sink = .gone
         isFull = false
         abandoned()
-        tellEmpty()
+        reportEmpty()
     }
 
-    private func tellEmpty() {
+    private func reportEmpty() {
         let done = whenEmpty
         whenEmpty = nil
         done?()
@@ -163,6 +163,6 @@ final class StandardOutput {
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-        func channelInactive(context: ChannelHandlerContext) { output.end() }
+        func channelInactive(context: ChannelHandlerContext) { output.abandon() }
     }
 }

@@ -6,7 +6,7 @@ import InklingConsole
 nonisolated(unsafe) private let savedModes = UnsafeMutablePointer<termios>.allocate(capacity: 1)
 nonisolated(unsafe) private let earlierActions = UnsafeMutablePointer<sigaction>.allocate(capacity: 65)
 nonisolated(unsafe) private let resetBytes = copiedReset()
-nonisolated(unsafe) private var taken: Int32 = 0
+nonisolated(unsafe) private var isRaw: Int32 = 0
 
 private func copiedReset() -> UnsafeMutableBufferPointer<UInt8> {
     let bytes = Array((Screen.reset + "\r\n").utf8)
@@ -15,8 +15,8 @@ private func copiedReset() -> UnsafeMutableBufferPointer<UInt8> {
     return buffer
 }
 
-private func giveBackAndDie(_ number: Int32) {
-    if taken != 0 {
+private func restoreAndDie(_ number: Int32) {
+    if isRaw != 0 {
         tcsetattr(STDIN_FILENO, TCSANOW, savedModes)
         _ = write(STDOUT_FILENO, resetBytes.baseAddress, resetBytes.count)
     }
@@ -40,7 +40,7 @@ enum Terminal {
         guard tcgetattr(STDIN_FILENO, savedModes) == 0, !resetBytes.isEmpty else { return }
         for number in fatal {
             var action = sigaction()
-            action.__sigaction_handler.sa_handler = giveBackAndDie
+            action.__sigaction_handler.sa_handler = restoreAndDie
             action.sa_flags = SA_NODEFER
             sigaction(number, &action, earlierActions + Int(number))
         }
@@ -48,7 +48,7 @@ enum Terminal {
 
     /// Makes keys arrive one by one, without echo and without signals. The function does not wait for written output,
     /// because a blocked terminal would block the program.
-    static func take() {
+    static func enterRawMode() {
         var raw = savedModes.pointee
         raw.c_iflag &= ~tcflag_t(BRKINT | ICRNL | INLCR | IGNCR | INPCK | ISTRIP | IXON)
         raw.c_lflag &= ~tcflag_t(ECHO | ECHONL | ICANON | IEXTEN | ISIG)
@@ -56,26 +56,26 @@ enum Terminal {
             characters[Int(VMIN)] = 1
             characters[Int(VTIME)] = 0
         }
-        taken = 1
+        isRaw = 1
         tcsetattr(STDIN_FILENO, TCSANOW, &raw)
     }
 
     /// Restores the terminal's recorded modes.
-    static func giveBack() {
-        guard taken != 0 else { return }
+    static func restoreModes() {
+        guard isRaw != 0 else { return }
         tcsetattr(STDIN_FILENO, TCSANOW, savedModes)
-        taken = 0
+        isRaw = 0
     }
 
     /// Restores as much as possible without waiting for a blocked terminal.
     static func abandon() {
-        guard taken != 0 else { return }
+        guard isRaw != 0 else { return }
         tcsetattr(STDIN_FILENO, TCSANOW, savedModes)
         let flags = fcntl(STDOUT_FILENO, F_GETFL)
         if flags >= 0 { _ = fcntl(STDOUT_FILENO, F_SETFL, flags | O_NONBLOCK) }
         _ = write(STDOUT_FILENO, resetBytes.baseAddress, resetBytes.count)
         if flags >= 0 { _ = fcntl(STDOUT_FILENO, F_SETFL, flags) }
-        taken = 0
+        isRaw = 0
     }
 
     /// Whether another job has the terminal.
