@@ -30,7 +30,8 @@ extension ServiceAnswer {
         case .peers(let peers): JSONLine(on: "who", [("chat", chat), ("peers", .array(peers.map { .peer($0) }))])
         case .knownPeers(let people): JSONLine(on: "people", [("people", .array(people.map { .known($0) }))])
         case .fingerprint(let groups):
-            JSONLine(on: "fingerprint", [("key", request.key.map { .string($0.description) }), ("groups", .strings(groups))])
+            JSONLine(
+                on: "fingerprint", [("key", request.key.map { .string($0.description) }), ("groups", .strings(groups))])
         case .invite(let invite): JSONLine(on: "invite", [("chat", chat), ("invite", invite.map(JSONValue.string))])
         case .sightings(let instance, let found):
             JSONLine(
