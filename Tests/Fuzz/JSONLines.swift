@@ -65,7 +65,7 @@ private func checkReference(_ line: [UInt8], _ members: [(String, JSONValue)]) {
 /// Checks that a daemon's line is read without a trap, and that the texts of a message equal Foundation's.
 private func checkOutput(_ line: [UInt8]) {
     guard let members = try? JSONMembers(line) else { return }
-    _ = (members.identity, members.statistics, AttachedEvents.end(members))
+    _ = (members.identity, members.statistics, AttachedEvents.endReason(members))
     _ = (members.list("peers", \.peer), members.list("people", \.knownPeer), members.list("found", \.sighting))
     _ = members.list("chats", \.chatStatus)
     switch AttachedEvents.output(members) {

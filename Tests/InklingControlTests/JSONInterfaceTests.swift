@@ -17,11 +17,11 @@ struct JSONInterfaceTests {
                 node, stream, texts: DaemonStage.texts, write: { [unowned self] in lines.append($0) },
                 ended: { [unowned self] in ends.append($0) })
             self.interface = interface
-            node.attach { interface.take($0) }
+            node.attach { interface.receive($0) }
             interface.begin()
         }
 
-        func write(_ text: String) { interface?.take(Array((text + "\n").utf8)) }
+        func write(_ text: String) { interface?.receive(Array((text + "\n").utf8)) }
         func endInput() { interface?.endOfInput() }
         func hold(_ isHeld: Bool) { interface?.isHeld = isHeld }
         var wantsInput: Bool { interface?.wantsInput ?? false }

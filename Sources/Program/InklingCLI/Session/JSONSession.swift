@@ -42,11 +42,11 @@ final class JSONSession: Session {
         host.finish(status: status)
     }
 
-    func receive(_ output: ServiceOutput) { interface?.take(output) }
+    func receive(_ output: ServiceOutput) { interface?.receive(output) }
 
     func receive(_ piece: StandardInput.Piece) {
         switch piece {
-        case .bytes(let bytes): interface?.take(bytes)
+        case .bytes(let bytes): interface?.receive(bytes)
         case .end: interface?.endOfInput()
         }
     }

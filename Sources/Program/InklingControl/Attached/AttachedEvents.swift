@@ -72,7 +72,7 @@ enum AttachedEvents {
     }
 
     /// Returns why a daemon ends the connection, from its last line.
-    static func end(_ line: JSONMembers) -> ServiceEnd? {
+    static func endReason(_ line: JSONMembers) -> ServiceEnd? {
         guard line["on"]?.string == "error", line["line"] == nil, line["id"] == nil else { return nil }
         return switch line["code"]?.string {
         case "too-slow": .tooSlow

@@ -91,7 +91,7 @@ package final class AttachedNode: ChatService {
                 }
             }
             .withConnectedSocket(descriptor)
-            .assumeIsolated().whenFailure { _ in node.end(.lost) }
+            .assumeIsolated().whenFailure { _ in node.finish(.lost) }
         eventLoop.assumeIsolated().scheduleTask(in: beginning) {
             guard case .beginning = node.phase else { return }
             node.fail(.refused(.other(code: "no-answer", text: "The daemon does not answer.")))
@@ -143,7 +143,7 @@ package final class AttachedNode: ChatService {
         close(completion)
     }
 
-    package func resume() { end(.lost) }
+    package func resume() { finish(.lost) }
 
     /// Detaches from the daemon after it answered all requests, or after a second. The daemon's node stays.
     package func stop(_ completion: @escaping () -> Void) {
@@ -154,7 +154,7 @@ package final class AttachedNode: ChatService {
         takesEvents = true
         write([("do", .string("quit"))], id: nextRequestID.advance().number)
         read()
-        eventLoop.assumeIsolated().scheduleTask(in: Self.patience) { self.end(.stopped) }
+        eventLoop.assumeIsolated().scheduleTask(in: Self.patience) { self.finish(.stopped) }
     }
 
     // MARK: The connection
@@ -169,7 +169,7 @@ package final class AttachedNode: ChatService {
             guard case .line(let line, _) = piece, let members = try? JSONMembers(line) else {
                 return fail(.refused(.other(code: "bad-line", text: "The daemon can't be understood.")))
             }
-            take(members)
+            receive(members)
         }
     }
 
@@ -181,7 +181,7 @@ package final class AttachedNode: ChatService {
     fileprivate func closed() {
         channel = nil
         guard !isSuspended else { return }
-        end(isStopping ? .stopped : .lost)
+        finish(isStopping ? .stopped : .lost)
     }
 
     private func close(_ completion: @escaping () -> Void) {
@@ -211,16 +211,16 @@ package final class AttachedNode: ChatService {
 
     // MARK: Lines
 
-    private func take(_ line: JSONMembers) {
+    private func receive(_ line: JSONMembers) {
         switch phase {
         case .beginning: begin(line)
         case .running:
             if let id = line["id"]?.unsigned {
                 answer(line, id)
-            } else if let why = AttachedEvents.end(line) {
-                end(isStopping ? .stopped : why)
+            } else if let why = AttachedEvents.endReason(line) {
+                finish(isStopping ? .stopped : why)
             } else if let output = AttachedEvents.output(line) {
-                say(output)
+                deliver(output)
             }
         case .ended: break
         }
@@ -234,13 +234,13 @@ package final class AttachedNode: ChatService {
             phase = .running
             completion(.success(self))
         } else if let greeting = DaemonGreeting(line) {
-            take(greeting)
+            receive(greeting)
         } else if let output = AttachedEvents.output(line) {
             early.append(output)
         }
     }
 
-    private func take(_ greeting: DaemonGreeting) {
+    private func receive(_ greeting: DaemonGreeting) {
         switch greeting {
         case .ready(let ready):
             if let obstacle = ready.obstacle(state: state) { return fail(obstacle) }
@@ -257,14 +257,14 @@ package final class AttachedNode: ChatService {
         if case .rename(let name) = next.request, answer == .done {
             known?.name = (try? Configuration.checked(name: name)) ?? name
         }
-        say(.answer(answer, to: next.id))
+        deliver(.answer(answer, to: next.id))
         answerOwn()
     }
 
     private func answerOwn() {
         while let next = pending.first, let answer = next.answer {
             pending.removeFirst()
-            say(.answer(answer, to: next.id))
+            deliver(.answer(answer, to: next.id))
         }
     }
 
@@ -273,12 +273,12 @@ package final class AttachedNode: ChatService {
         guard case .running = phase, answerTask == nil, let longestAnswer, let first = pending.first else { return }
         answerTask = eventLoop.assumeIsolated().scheduleTask(deadline: first.asked + longestAnswer) {
             self.answerTask = nil
-            if let first = self.pending.first, first.asked + longestAnswer <= .now() { self.end(.silent) }
+            if let first = self.pending.first, first.asked + longestAnswer <= .now() { self.finish(.silent) }
             self.followAnswers()
         }
     }
 
-    private func say(_ output: ServiceOutput) {
+    private func deliver(_ output: ServiceOutput) {
         if case .user(let user) = output { known?.name = user.name }
         if let sink { sink(output) } else { early.append(output) }
     }
@@ -289,11 +289,11 @@ package final class AttachedNode: ChatService {
             channel?.close(promise: nil)
             completion(.failure(failure))
         } else {
-            end(.lost)
+            finish(.lost)
         }
     }
 
-    private func end(_ why: ServiceEnd) {
+    private func finish(_ why: ServiceEnd) {
         switch phase {
         case .ended: return
         case .beginning: return fail(.ended)
@@ -304,7 +304,7 @@ package final class AttachedNode: ChatService {
         pending.removeAll()
         answerTask?.cancel()
         answerTask = nil
-        say(.ended(why))
+        deliver(.ended(why))
         for completion in stopped { completion() }
         stopped = []
     }

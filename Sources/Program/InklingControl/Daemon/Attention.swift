@@ -26,7 +26,7 @@ struct Attention {
     }
 
     /// Records whether any front end shows a chat.
-    mutating func note(isShown: Bool, at now: Int64) {
+    mutating func update(isShown: Bool, at now: Int64) {
         switch (state, isShown) {
         case (_, true): state = .shown
         case (.shown, false): state = .waning(since: now)

@@ -177,7 +177,7 @@ private final class ControlConnection: ChannelInboundHandler {
             self.interface = interface
             interface.begin()
             frontEnd.attach { [weak self] output in
-                self?.interface?.take(output)
+                self?.interface?.receive(output)
                 self?.read()
             }
             read()
@@ -198,7 +198,7 @@ private final class ControlConnection: ChannelInboundHandler {
     // MARK: Input
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        interface?.take(Array(unwrapInboundIn(data).readableBytesView))
+        interface?.receive(Array(unwrapInboundIn(data).readableBytesView))
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {

@@ -200,7 +200,7 @@ package final class HubFrontEnd: ChatService {
     private func deliver() {
         guard !isDelivering else { return }
         isDelivering = true
-        while let output = outputs.next(take) { outputs.sink?(output) }
+        while let output = outputs.next(recordTaken) { outputs.sink?(output) }
         isDelivering = false
         idleSince = outputs.backlog.isEmpty ? nil : idleSince ?? hub.now
     }
@@ -208,7 +208,7 @@ package final class HubFrontEnd: ChatService {
     /// Records an output that the front end takes.
     ///
     /// - Returns: False for a message that the front end got before, with those that waited in its chat.
-    private func take(_ output: QueuedOutput) -> Bool {
+    private func recordTaken(_ output: QueuedOutput) -> Bool {
         size -= Self.size(of: output)
         idleSince = nil
         guard let message = output.message else { return true }

@@ -31,7 +31,7 @@ extension NodeHub {
     }
 
     /// Receives an answer of the node.
-    func take(_ answer: ServiceAnswer, for purpose: Purpose) {
+    func receive(_ answer: ServiceAnswer, for purpose: Purpose) {
         switch purpose {
         case .none: break
         case .answer(let frontEnd): frontEnd.answer(completed(answer))
@@ -48,10 +48,10 @@ extension NodeHub {
             }
             frontEnd.answer(answer)
         case .present(let frontEnd, let chat):
-            if case .peers(let peers) = answer { tell(peers, in: chat, to: frontEnd) }
+            if case .peers(let peers) = answer { enqueue(peers, in: chat, to: frontEnd) }
         case .rename(let frontEnd):
             frontEnd?.answer(answer)
-            if answer == .done { tellUser() }
+            if answer == .done { enqueueUser() }
         case .restore(let chat):
             switch answer {
             case .joined: joined[chat.name] = chat
@@ -122,7 +122,7 @@ extension NodeHub {
         frontEnd.chats.insert(chat.name)
         frontEnd.knows(peers, in: chat.name)
         frontEnd.answer(.joined(chat, peers))
-        if !wantedTyping { tellTyping(in: chat.name, to: frontEnd) }
+        if !wantedTyping { enqueueTyping(in: chat.name, to: frontEnd) }
     }
 
     /// Keeps a chat, and calls `goOn` when the list is on disk. After a failure the front end gets the reason.
@@ -168,7 +168,7 @@ extension NodeHub {
             ask(.leave(chat: chat), .leave(frontEnd, chat))
         }
         if !isLeft { frontEnd.answer(.done) }
-        noteShown()
+        updateAttention()
     }
 
     private func open(_ chat: String, _ frontEnd: HubFrontEnd) {
@@ -178,13 +178,13 @@ extension NodeHub {
         }
         let wasShown = frontEnd.shows(chat)
         frontEnd.openChat = chat
-        let waited = wasShown ? [] : takeWaiting(in: chat, for: frontEnd)
+        let waited = wasShown ? [] : collectWaiting(in: chat, for: frontEnd)
         frontEnd.answer(.done, then: waited)
-        noteShown()
+        updateAttention()
     }
 
     /// Returns the messages that waited in a chat, for a front end that begins to show the chat.
-    private func takeWaiting(in chat: String, for frontEnd: HubFrontEnd) -> [TimedEvent] {
+    private func collectWaiting(in chat: String, for frontEnd: HubFrontEnd) -> [TimedEvent] {
         guard frontEnd.shows(chat) else { return [] }
         var events: [TimedEvent] = []
         if let lost = waiting.lost(in: chat), lost.count > frontEnd.toldLost[chat] ?? 0 {
@@ -218,7 +218,7 @@ extension NodeHub {
         let former = frontEnd.subscription
         let wasShown = frontEnd.openChat.map { frontEnd.shows($0) } ?? false
         frontEnd.subscription = subscription
-        let waited = wasShown ? [] : frontEnd.openChat.map { takeWaiting(in: $0, for: frontEnd) } ?? []
+        let waited = wasShown ? [] : frontEnd.openChat.map { collectWaiting(in: $0, for: frontEnd) } ?? []
         frontEnd.answer(.done, then: waited)
         for chat in joined.keys.sorted() {
             func isNew(_ kind: Subscription.Kind) -> Bool {
@@ -227,20 +227,20 @@ extension NodeHub {
                     && !former.wants(kind, in: chat, isMember: isMember)
             }
             if isNew(.peer) { ask(.peers(chat: chat), .present(frontEnd, chat)) }
-            if isNew(.typing) { tellTyping(in: chat, to: frontEnd) }
+            if isNew(.typing) { enqueueTyping(in: chat, to: frontEnd) }
         }
-        if subscription.kinds.contains(.notice), !former.kinds.contains(.notice) { tellNotices(to: frontEnd) }
-        noteShown()
+        if subscription.kinds.contains(.notice), !former.kinds.contains(.notice) { enqueueNotices(to: frontEnd) }
+        updateAttention()
     }
 
-    private func tellTyping(in chat: String, to frontEnd: HubFrontEnd) {
+    private func enqueueTyping(in chat: String, to frontEnd: HubFrontEnd) {
         guard frontEnd.subscription.wants(.typing, in: chat, isMember: frontEnd.isIn(chat)) else { return }
         frontEnd.forgetTyping(in: chat)
         guard let people = typing[chat] else { return }
         frontEnd.add(TimedEvent(at: surroundings.wall(), event: .typing(chat: chat, people)))
     }
 
-    private func tell(_ peers: [Peer], in chat: String, to frontEnd: HubFrontEnd) {
+    private func enqueue(_ peers: [Peer], in chat: String, to frontEnd: HubFrontEnd) {
         for peer in peers where peer.presence != .offline {
             let event = Event.peer(.init(chat: chat, peer, why: peer.presence == .away ? .away : .hello))
             if frontEnd.wants(event) { frontEnd.add(TimedEvent(at: surroundings.wall(), event: event)) }

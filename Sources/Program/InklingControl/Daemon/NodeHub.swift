@@ -101,7 +101,7 @@ package final class NodeHub {
 
     /// Attaches to the node, announces the user's presence and joins the kept chats.
     package func begin() {
-        node.attach { [unowned self] in take($0) }
+        node.attach { [unowned self] in receive($0) }
         announcePresence()
         // The user confirmed these names when the chats were kept.
         for chat in kept { ask(.join(chat, isConfirmed: true), .restore(chat)) }
@@ -123,7 +123,7 @@ package final class NodeHub {
         let frontEnd = HubFrontEnd(number: nextNumber, hub: self)
         nextNumber += 1
         frontEnds[frontEnd.number] = frontEnd
-        tellNotices(to: frontEnd)
+        enqueueNotices(to: frontEnd)
         if isAwayByWord { frontEnd.add(.user(user)) }
         return frontEnd
     }
@@ -143,14 +143,14 @@ package final class NodeHub {
         }
         for chat in frontEnd.chats.sorted() { release(chat) { ask(.leave(chat: chat), .none) } }
         frontEnd.chats = []
-        noteShown()
+        updateAttention()
         deadlineChanged()
     }
 
     func suspend(_ frontEnd: HubFrontEnd, _ isSuspended: Bool) {
         frontEnd.isSuspended = isSuspended
         if isSuspended { perform(drafts.drop(frontEnd.number, at: now)) }
-        noteShown()
+        updateAttention()
         deadlineChanged()
     }
 
@@ -185,12 +185,12 @@ package final class NodeHub {
         node.ask(request)
     }
 
-    private func take(_ output: ServiceOutput) {
+    private func receive(_ output: ServiceOutput) {
         switch output {
-        case .event(let timed): take(timed)
+        case .event(let timed): receive(timed)
         case .answer(let answer, let id):
             guard let purpose = pending.removeValue(forKey: id) else { return }
-            take(answer, for: purpose)
+            receive(answer, for: purpose)
         case .ended(let why):
             for frontEnd in all {
                 frontEnds[frontEnd.number] = nil
@@ -202,7 +202,7 @@ package final class NodeHub {
         deadlineChanged()
     }
 
-    private func take(_ timed: TimedEvent) {
+    private func receive(_ timed: TimedEvent) {
         switch timed.event {
         case .peer where isEnding, .typing where isEnding: return
         case .message(let message):
@@ -215,8 +215,8 @@ package final class NodeHub {
             return
         case .typing(let chat, let people): typing[chat] = people.isEmpty ? nil : people
         case .notice(let notice): standingNotices.note(notice)
-        case .delivered(let receipt): return tell(outcome: timed, of: receipt.message)
-        case .failed(let failure): return tell(outcome: timed, of: failure.message)
+        case .delivered(let receipt): return forward(outcome: timed, of: receipt.message)
+        case .failed(let failure): return forward(outcome: timed, of: failure.message)
         case .peer, .missed: break
         }
         for frontEnd in all where frontEnd.wants(timed.event) { frontEnd.add(timed) }
@@ -228,7 +228,7 @@ package final class NodeHub {
         return max(surroundings.rank(message.sender.user, message.chat), isPrivate ? .member : .stranger)
     }
 
-    private func tell(outcome: TimedEvent, of message: MessageID) {
+    private func forward(outcome: TimedEvent, of message: MessageID) {
         guard let sender = senders[message] else { return }
         senders[message] = sender.outcomes > 1 ? (sender.frontEnd, sender.outcomes - 1) : nil
         frontEnds[sender.frontEnd]?.add(outcome)
@@ -255,7 +255,7 @@ package final class NodeHub {
         }
     }
 
-    func tellNotices(to frontEnd: HubFrontEnd) {
+    func enqueueNotices(to frontEnd: HubFrontEnd) {
         for notice in standingNotices.all {
             frontEnd.add(TimedEvent(at: surroundings.wall(), event: .notice(notice)))
         }
@@ -268,7 +268,7 @@ package final class NodeHub {
     }
 
     /// Reports the user's state to all front ends.
-    func tellUser() {
+    func enqueueUser() {
         let user = user
         for frontEnd in all { frontEnd.add(.user(user)) }
     }
@@ -281,7 +281,7 @@ package final class NodeHub {
         let isNew = isAwayByWord != isAway
         isAwayByWord = isAway
         announcePresence()
-        if isNew { tellUser() }
+        if isNew { enqueueUser() }
     }
 
     /// Whether the setting makes the user away while no front end shows a chat.
@@ -296,9 +296,9 @@ package final class NodeHub {
     var isAway: Bool { isAwayByWord || attention.isAway }
 
     /// Updates the user's presence after a possible change of the shown chats.
-    func noteShown() {
+    func updateAttention() {
         let isShown = frontEnds.values.contains { frontEnd in frontEnd.openChat.map { frontEnd.shows($0) } ?? false }
-        attention.note(isShown: isShown, at: now)
+        attention.update(isShown: isShown, at: now)
         announcePresence()
     }
 

@@ -136,7 +136,7 @@ package final class JSONInterface {
 
     // MARK: Inputs
 
-    /// Starts the interface. The node is up, and its output goes to ``take(_:)-(ServiceOutput)``.
+    /// Starts the interface. The node is up, and its output goes to ``receive(_:)-(ServiceOutput)``.
     package func begin() {
         switch stream {
         case .standard(let chat, let isConfirmed):
@@ -148,7 +148,7 @@ package final class JSONInterface {
     }
 
     /// Receives bytes of input.
-    package func take(_ bytes: [UInt8]) {
+    package func receive(_ bytes: [UInt8]) {
         waiting += splitter.feed(bytes)
         proceed()
     }
@@ -161,24 +161,24 @@ package final class JSONInterface {
     }
 
     /// Receives an output of the node.
-    package func take(_ output: ServiceOutput) {
+    package func receive(_ output: ServiceOutput) {
         switch output {
-        case .event(let timed): tell(cache.text(for: timed, from: events))
-        case .waited(let timed): tell(events.line(for: timed, hasWaited: true).text)
+        case .event(let timed): report(cache.text(for: timed, from: events))
+        case .waited(let timed): report(events.line(for: timed, hasWaited: true).text)
         case .own(let message):
             let person = Person(user: service.identity.user, name: service.identity.name)
-            tell(events.line(for: message, from: person).text)
-        case .user(let user): tell(user.line.text)
+            report(events.line(for: message, from: person).text)
+        case .user(let user): report(user.line.text)
         case .answer(let answer, let id):
             guard let asked = pending, asked.id == id else { return }
             pending = nil
-            take(answer, to: asked)
+            receive(answer, to: asked)
             proceed()
-        case .ended(let why): end(.node(why))
+        case .ended(let why): finish(.node(why))
         }
     }
 
-    private func tell(_ line: String) {
+    private func report(_ line: String) {
         if case .beginning = phase { early.append(line) } else { put(line) }
     }
 
@@ -188,16 +188,16 @@ package final class JSONInterface {
         guard !isProceeding else { return }
         isProceeding = true
         defer { isProceeding = false }
-        while case .running = phase, pending == nil, !isHeld, let piece = waiting.popFirst() { take(piece) }
+        while case .running = phase, pending == nil, !isHeld, let piece = waiting.popFirst() { receive(piece) }
         // Lines that wait come before the end.
         if case .running = phase, hasInputEnded, waiting.isEmpty, pending == nil { phase = .leaving(nil) }
         if case .leaving(let id) = phase {
             if let id { answer(JSONLine(on: "ok"), id) }
-            end(.input)
+            finish(.input)
         }
     }
 
-    private func take(_ piece: LineSplitter.Piece) {
+    private func receive(_ piece: LineSplitter.Piece) {
         switch piece {
         case .tooLong(let number):
             refuse(
@@ -230,11 +230,11 @@ package final class JSONInterface {
 
     // MARK: Answers
 
-    private func take(_ answer: ServiceAnswer, to pending: Pending) {
+    private func receive(_ answer: ServiceAnswer, to pending: Pending) {
         let (request, asked) = (pending.request, pending.asked)
         switch (answer, request) {
         case (.failed(let error), _):
-            if case .beginning = phase { end(.start(error)) } else { refuse(error, asked) }
+            if case .beginning = phase { finish(.start(error)) } else { refuse(error, asked) }
             return
         case (.joined(let chat, let peers), _): return joined(chat, peers, pending)
         case (.done, .leave(let chat)): if open == chat { open = nil }
@@ -310,7 +310,7 @@ package final class JSONInterface {
 
     // MARK: The end
 
-    private func end(_ end: End) {
+    private func finish(_ end: End) {
         if case .ended = phase { return }
         switch (stream, end) {
         // Standard output still gets the events that the node's end causes.

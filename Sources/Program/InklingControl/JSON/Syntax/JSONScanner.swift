@@ -15,7 +15,7 @@ struct JSONScanner {
 
     private var next: UInt8? { isAtEnd ? nil : bytes[offset] }
 
-    mutating func take(_ character: Unicode.Scalar) -> Bool {
+    mutating func consume(_ character: Unicode.Scalar) -> Bool {
         guard next == UInt8(ascii: character) else { return false }
         offset += 1
         return true
@@ -30,7 +30,7 @@ struct JSONScanner {
         skipBlanks()
         let name = try string()
         skipBlanks()
-        guard take(":") else { throw failure }
+        guard consume(":") else { throw failure }
         return name
     }
 
@@ -54,14 +54,14 @@ struct JSONScanner {
 
     private mutating func elements(depth: Int) throws(JSONMembers.Failure) -> [JSONElement] {
         var elements: [JSONElement] = []
-        _ = take("[")
+        _ = consume("[")
         skipBlanks()
-        guard !take("]") else { return elements }
+        guard !consume("]") else { return elements }
         repeat {
             elements.append(try value(depth: depth))
             skipBlanks()
-        } while take(",")
-        guard take("]") else { throw failure }
+        } while consume(",")
+        guard consume("]") else { throw failure }
         return elements
     }
 
@@ -77,15 +77,15 @@ struct JSONScanner {
     mutating func readMembers(
         _ body: (inout JSONScanner, String) throws(JSONMembers.Failure) -> Void
     ) throws(JSONMembers.Failure) {
-        _ = take("{")
+        _ = consume("{")
         skipBlanks()
-        guard !take("}") else { return }
+        guard !consume("}") else { return }
         repeat {
             let name = try name()
             try body(&self, name)
             skipBlanks()
-        } while take(",")
-        guard take("}") else { throw failure }
+        } while consume(",")
+        guard consume("}") else { throw failure }
     }
 
     /// Checks a value and discards it. The method uses no recursion, because nesting is limited only by the length of
@@ -96,9 +96,9 @@ struct JSONScanner {
         repeat {
             skipBlanks()
             let isObject = next == UInt8(ascii: "{")
-            if take("{") || take("[") {
+            if consume("{") || consume("[") {
                 skipBlanks()
-                if !take(isObject ? "}" : "]") {
+                if !consume(isObject ? "}" : "]") {
                     open.append(isObject)
                     if isObject { _ = try name() }
                     continue
@@ -115,11 +115,11 @@ struct JSONScanner {
     private mutating func close(_ open: inout [Bool]) throws(JSONMembers.Failure) {
         while let isObject = open.last {
             skipBlanks()
-            if take(",") {
+            if consume(",") {
                 if isObject { _ = try name() }
                 return
             }
-            guard take(isObject ? "}" : "]") else { throw failure }
+            guard consume(isObject ? "}" : "]") else { throw failure }
             open.removeLast()
         }
     }
@@ -136,16 +136,16 @@ struct JSONScanner {
 
     private mutating func skip(_ word: String) throws(JSONMembers.Failure) {
         for scalar in word.unicodeScalars {
-            guard take(scalar) else { throw failure }
+            guard consume(scalar) else { throw failure }
         }
     }
 
     private mutating func skipNumber() throws(JSONMembers.Failure) {
-        _ = take("-")
-        if !take("0") { try skipDigits() }
-        if take(".") { try skipDigits() }
-        if take("e") || take("E") {
-            _ = take("+") || take("-")
+        _ = consume("-")
+        if !consume("0") { try skipDigits() }
+        if consume(".") { try skipDigits() }
+        if consume("e") || consume("E") {
+            _ = consume("+") || consume("-")
             try skipDigits()
         }
     }
@@ -158,7 +158,7 @@ struct JSONScanner {
     }
 
     private mutating func string() throws(JSONMembers.Failure) -> String {
-        guard take("\"") else { throw failure }
+        guard consume("\"") else { throw failure }
         var text: [UInt8] = []
         while let byte = next {
             switch byte {
@@ -203,7 +203,7 @@ struct JSONScanner {
         let start = offset
         let first = try codeUnit()
         if let scalar = Unicode.Scalar(first) { return scalar }
-        if first < 0xDC00, take("\\"), next == UInt8(ascii: "u") {
+        if first < 0xDC00, consume("\\"), next == UInt8(ascii: "u") {
             let second = try codeUnit()
             if (0xDC00...0xDFFF).contains(second) {
                 let number = 0x1_0000 + (UInt32(first) - 0xD800) << 10 + (UInt32(second) - 0xDC00)
@@ -214,7 +214,7 @@ struct JSONScanner {
     }
 
     private mutating func codeUnit() throws(JSONMembers.Failure) -> UInt16 {
-        guard take("u") else { throw failure }
+        guard consume("u") else { throw failure }
         var unit: UInt16 = 0
         for _ in 0..<4 {
             guard let byte = next, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { throw failure }
