@@ -36,6 +36,22 @@ extension NetworkTests {
             }
         }
 
+        @Test("lines from a pipe wait until all others could be found, who come within 500 ms of each other")
+        func piped() async throws {
+            try await Network.with(hosts: 3) { network in
+                let others = try await startNodes(["Bob", "Charlie"], on: [network[1], network[2]], chat: "kitchen")
+                try await waitUntilAllOnline(others)
+                let program = "\(try NodeProcess.program()) chat kitchen --name Dora --state-dir /run/dora"
+                let piped = try await network[0].run("printf 'one\\ntwo\\n' | \(program)")
+                #expect(piped.contains("You: one") && piped.contains("You: two"))
+                for other in others {
+                    for text in ["one", "two"] {
+                        try await other.wait("the line") { $0.on == "message" && $0.text == text }
+                    }
+                }
+            }
+        }
+
         /// Presses 100 keys, and returns the delay of each echo. Each key is a character that is nowhere else on the
         /// screen.
         private static func echoes(of child: Child, from first: Int) async throws -> [Double] {
