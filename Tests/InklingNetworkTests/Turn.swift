@@ -40,7 +40,7 @@ private actor Turns {
 
     /// The most suites side by side. When they start, they take all processor time. Even on two processors, the running
     /// ones must still keep their bounds.
-    private static let places = 6
+    private static let places = 5
 
     private enum State {
         case sideBySide(Int)
