@@ -11,7 +11,7 @@ import subprocess
 import termios
 import time
 
-TIMEOUT = 15  # seconds, for whatever has to happen at all
+TIMEOUT = 15  # seconds, for each awaited event
 
 
 class Failure(Exception):

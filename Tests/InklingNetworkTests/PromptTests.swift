@@ -452,7 +452,7 @@ extension NetworkTests {
                 try await terminal.wait("the shell") { $0.last == "#" }
                 try await terminal.type("bg")
                 try await terminal.press("Enter")
-                // The shell may report the stop at any time, so there is no text for which the test could wait.
+                // The shell may report the stop at any time, so the test can't wait for a certain text.
                 try await pause(1)
                 try await terminal.type("fg")
                 try await terminal.press("Enter")

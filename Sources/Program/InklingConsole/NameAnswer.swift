@@ -7,7 +7,7 @@ package enum NameAnswer: Equatable, Sendable {
     case name(String)
     /// The user leaves without a name.
     case quit
-    /// The answer is no valid name. The text is the reason, safe to show; the question comes again.
+    /// The answer is not a valid name. The text gives the reason and is safe to show. The program asks again.
     case refused(String)
 
     /// Interprets an answer.

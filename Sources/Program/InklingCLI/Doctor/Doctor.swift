@@ -56,7 +56,7 @@ final class Doctor {
         var isReachable = configuration.discovery ? examineDaemons() : true
         let interfaces = examineInterfaces()
         examineMulticast(interfaces)
-        // If a daemon runs, its node has the port, so there is no test of the port.
+        // If a daemon runs, its node has the port, and the doctor does not test the port.
         let (freePort, lost) = daemon == nil ? examinePort(interfaces) : (0, [])
         examineFirewall(lost: lost)
         reportLost(lost)

@@ -7,7 +7,7 @@ package enum JSONValue: Equatable, Sendable {
     case array([JSONValue])
     case object([String: JSONValue])
 
-    /// Returns the member of an object; nil if the value is no object, or lacks the member.
+    /// Returns the member of an object; nil if the value is not an object or lacks the member.
     package subscript(name: String) -> JSONValue? {
         if case .object(let members) = self { members[name] } else { nil }
     }
