@@ -224,7 +224,7 @@ extension Catalogue {
             peer.habits.acknowledges = false
             program.send(String(repeating: "x", count: 20 * 1_167))
             program.send("after it")
-            let first = try peer.await("the first record", since: .zero) { $0.text != nil }
+            try peer.await("a record of the message", since: .zero) { $0.text != nil }
             program.tell(["do": "nick", "name": "Renamed"])
             trial.run(for: .milliseconds(200))
             peer.habits.acknowledges = true
@@ -233,10 +233,11 @@ extension Catalogue {
             try trial.wait(
                 .seconds(3), for: "the name", until: { peer.names.first { $0.value.displayName == "Renamed" } })
             let number = peer.names.last?.value.number ?? 0
+            // Datagrams can change their order on a loaded machine, so the first that came need not be the first sent.
+            let behind = (peer.distinctTexts.first?.number ?? 0) + 20
             // The name goes before the message that waits, but after the message under way.
             try expect(
-                number == (first.record?.number ?? 0) + 20,
-                "the name as record \((first.record?.number ?? 0) + 20), behind the message under way",
+                number == behind, "the name as record \(behind), behind the message under way",
                 actual: "it is record \(number)")
         },
         Case("M-28.1", "records of reserved types are acknowledged and change nothing", also: "M-26") { trial in
