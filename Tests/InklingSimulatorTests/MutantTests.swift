@@ -60,15 +60,16 @@ struct MutantTests {
     }
 
     /// Returns the first seed in which a mutant breaks one of the rules, or any rule without `rules`. With `attacks`,
-    /// each scenario has one of them alone.
+    /// each scenario has one of them alone. The search begins at the seed `start`.
     private func firstFailure(
         of mutant: Mutant?, breaking rules: Set<Violation.Rule>? = nil, by attacks: [Scenario.Attack] = [],
-        seeds: UInt64
+        start: UInt64 = 0, seeds: UInt64
     ) -> (seed: UInt64, violation: Violation)? {
         activeMutant = mutant
         defer { activeMutant = nil }
         let failures = Mutex<[UInt64: Violation]>([:])
-        concurrently(seeds) { seed in
+        concurrently(seeds) { number in
+            let seed = start + number
             let attack = attacks.isEmpty ? nil : attacks[Int(seed) % attacks.count]
             let scenario = Scenario(seed: seed, attack: attack)
             guard attack == nil || scenario.adversary != nil, let violation = Simulation(scenario).run().violation,
@@ -100,7 +101,9 @@ struct MutantTests {
 
     @Test("a broken core is noticed", arguments: rules.keys.sorted())
     func caught(_ mutant: Mutant) throws {
-        try notice(mutant, breaking: #require(Self.rules[mutant]), seeds: 4_000)
+        // The first seed that notices this mutant is 2,560, so the search leaves most seeds before it out.
+        let start: UInt64 = mutant == .snapshotIgnored ? 2_500 : 0
+        try notice(mutant, breaking: #require(Self.rules[mutant]), start: start, seeds: 4_000)
     }
 
     @Test("a limit that is missing is noticed", arguments: limits.keys.sorted())
@@ -121,11 +124,11 @@ struct MutantTests {
 
     private func notice(
         _ mutant: Mutant, breaking rules: Set<Violation.Rule>, by attacks: [Scenario.Attack] = [],
-        seeds: UInt64 = 1_000
+        start: UInt64 = 0, seeds: UInt64 = 1_000
     ) throws {
         if let tried = Self.tried, !tried.contains(mutant) { return }
         let failure = try #require(
-            firstFailure(of: mutant, breaking: rules, by: attacks, seeds: seeds), "no seed notices it")
+            firstFailure(of: mutant, breaking: rules, by: attacks, start: start, seeds: seeds), "no seed notices it")
         print("figure: \(mutant.rawValue): seed \(failure.seed), \(failure.violation)")
     }
 }
