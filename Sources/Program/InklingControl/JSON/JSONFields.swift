@@ -3,10 +3,9 @@ import InklingModel
 /// The members of a command, checked for their types. A member that any command has is always checked.
 struct JSONFields {
     /// All members that any command has.
-    static let names: Set<String> = [
+    static let names = [
         "do", "id", "text", "tag", "chat", "secret", "user", "invite", "open", "keep", "key", "name", "blocked",
-        "events",
-        "chats", "confirm",
+        "events", "chats", "confirm",
     ]
     /// The most chats that a `subscribe` may list.
     static let subscribedChats = 32

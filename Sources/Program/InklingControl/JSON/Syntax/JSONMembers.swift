@@ -27,36 +27,41 @@ package struct JSONMembers: Equatable {
         case unexpected(at: Int)
     }
 
-    private var values: [String: JSONElement] = [:]
+    private struct Member: Equatable {
+        let name: String
+        let value: JSONElement
+    }
+
+    /// The members in order. Programs read few, which a search finds faster than hashing does.
+    private var members: [Member] = []
 
     init() {}
 
     /// - Parameter names: The members that are held; nil for all.
-    package init(_ line: [UInt8], holding names: Set<String>? = nil) throws(Failure) {
+    package init(_ line: [UInt8], holding names: [String]? = nil) throws(Failure) {
         guard String(validating: line, as: UTF8.self) != nil else { throw .notUTF8 }
         var scanner = JSONScanner(line)
         scanner.skipBlanks()
         guard scanner.isAtObject else { throw .notObject }
-        var values: [String: JSONElement] = [:]
+        var members: [Member] = []
         try scanner.readMembers { scanner, name throws(Failure) in
             if names?.contains(name) ?? true {
-                let value = try scanner.value(depth: JSONElement.depth)
-                if values[name] == nil { values[name] = value }
+                members.append(Member(name: name, value: try scanner.value(depth: JSONElement.depth)))
             } else {
                 _ = try scanner.skipped()
             }
         }
         scanner.skipBlanks()
         guard scanner.isAtEnd else { throw scanner.failure }
-        self.values = values
+        self.members = members
     }
 
-    mutating func add(_ value: JSONElement, _ name: String) {
-        if values[name] == nil { values[name] = value }
-    }
+    mutating func add(_ value: JSONElement, _ name: String) { members.append(Member(name: name, value: value)) }
 
-    subscript(name: String) -> JSONElement? { values[name] }
+    subscript(name: String) -> JSONElement? { members.first { $0.name == name }?.value }
 
     /// All stored members, by name.
-    var all: [String: JSONElement] { values }
+    var all: [String: JSONElement] {
+        Dictionary(members.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+    }
 }

@@ -159,7 +159,15 @@ struct JSONScanner {
 
     private mutating func string() throws(JSONMembers.Failure) -> String {
         guard consume("\"") else { throw failure }
-        var text: [UInt8] = []
+        let start = offset
+        while offset < bytes.count, bytes[offset] >= 0x20, bytes[offset] != UInt8(ascii: "\""),
+            bytes[offset] != UInt8(ascii: "\\")
+        {
+            offset += 1
+        }
+        // Most strings have no escape.
+        if consume("\"") { return String(decoding: bytes[start..<(offset - 1)], as: UTF8.self) }
+        var text = Array(bytes[start..<offset])
         while let byte = next {
             switch byte {
             case UInt8(ascii: "\""):

@@ -17,66 +17,83 @@ package enum JSONValue: Sendable {
 
     /// The value on one line, without blanks.
     package var text: String {
-        var text = ""
-        append(to: &text)
-        return text
+        var line: [UInt8] = []
+        line.reserveCapacity(256)
+        append(to: &line)
+        return String(decoding: line, as: UTF8.self)
     }
 
-    /// Appends the value to a text, without blanks.
-    private func append(to text: inout String) {
+    /// Appends the value to a line, without blanks.
+    private func append(to line: inout [UInt8]) {
         switch self {
-        case .string(let value): Self.append(value, to: &text)
-        case .integer(let value): text += String(value)
-        case .unsigned(let value): text += String(value)
-        case .boolean(let value): text += value ? "true" : "false"
-        case .seconds(let value): text += Self.microseconds(value)
-        case .raw(let value): text += value
+        case .string(let value): Self.append(value, to: &line)
+        case .integer(let value): line += String(value).utf8
+        case .unsigned(let value): line += String(value).utf8
+        case .boolean(let value): line += (value ? "true" : "false").utf8
+        case .seconds(let value): Self.append(value, to: &line)
+        case .raw(let value): line += value.utf8
         case .array(let values):
-            text += "["
+            line.append(UInt8(ascii: "["))
             for (index, value) in values.enumerated() {
-                if index > 0 { text += "," }
-                value.append(to: &text)
+                if index > 0 { line.append(UInt8(ascii: ",")) }
+                value.append(to: &line)
             }
-            text += "]"
+            line.append(UInt8(ascii: "]"))
         case .object(let members):
-            text += "{"
+            line.append(UInt8(ascii: "{"))
             for (index, member) in members.enumerated() {
-                if index > 0 { text += "," }
-                Self.append(member.0, to: &text)
-                text += ":"
-                member.1.append(to: &text)
+                if index > 0 { line.append(UInt8(ascii: ",")) }
+                Self.append(member.0, to: &line)
+                line.append(UInt8(ascii: ":"))
+                member.1.append(to: &line)
             }
-            text += "}"
+            line.append(UInt8(ascii: "}"))
         }
     }
 
     /// Escapes all control and format characters, so that a terminal can safely show the line.
-    private static func append(_ value: String, to text: inout String) {
-        text += "\""
+    private static func append(_ value: String, to line: inout [UInt8]) {
+        line.append(UInt8(ascii: "\""))
+        if value.utf8.allSatisfy(isPlain) { line += value.utf8 } else { appendEscaped(value, to: &line) }
+        line.append(UInt8(ascii: "\""))
+    }
+
+    /// Returns whether a byte stands for itself, in any text.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        (0x20...0x7E).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+    }
+
+    private static func appendEscaped(_ value: String, to line: inout [UInt8]) {
         for scalar in value.unicodeScalars {
             switch scalar {
-            case "\"": text += "\\\""
-            case "\\": text += "\\\\"
-            case "\n": text += "\\n"
-            case "\u{20}"..."\u{7E}": text.unicodeScalars.append(scalar)
+            case "\"": line += #"\""#.utf8
+            case "\\": line += #"\\"#.utf8
+            case "\n": line += #"\n"#.utf8
+            case "\u{20}"..."\u{7E}": line += Character(scalar).utf8
             default:
                 switch scalar.properties.generalCategory {
                 case .control, .format, .lineSeparator, .paragraphSeparator:
-                    for unit in String(scalar).utf16 {
+                    for unit in scalar.utf16 {
                         let digits = String(unit, radix: 16)
-                        text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                        line += (#"\u"# + String(repeating: "0", count: 4 - digits.count) + digits).utf8
                     }
-                default: text.unicodeScalars.append(scalar)
+                default: line += Character(scalar).utf8
                 }
             }
         }
-        text += "\""
     }
 
-    private static func microseconds(_ time: Timestamp) -> String {
+    /// Appends seconds with six digits of a fraction.
+    private static func append(_ time: Timestamp, to line: inout [UInt8]) {
         let total = Int64((time.rawValue * 1_000_000).rounded())
         let (whole, rest) = total.magnitude.quotientAndRemainder(dividingBy: 1_000_000)
-        let digits = String(rest)
-        return (total < 0 ? "-" : "") + "\(whole)." + String(repeating: "0", count: 6 - digits.count) + digits
+        if total < 0 { line.append(UInt8(ascii: "-")) }
+        line += String(whole).utf8
+        line.append(UInt8(ascii: "."))
+        var place: UInt64 = 100_000
+        while place > 0 {
+            line.append(UInt8(ascii: "0") + UInt8(rest / place % 10))
+            place /= 10
+        }
     }
 }
