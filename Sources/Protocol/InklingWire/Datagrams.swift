@@ -124,11 +124,21 @@ package struct SealedDatagram: Hashable, Sendable {
     package var header: [UInt8] { SealedDatagram.header(receiverIndex: receiverIndex, counter: counter) }
 
     static func header(receiverIndex: UInt32, counter: UInt32) -> [UInt8] {
-        [Datagram.Kind.sealed.firstByte] + receiverIndex.bigEndianBytes + counter.bigEndianBytes
+        var writer = ByteWriter(capacity: headerSize)
+        writer.append(Datagram.Kind.sealed.firstByte)
+        writer.append(receiverIndex)
+        writer.append(counter)
+        return writer.bytes
     }
 
     /// Returns the UDP payload.
-    package func encode() -> [UInt8] { header + ciphertext }
+    package func encode() -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(size)
+        bytes += header
+        bytes += ciphertext
+        return bytes
+    }
 
     private static func isCiphertext(_ count: Int) -> Bool { plaintextSizes.contains(count - CipherKey.tagSize) }
 }
