@@ -156,11 +156,11 @@ extension Endpoint {
     package mutating func compose(_ text: String, in chat: ChatID, now: Instant) throws(CommandError) {
         begin(now)
         defer { finish() }
-        guard let state = chats.find(chat) else { throw .unknownChat }
+        guard chats.contains(chat) else { throw .unknownChat }
         let counts = countsAsTyping(text)
         // The same text again is not an edit. But a text that does not count as typing ends the typing of
         // `startTyping`.
-        guard state.draft != text || (!counts && state.announcer.isUnderWay) else { return }
+        guard chats[chat].draft != text || (!counts && chats[chat].announcer.isUnderWay) else { return }
         chats[chat].draft = text
         edit(isTyping: counts, in: chat, now)
     }

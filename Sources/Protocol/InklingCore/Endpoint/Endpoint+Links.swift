@@ -247,10 +247,10 @@ extension Endpoint {
 
     /// Reports a link's changes after a datagram or a deadline: presence, then typing (T-29).
     mutating func report(_ id: LinkID, _ now: Instant) {
-        let link = links[id]
-        let isTypingNews = roster.update(link, now: now)
-        if link.isNamed { roster.tellPresence(of: link.personID, .silence, links, &effects, now: now) }
-        if isTypingNews { roster.tellTyping(of: link.key, in: link.chat, links, &effects, now: now) }
+        let person = links[id].personID
+        let isTypingNews = roster.update(links[id], now: now)
+        if links[id].isNamed { roster.tellPresence(of: person, .silence, links, &effects, now: now) }
+        if isTypingNews { roster.tellTyping(of: person.key, in: person.chat, links, &effects, now: now) }
     }
 
     /// Reports a link that ended or went down: typing, then presence (T-29).

@@ -250,10 +250,10 @@ extension Endpoint {
 
     /// Plans the handshake for a new session to replace the sending one (L-37).
     mutating func planRekey(_ id: LinkID, _ now: Instant) {
-        guard let sending = links[id].sessions.sending else { return links[id].nextRekey = nil }
+        guard let sending = links[id].sessions.sendingPlace else { return links[id].nextRekey = nil }
         let spread = (Limits.rekeyAtLatest - Limits.rekeyAfter).nanoseconds
         let extra = Duration.nanoseconds(Int64(effects.number() % UInt64(max(spread, 1))))
-        links[id].nextRekey = max(sending.joinedAt + Limits.rekeyAfter + extra, now)
+        links[id].nextRekey = max(links[id].sessions[sending].joinedAt + Limits.rekeyAfter + extra, now)
     }
 
     /// Begins a handshake for a new session of a link, unless one is pending (L-37, L-42).

@@ -20,7 +20,7 @@ extension Endpoint {
             let id = PersonID(chat: chat, key: key)
             let theirs = links.links(of: id).filter(\.isShown)
             return PersonState(
-                person: Person(key: key, name: roster.name(of: id, links)), presence: links.presence(of: id),
+                person: Person(key: key, name: roster.name(of: id, links)), presence: links.shown(of: id).presence,
                 since: theirs.map(\.madeAt).min() ?? .zero, roundTrip: theirs.compactMap(\.roundTrip).min(),
                 addresses: theirs.map(\.address))
         }

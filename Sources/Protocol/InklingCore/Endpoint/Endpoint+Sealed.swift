@@ -11,27 +11,26 @@ extension Endpoint {
     }
 
     private mutating func receive(_ sealed: SealedDatagram, on id: LinkID, from address: Address, _ now: Instant) {
-        let before = links[id].sessions.sending?.localIndex
-        let wasComplete = links[id].sessions.sending?.isComplete
+        let before = links[id].sessions.sendingState
         let unsealed = links[id].unseal(sealed, order: effects.nextOrder(), now: now)
         switch unsealed {
         case .dropped(let reason): effects.drop(reason)
         case .lastWill: return endByBye(id, .lastWill, now)
         case .snapshot: return forget(id, .lostState, .replaced, now)
         case .frames(let frames, let isNewest):
-            sendingSessionMayHaveChanged(id, from: before, wasComplete: wasComplete, now)
+            sendingSessionMayHaveChanged(id, from: before, now)
             let received = ReceivedFrames(frames, sealed, isNewest: isNewest)
             return apply(received, on: id, from: address, now)
         }
-        sendingSessionMayHaveChanged(id, from: before, wasComplete: wasComplete, now)
+        sendingSessionMayHaveChanged(id, from: before, now)
     }
 
     /// Updates the plans for the sending session if another session is the sending one now, or was completed (L-70).
     private mutating func sendingSessionMayHaveChanged(
-        _ id: LinkID, from before: UInt32?, wasComplete: Bool?, _ now: Instant
+        _ id: LinkID, from before: (index: UInt32, isComplete: Bool)?, _ now: Instant
     ) {
-        let sending = links[id].sessions.sending
-        guard before != sending?.localIndex || wasComplete != sending?.isComplete else { return }
+        let sending = links[id].sessions.sendingState
+        guard before?.index != sending?.index || before?.isComplete != sending?.isComplete else { return }
         planRekey(id, now)
         links[id].handOverWill(surroundings, &effects)
     }
@@ -50,7 +49,7 @@ extension Endpoint {
         let counts = !wasDown || isAwaited && !isBehind && isWithinLimit
         let isUnheard = received.status?.isUnheard == true && !isAwaited
         let isEvidence = received.isNewest && !isUnheard && !isBehind && counts
-        let own = heartbeat(of: id)
+        let own = received.ping.map { _ in heartbeat(of: id) }
         var texts: [String] = []
 
         note(received, on: id, from: source, isEvidence: isEvidence, draws: isWithinLimit, now)
@@ -58,7 +57,7 @@ extension Endpoint {
         if isWithinLimit {
             if !counts { links[id].status.note(received.status, counter: received.counter) }
             if counts, let status = received.status { apply(status, of: received, on: id, now) }
-            if let token = received.ping { sendPong(token, own, on: id, to: source) }
+            if let token = received.ping, let own { sendPong(token, own, on: id, to: source) }
             if let answer { apply(answer, on: id, from: source, now) }
             if wasDown, counts { comeUp(id, now) }
             if counts { texts = applyRecords(of: received, on: id, isEvidence: isEvidence, now) }

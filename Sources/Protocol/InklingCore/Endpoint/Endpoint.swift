@@ -126,8 +126,11 @@ package struct Endpoint: Sendable {
         finish()
     }
 
-    /// Whether the owner must call `socketDrained(now:)` when the socket is empty.
-    package var wantsSocketDrained: Bool { surroundings.isBehind || pacer.nextDeadline(lastInput) != nil }
+    /// Whether the owner must call `socketDrained(now:)` when the socket is empty. For the reason why the property is
+    /// mutating, see ``nextWake()``.
+    package var wantsSocketDrained: Bool {
+        mutating get { surroundings.isBehind || pacer.nextDeadline(lastInput) != nil }
+    }
 
     /// Begins an input: notices a late timer, then runs the deadlines that have passed.
     mutating func begin(_ now: Instant) {
@@ -178,12 +181,11 @@ package struct Endpoint: Sendable {
 
     /// Updates the state that depends on a changed link.
     private mutating func settle(_ id: LinkID) {
-        register(.link(id))
         let isMoved = knownAddresses.update(id, links, surroundings)
-        guard let link = links.find(id) else { return }
-        if link.isExhausted { return forget(id, .lostState, .replaced, lastInput) }
+        guard links.contains(id) else { return register(.link(id)) }
+        if links[id].isExhausted { return forget(id, .lostState, .replaced, lastInput) }
         requestRecords(id, lastInput)
-        guard isMoved, !link.isDown else { return }
+        guard isMoved, let link = links.find(id), !link.isDown else { return }
         initiations.answered(from: link.address, &effects)
         remember(link)
     }

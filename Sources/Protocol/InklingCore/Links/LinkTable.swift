@@ -65,11 +65,15 @@ struct LinkTable: Sendable {
         byPerson[person].last { links[$0].isShown }.flatMap { links[$0].status.name }
     }
 
-    /// Returns the best presence of a person's links, where online is best and offline worst (T-19).
-    func presence(of person: PersonID) -> Presence {
-        let shown = byPerson[person].filter { links[$0].isShown }
-        guard !shown.isEmpty else { return .offline }
-        return shown.contains { !links[$0].status.isAway } ? .online : .away
+    /// Returns the best presence of a person's links, where online is best and offline worst (T-19), and the name on the
+    /// newest shown link (T-28).
+    func shown(of person: PersonID) -> (presence: Presence, name: String?) {
+        var (presence, name) = (Presence.offline, String?.none)
+        for id in byPerson[person] where links[id].isShown {
+            if presence != .online { presence = links[id].status.isAway ? .away : .online }
+            name = links[id].status.name
+        }
+        return (presence, name)
     }
 
     // MARK: Changes

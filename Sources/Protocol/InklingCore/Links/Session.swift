@@ -129,11 +129,21 @@ struct SessionSet: Sendable {
     /// The index of the sending session: the one whose first newest datagram opened last. If there is none, the one
     /// that joined last (L-70).
     var sendingPlace: Int? {
-        let proven = all.indices.filter { all[$0].proof != nil }
-        return proven.max { (all[$0].proof ?? 0) < (all[$1].proof ?? 0) } ?? all.indices.last
+        var newest: (place: Int, proof: UInt64)?
+        for place in all.indices {
+            guard let proof = all[place].proof, proof >= newest?.proof ?? 0 else { continue }
+            newest = (place, proof)
+        }
+        return newest?.place ?? all.indices.last
     }
 
     var sending: Session? { sendingPlace.map { all[$0] } }
+
+    /// The local index of the sending session, and whether that session is complete; nil without a session. Unlike
+    /// ``sending``, the property copies no session.
+    var sendingState: (index: UInt32, isComplete: Bool)? {
+        sendingPlace.map { (all[$0].localIndex, all[$0].isComplete) }
+    }
 
     /// Adds a session that joins.
     ///
@@ -163,9 +173,11 @@ struct SessionSet: Sendable {
     /// - Parameter isDown: Whether the link is down. Sessions of an up link ping only while they are incomplete.
     func nextDeadline(isDown: Bool) -> Instant? {
         let sending = sendingPlace
-        return all.indices.compactMap { place -> Instant? in
-            let expiry = all[place].expiry(isSending: place == sending)
-            return isDown || !all[place].isComplete ? earliest(all[place].nextPing, or: expiry) : expiry
-        }.min()
+        var next: Instant?
+        for place in all.indices {
+            next = earliest(next, or: all[place].expiry(isSending: place == sending))
+            if isDown || !all[place].isComplete { next = earliest(next, all[place].nextPing) }
+        }
+        return next
     }
 }

@@ -60,7 +60,10 @@ where LinkID: Hashable & Comparable & Sendable, SourceID: Hashable & Sendable, C
     }
 
     /// Returns the links that found no room before and whose shares are now at most half full, in order (M-41).
-    mutating func release() -> [LinkID] { Set(texts.release() + unfinished.release()).sorted() }
+    mutating func release() -> [LinkID] {
+        let released = texts.release() + unfinished.release()
+        return released.isEmpty ? [] : Set(released).sorted()
+    }
 
     // MARK: Queries
 
@@ -125,6 +128,7 @@ extension TextPools {
         mutating func forgetRefusal(_ link: LinkID) { refused[link] = nil }
 
         mutating func release() -> [LinkID] {
+            guard !refused.isEmpty else { return [] }
             let released = refused.filter { shares(of: $0.value).allSatisfy { (used[$0] ?? 0) * 2 <= $0.limit } }
             for link in released.keys { refused[link] = nil }
             return Array(released.keys)

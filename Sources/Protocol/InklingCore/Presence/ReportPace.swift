@@ -31,6 +31,9 @@ struct ReportPace: Sendable {
 
     var nextDeadline: Instant? { earliest(listDue, presenceDue) }
 
+    /// Returns whether a report about a person waits, or the person stays shown for a while.
+    func concerns(_ key: PublicKey) -> Bool { due[key] != nil || kept[key] != nil }
+
     /// Uses the budget for a report about a person.
     ///
     /// - Returns: The earliest time for the report, or nil if it may go now.

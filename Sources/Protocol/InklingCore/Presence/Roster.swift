@@ -124,9 +124,10 @@ struct Roster: Sendable {
     mutating func tellPresence(
         of id: PersonID, _ reason: PresenceReason, _ links: LinkTable, _ effects: inout Effects, now: Instant
     ) {
-        let presence = links.presence(of: id)
-        let name = name(of: id, links)
+        let (presence, newestName) = links.shown(of: id)
         let before = people[id]
+        let name = newestName ?? before?.name ?? ""
+        if before?.presence == presence, before?.name == name, paces[id.chat]?.concerns(id.key) == false { return }
         var pace = takePace(of: id.chat, now)
         pace.due[id.key] = nil
         var later: Instant?
