@@ -84,6 +84,7 @@ package struct EventQueue: Sendable {
     package init() {}
 
     /// Whether nothing waits.
+    @inline(__always)
     package var isEmpty: Bool { agenda.isEmpty && gaps.isEmpty && user == nil }
     /// The number of waiting messages.
     package var messageCount: Int { senders.values.reduce(0) { $0 + $1.messages.count } }

@@ -33,10 +33,11 @@ extension Node {
             sendErrors[UDPSocket.errorText(error), default: 0] += 1
             if error != EAGAIN, !doubts.contains(address) { doubts.append(address) }
         case .typing(let id, let people):
-            guard let chat = joinedChat(id)?.name else { return }
-            let shown = configuration.showsTyping ? people.map(Person.init) : []
-            if configuration.showsTyping { tell(.typing(chat: chat, shown)) }
-            observers.typing(shown, in: chat)
+            guard let entry = joinedChat(id) else { return }
+            let typists = people.map { Person(user: userID(of: $0.key, in: entry), name: $0.name) }
+            let shown = configuration.showsTyping ? typists : []
+            if configuration.showsTyping { tell(.typing(chat: entry.name, shown)) }
+            observers.typing(shown, in: entry.name)
         case .presence(let id, let person, let presence, let reason):
             guard let entry = joinedChat(id) else { return }
             let peer = remember(person, presence, in: entry)
