@@ -1,34 +1,22 @@
-"""The memory of a node and of a daemon with ten peers, and the instructions of the core's main paths."""
+"""The memory of a node and of a daemon with ten peers."""
 
-import os
 import re
-import shutil
-import subprocess
 import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from processes import Daemon, Failure, Program, peers
+from processes import Daemon, Program, peers
 
 PARTS = {
     "memory": "memory and threads of a node with ten peers, memory of its helper",
-    "instructions": "instructions of the core's main paths, counted by callgrind",
 }
 PEERS = 10
-INSTRUCTION_RUNS = 20
-PATHS = {  # the path, its function, what one run of it is, and how many datagrams that are
-    "heartbeat": ("measuredHeartbeat", "a heartbeat received", 1),
-    "edge": ("measuredEdge", "a typing edge sent to ten peers", 10),
-    "handshake": ("measuredHandshake", "a handshake, both sides", None),
-}
 
 
 def measure(benchmark):
     for build in benchmark.builds:
         if benchmark.wants("memory"):
             memory(benchmark, build, "a node with ten peers", lambda *words: Program(*build.chat(*words)))
-        if benchmark.wants("instructions"):
-            instructions(benchmark, build)
 
 
 def status(process, name):
@@ -68,27 +56,3 @@ def memory(benchmark, build, group, begin):
         for task in Path(f"/proc/{process}/task").iterdir():
             for helper in (task / "children").read_text().split():
                 add(table, group, f"{build.name}: resident, its helper", helper, "VmRSS")
-
-
-def instructions(benchmark, build):
-    for program in "valgrind", "strip":
-        if not shutil.which(program):
-            return benchmark.leave_out("instructions", f"`{program}` is not installed")
-    benchmark.say(f"instructions of {build.name}")
-    # valgrind fails on debug information that it can't read.
-    stripped = benchmark.work / "inkling-sim"
-    subprocess.run(["strip", "--strip-debug", "-o", stripped, build.folder / "inkling-sim"], check=True)
-    for path, (function, label, datagrams) in PATHS.items():
-        command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--collect-atstart=no",
-                   f"--toggle-collect=*{function}*", stripped, "cost", path, "--count", str(INSTRUCTION_RUNS)]
-        # Otherwise each run has hash tables of its own.
-        environment = os.environ | {"SWIFT_DETERMINISTIC_HASHING": "1"}
-        done = subprocess.run(command, capture_output=True, text=True, env=environment)
-        found = re.search(r"Collected : (\d+)", done.stderr)
-        if not found or int(found[1]) == 0:
-            raise Failure(f"callgrind counted nothing for {path}:\n{done.stderr}")
-        count = int(found[1]) / INSTRUCTION_RUNS
-        text = f"{count:,.0f}"
-        if datagrams and datagrams > 1:
-            text += f", {count / datagrams:,.0f} a datagram"
-        benchmark.table.text("instructions of the core", f"{build.name}: {label}", text)

@@ -84,7 +84,7 @@ def parsed(arguments):
     if options.samples < 1:
         parser.error("--samples: at least 1")
     for folder in ROOT / ".build/release", options.before:
-        for program in ["inkling", "inkling-lastwill"] + ["inkling-sim"] * ("instructions" in options.only):
+        for program in "inkling", "inkling-lastwill":
             if folder and not os.access(folder / program, os.X_OK):
                 parser.error(f"there is no {program} in {folder}: build first, with Scripts/test")
     return options

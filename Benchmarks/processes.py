@@ -204,13 +204,14 @@ def peers(*ports):
 class Daemon(Process):
     """A daemon with its own state directory."""
 
-    def __init__(self, build, name, port, state, *options):
+    def __init__(self, build, name, port, state, *options, under=(), timeout=TIMEOUT):
+        """`under` is a command that runs the daemon."""
         self.inkling = build.folder / "inkling"
         self.state = state / f"{name}-{port}"
-        arguments = [self.inkling, "daemon", "--no-config", "--name", name, "--port", port, "--state-dir",
+        arguments = [*under, self.inkling, "daemon", "--no-config", "--name", name, "--port", port, "--state-dir",
                      self.state, "--no-discovery", *options]
         self.process = subprocess.Popen([str(argument) for argument in arguments], stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + TIMEOUT
+        deadline = time.monotonic() + timeout
         while True:
             try:
                 return FrontEnd(self).stop()

@@ -12,7 +12,7 @@ struct SimulatorCommand: ParsableCommand {
             """,
         subcommands: [
             RunCommand.self, ReplayCommand.self, AccuracyCommand.self, IdleCommand.self, CrowdCommand.self,
-            DigestCommand.self, CostCommand.self,
+            DigestCommand.self,
         ],
         defaultSubcommand: RunCommand.self)
 }
