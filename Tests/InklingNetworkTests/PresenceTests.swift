@@ -3,26 +3,6 @@ import Testing
 
 extension NetworkTests {
     @Suite("Presence", .serialized, .sideBySide) struct PresenceTests {
-        // R22, R24
-        @Test("three nodes, started at once, each list the other two as online within 2 s")
-        func mutualDiscovery() async throws {
-            try await Network.with(hosts: 3) { network in
-                // A new daemon first claims the name of its host, which takes a second.
-                try await pause(3)
-                let nodes = try await startNodes(["Alice", "Bob", "Charlie"], on: network.hosts)
-                try await waitUntilAllOnline(nodes)
-                for node in nodes {
-                    for peer in nodes where peer !== node {
-                        let online = node.events.filter { $0.isPresence("online", of: peer.name) }
-                        #expect(online.count == 1, "\(peer.name) comes online once at \(node.name)")
-                        let delay = (online.first?.at ?? .infinity) - max(node.started, peer.started)
-                        #expect(delay <= 2.0)
-                        figure("online: \(peer.name) at \(node.name) after \(Int(delay * 1_000)) ms")
-                    }
-                }
-            }
-        }
-
         // R10, R22
         @Test("a node stopped for 10 s is offline meanwhile, shows nothing stale on waking, and is back at once")
         func stopped() async throws {
@@ -149,7 +129,27 @@ extension NetworkTests {
 }
 
 extension NetworkTests {
-    @Suite("Farewells, in milliseconds", .serialized, .alone) struct FarewellDelayTests {
+    @Suite("Arrivals and farewells, in milliseconds", .serialized, .alone) struct PresenceDelayTests {
+        // R22, R24
+        @Test("three nodes, started at once, each list the other two as online within 2 s")
+        func mutualDiscovery() async throws {
+            try await Network.with(hosts: 3) { network in
+                // A new daemon first claims the name of its host, which takes a second.
+                try await pause(3)
+                let nodes = try await startNodes(["Alice", "Bob", "Charlie"], on: network.hosts)
+                try await waitUntilAllOnline(nodes)
+                for node in nodes {
+                    for peer in nodes where peer !== node {
+                        let online = node.events.filter { $0.isPresence("online", of: peer.name) }
+                        #expect(online.count == 1, "\(peer.name) comes online once at \(node.name)")
+                        let delay = (online.first?.at ?? .infinity) - max(node.started, peer.started)
+                        #expect(delay <= 2.0)
+                        figure("online: \(peer.name) at \(node.name) after \(Int(delay * 1_000)) ms")
+                    }
+                }
+            }
+        }
+
         // R6, R14, R22: each ending also happens while the user is typing
         @Test("quit, interrupt, termination, hang-up and end of input show as offline within 100 ms")
         func farewells() async throws {
