@@ -51,6 +51,57 @@ extension NetworkTests {
     }
 }
 
+extension NetworkTests {
+    @Suite("Messages, in milliseconds", .serialized, .alone) struct MessageDelayTests {
+        // R4, R25
+        @Test("in each of 102 sends typing is over before the message shows")
+        func typingEndsFirst() async throws {
+            try await Network.with(hosts: 3) { network in
+                let nodes = try await startNodes(["Alice", "Bob", "Charlie"], on: network.hosts)
+                try await waitUntilAllOnline(nodes)
+                var rounds = 0
+                var lastStart = [Double](repeating: 0, count: nodes.count)
+                try await expectDelays("message shown", most: 0.1) {
+                    var delays: [Double] = []
+                    for _ in 0..<34 {
+                        rounds += 1
+                        let text = "message \(rounds)"
+                        for (index, author) in nodes.enumerated() {
+                            let others = nodes.filter { $0 !== author }
+                            let rest = lastStart[index] + 0.52 - now()
+                            if rest > 0 { try await pause(rest) }
+                            let marks = others.map(\.mark)
+                            lastStart[index] = author.compose(text)
+                            for (other, mark) in zip(others, marks) {
+                                try await other.waitForTyping(of: author, from: mark)
+                            }
+                            let time = author.send(text)
+                            for (other, mark) in zip(others, marks) {
+                                let message = try await other.wait("the message", from: mark) { $0.on == "message" }
+                                #expect(message.text == text)
+                                #expect(message.from?.name == author.name)
+                                delays.append(message.at - time)
+                            }
+                        }
+                    }
+                    return delays
+                }
+                try await pause(0.3)
+                for node in nodes {
+                    var typing: [String] = []
+                    for event in node.events {
+                        if let typists = event.typists { typing = typists }
+                        guard event.on == "message", let author = event.from?.name else { continue }
+                        #expect(!typing.contains(author), "\(author) shows as typing with \(event.text ?? "")")
+                    }
+                    #expect(node.events.filter { $0.on == "message" }.count == 2 * rounds)
+                    #expect(typing.isEmpty)
+                }
+            }
+        }
+    }
+}
+
 extension NodeProcess {
     fileprivate var messageCount: Int { count(of: "message") }
     fileprivate var deliveredCount: Int { count(of: "delivered") }

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension NetworkTests {
-    /// `INKLING_SCALE=2,10,50,100,200` sets the sizes of the chats. The default is one small chat.
+    /// `INKLING_SCALE=2,10,50,100,200` sets the sizes of the chats. The default is two small chats.
     ///
     /// The nodes get each other's addresses as arguments, because so many nodes overload the few discovery daemons of
     /// one machine. In a real network each machine has its own daemon.
@@ -12,7 +12,7 @@ extension NetworkTests {
 
         private static var sizes: [Int] {
             let asked = ProcessInfo.processInfo.environment["INKLING_SCALE"]
-            return asked?.split(separator: ",").compactMap { Int($0) } ?? [12]
+            return asked?.split(separator: ",").compactMap { Int($0) } ?? [2, 12]
         }
 
         // R16, R22, R27, R28
@@ -27,7 +27,7 @@ extension NetworkTests {
                 // By now, peers no longer use intervals that were announced in a smaller chat.
                 try await pause(10)
                 let marks = nodes.map(\.mark)
-                let idle = try await ScaleTests.measure(nodes, seconds: 10) {}
+                let idle = try await ScaleTests.measure(nodes, seconds: 20) {}
                 try await expectDelays("\(size) nodes: a start of typing shows", most: size <= 12 ? 0.1 : 0.5) {
                     try await ScaleTests.typeOnce(nodes)
                 }
