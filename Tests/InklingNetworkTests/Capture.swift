@@ -141,34 +141,3 @@ enum LinkSocket {
         }
     }
 }
-
-/// A stranger without keys on the network, who forges datagrams in any host's name.
-final class Stranger: Sendable {
-    private let descriptor: Int32
-    let host: Host
-
-    init(on host: Host) throws {
-        self.host = host
-        descriptor = try LinkSocket.open(on: host)
-    }
-
-    deinit { close(descriptor) }
-
-    /// Sends a payload over IPv4 to the destination of `model`, from its source or a given address. The frame has a
-    /// separate hardware address, so that the switch does not mistake the port for another host's.
-    func send(_ payload: [UInt8], like model: CapturedDatagram, from source: [UInt8]? = nil) {
-        func bytes(_ number: Int) -> [UInt8] { [UInt8(number >> 8 & 0xff), UInt8(number & 0xff)] }
-        var header: [UInt8] = [0x45, 0] + bytes(28 + payload.count) + [0, 0, 0x40, 0, 64, 17, 0, 0]
-        header += (source ?? model.source) + model.destination
-        var sum = 0
-        for index in stride(from: 0, to: 20, by: 2) { sum += Int(header[index]) << 8 | Int(header[index + 1]) }
-        while sum > 0xffff { sum = (sum & 0xffff) + (sum >> 16) }
-        header.replaceSubrange(10..<12, with: bytes(~sum & 0xffff))
-        // The value 0 means that the datagram has no checksum.
-        let udp = bytes(Int(model.sourcePort)) + bytes(Int(model.destinationPort)) + bytes(8 + payload.count) + [0, 0]
-        let hardware: [UInt8] = [0x02, 0, 0, 0, 0, UInt8(host.number)]
-        put(Array(model.frame[..<6]) + hardware + [0x08, 0x00] + header + udp + payload)
-    }
-
-    private func put(_ frame: [UInt8]) { _ = frame.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) } }
-}

@@ -44,37 +44,6 @@ extension NetworkTests {
             }
         }
 
-        // J-4, J-6, J-9, J-10, R28, S-4
-        @Test("a bad line yields an error with its number and nothing else; who and stats one line each")
-        func badLines() async throws {
-            try await DriverTests.pair { alice, bob in
-                #expect(alice.events.contains { $0.on == "notice" && $0.code == "open-chat" })
-                let mark = alice.mark
-                let bad = [
-                    "not json", "[]", #"{"do":"fly","tag":"none"}"#, #"{"do":"send","tag":"a1"}"#,
-                    #"{"do":"send","text":7,"tag":"a2"}"#, #"{"do":"join","chat":"kitchen","secret":null}"#, "",
-                ]
-                bad.forEach { alice.write($0) }
-                alice.write(#"{"do":"send","text":"lost","chat":"nowhere","tag":"a3"}"#)
-                alice.tell(["do": "who", "unknown": "member"])
-                alice.tell(["do": "stats"])
-                try await alice.wait("stats", from: mark) { $0.on == "stats" }
-                let answers = alice.events.dropFirst(mark)
-                let errors = answers.filter { $0.on == "error" }
-                #expect(errors.map(\.line) == [1, 2, 3, 4, 5, 6, 8])
-                #expect(errors.dropLast().allSatisfy { $0.code == "bad-command" })
-                #expect(errors.last?.code == "unknown-chat")
-                let tags = errors.map { $0.tag ?? "none" }
-                #expect(tags == ["none", "none", "none", "a1", "a2", "none", "a3"])
-                #expect(answers.count { $0.on == "who" } == 1)
-                #expect(answers.count { $0.on == "stats" } == 1)
-                alice.send("still here")
-                try await bob.wait("the message") { $0.on == "message" && $0.text == "still here" }
-                alice.quit()
-                #expect(try await alice.waitForEnd() == .exited(0))
-            }
-        }
-
         // J-6, J-10
         @Test(
             "what is open at the end is told, however much it is; what comes after quit changes nothing",
@@ -102,25 +71,6 @@ extension NetworkTests {
                 let recipients = alice.events.filter { $0.on == "sent" }.reduce(0) { $0 + ($1.to ?? 0) }
                 #expect(recipients > 0 && alice.count(of: "failed") + alice.count(of: "delivered") == recipients)
                 figure("messages open at the end: \(recipients)")
-            }
-        }
-
-        // J-11, R29
-        @Test(
-            "a usage error exits with 64, a taken port with 1 and one line that names it",
-            .standalone("a front end has no port"))
-        func failures() async throws {
-            try await Network.with(DriverTests.alone) { network in
-                _ = try await NodeProcess("Alice", on: network[0], ["--no-discovery", "--port", "40001"])
-                let program = try NodeProcess.program()
-                let wrong = try Child(network[0].command([program, "chat", "--nonsense"]))
-                #expect(try await wrong.waitForEnd() == .exited(64))
-                let taken = try Child(
-                    network[0].command(
-                        [program, "chat", "--json", "--no-discovery", "--port", "40001", "--state-dir", "/run/second"]))
-                #expect(try await taken.waitForEndAndOutput() == .exited(1))
-                #expect(taken.errorText.split(separator: "\n").count == 1, "\(taken.errorText)")
-                #expect(taken.errorText.contains("40001"))
             }
         }
     }

@@ -30,7 +30,6 @@ struct Event: Decodable, Sendable {
     let tag: String?
     let to: Int?
     let code: String?
-    let line: Int?
     let key: String?
     let verified: Bool?
     let version: String?
@@ -241,7 +240,7 @@ extension Event {
     init(unreadable line: OutputLine) {
         self.init(
             on: "unreadable", at: line.arrival, user: nil, name: nil, port: nil, chat: nil, presence: nil, why: nil,
-            users: nil, text: line.text, from: nil, message: nil, tag: nil, to: nil, code: nil, line: nil, key: nil,
+            users: nil, text: line.text, from: nil, message: nil, tag: nil, to: nil, code: nil, key: nil,
             verified: nil, version: nil, peers: nil, links: nil, datagramsSent: nil, datagramsReceived: nil, drops: nil,
             bytesSent: nil,
             bytesReceived: nil, messages: nil, outcomes: nil)

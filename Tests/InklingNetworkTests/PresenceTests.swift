@@ -23,47 +23,6 @@ extension NetworkTests {
             }
         }
 
-        // R10, R22
-        @Test("a node stopped for 10 s is offline meanwhile, shows nothing stale on waking, and is back at once")
-        func stopped() async throws {
-            try await Network.with(hosts: 2) { network in
-                let nodes = try await startNodes(["Alice", "Bob"], on: network.hosts)
-                let (alice, bob) = (nodes[0], nodes[1])
-                try await waitUntilAllOnline(nodes)
-                let (aliceMark, bobMark) = (alice.mark, bob.mark)
-                let capture = try Capture(on: network[1])
-                alice.compose("hello")
-                bob.compose("hello")
-                try await alice.waitForTyping(of: bob, from: aliceMark)
-                try await bob.waitForTyping(of: alice, from: bobMark)
-
-                try alice.signal(SIGSTOP)
-                try await pause(10)
-                let last = try #require(capture.datagrams.last { !$0.isOutgoing }).at
-                let cleared = try await bob.waitForTyping(of: alice, false, from: bobMark)
-                let offline = try await bob.waitForPresence("offline", of: alice, from: bobMark)
-                #expect(cleared.at - last <= 3.1)
-                #expect(offline.at - last <= 3.1)
-                #expect(offline.why == "silence")
-
-                let resumed = now()
-                let marks = (alice.mark, bob.mark)
-                try alice.signal(SIGCONT)
-                let stale = try await alice.waitForTyping(of: bob, false, from: aliceMark)
-                #expect(stale.at - resumed <= 0.25, "what Bob typed 10 s ago is gone")
-                let back = try await bob.waitForPresence("online", of: alice, from: marks.1)
-                figure("stopped: offline \(seconds(offline.at - last)) after the last datagram")
-                figure("resumed: online after \(seconds(back.at - resumed))")
-                try await pause(1)
-                for node in nodes {
-                    #expect(node.events.allSatisfy { $0.at < resumed || $0.typists ?? [] == [] }, "nobody types")
-                }
-                let mark = alice.mark
-                bob.compose("back?")
-                try await alice.waitForTyping(of: bob, from: mark)
-            }
-        }
-
         // R24, R11
         @Test(
             "two nodes on one host see each other, of two users and of one",
@@ -115,34 +74,6 @@ extension NetworkTests {
                 for device in [first, second] {
                     #expect(device.shown(from: 0).allSatisfy { $0.name == "Bob" }, "nothing of oneself")
                 }
-            }
-        }
-
-        // R29
-        @Test("with --peer and --no-discovery two nodes find each other on loopback, with no daemon")
-        func byHand() async throws {
-            try await Network.with(Network.Options(hosts: 1, discovery: false)) { network in
-                let alice = try await NodeProcess("Alice", on: network[0], ["--no-discovery", "--port", "40001"])
-                let bob = try await NodeProcess(
-                    "Bob", on: network[0], ["--no-discovery", "--peer", "127.0.0.1:40001"])
-                try await waitUntilAllOnline([alice, bob])
-                let delay = (try await bob.waitForPresence("online", of: alice)).at - bob.started
-                #expect(delay <= 2)
-                let mark = bob.mark
-                alice.send("by hand")
-                try await bob.wait("the message", from: mark) { $0.on == "message" && $0.text == "by hand" }
-            }
-        }
-
-        // R24
-        @Test("link-local addresses of IPv6 alone are enough")
-        func linkLocal() async throws {
-            try await Network.with(Network.Options(hosts: 3, ipv4: false, ipv6: .linkLocal)) { network in
-                let nodes = try await startNodes(["Alice", "Bob", "Charlie"], on: network.hosts)
-                try await waitUntilAllOnline(nodes)
-                let mark = nodes[1].mark
-                nodes[0].send("over fe80")
-                try await nodes[1].wait("the message", from: mark) { $0.on == "message" && $0.text == "over fe80" }
             }
         }
     }
