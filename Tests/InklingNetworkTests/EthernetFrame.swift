@@ -1,6 +1,6 @@
 /// An Ethernet frame and the position of its UDP header, as a switch needs them.
 struct EthernetFrame: Sendable {
-    private(set) var bytes: [UInt8]
+    let bytes: [UInt8]
     /// The offset of the UDP header; nil for a frame without one.
     private let transport: Int?
 
@@ -38,30 +38,5 @@ struct EthernetFrame: Sendable {
         return sourcePort != 5353 && destinationPort != 5353
     }
 
-    mutating func setSourcePort(_ port: UInt16) {
-        if let transport { setPort(port, at: transport, checksum: transport + 6) }
-    }
-
-    mutating func setDestinationPort(_ port: UInt16) {
-        if let transport { setPort(port, at: transport + 2, checksum: transport + 6) }
-    }
-
     private func number(at offset: Int) -> UInt16 { UInt16(bytes[offset]) << 8 | UInt16(bytes[offset + 1]) }
-
-    /// Changes a port and updates the checksum by RFC 1624. The value 0 means that there is no checksum.
-    private mutating func setPort(_ port: UInt16, at offset: Int, checksum: Int) {
-        let before = number(at: checksum)
-        if before != 0 {
-            var sum = UInt32(~before) + UInt32(~number(at: offset)) + UInt32(port)
-            while sum > 0xffff { sum = (sum & 0xffff) + (sum >> 16) }
-            let after = ~UInt16(sum)
-            put(after == 0 ? 0xffff : after, at: checksum)
-        }
-        put(port, at: offset)
-    }
-
-    private mutating func put(_ number: UInt16, at offset: Int) {
-        bytes[offset] = UInt8(number >> 8)
-        bytes[offset + 1] = UInt8(number & 0xff)
-    }
 }

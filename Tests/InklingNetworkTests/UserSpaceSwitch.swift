@@ -4,7 +4,7 @@ import ProcessSupport
 import Synchronization
 
 /// An Ethernet switch in this process. Each port is a TAP device, the `eth0` of a host. The switch loses, doubles and
-/// delays frames by a seed, darkens directions, pulls cables, and translates a port as a router does.
+/// delays frames by a seed, darkens directions, and pulls cables.
 ///
 /// One thread forwards. Any other thread may call the methods.
 final class UserSpaceSwitch: Sendable {
@@ -73,12 +73,6 @@ final class UserSpaceSwitch: Sendable {
 
     @discardableResult
     func plug(_ host: Host) -> Double { state.withLock { $0.setPlugged(true, host.number) } }
-
-    /// Shows a host's UDP port to others as another one, and accepts datagrams only there. A router does this when its
-    /// address translation forgets a node and gives the node a new port.
-    func translate(_ port: UInt16, of host: Host, as outside: UInt16) {
-        state.withLock { $0.translations[host.number] = SwitchState.Translation(inside: port, outside: outside) }
-    }
 
     // MARK: Counts
 
@@ -174,10 +168,6 @@ private struct SwitchState {
         var lastDatagram: Double?
     }
 
-    struct Translation {
-        let inside, outside: UInt16
-    }
-
     private struct Waiting {
         let due: Int
         let frame: EthernetFrame
@@ -186,7 +176,6 @@ private struct SwitchState {
 
     var isOver = false
     var directions: [Pair: Direction] = [:]
-    var translations: [Int: Translation] = [:]
     private(set) var ports: [Port] = []
     private let seed: UInt64
     /// The host at which each hardware address was seen.
@@ -246,10 +235,6 @@ private struct SwitchState {
 
     private mutating func take(_ frame: EthernetFrame, from port: Port) {
         learned[frame.source] = port.host
-        var frame = frame
-        if let translation = translations[port.host], frame.sourcePort == translation.inside {
-            frame.setSourcePort(translation.outside)
-        }
         let known = frame.isMulticast ? nil : learned[frame.destination]
         for target in ports where target.host != port.host && target.host == known ?? target.host {
             pass(frame, Pair(from: port.host, to: target.host))
@@ -290,12 +275,6 @@ private struct SwitchState {
 
     private mutating func deliver(_ frame: EthernetFrame, _ pair: Pair) {
         guard let port = ports.first(where: { $0.host == pair.to }) else { return }
-        var frame = frame
-        if let translation = translations[pair.to], frame.isDatagram {
-            // Outside the translation, no host has the inside port number.
-            guard frame.destinationPort != translation.inside else { return }
-            if frame.destinationPort == translation.outside { frame.setDestinationPort(translation.inside) }
-        }
         if frame.isDatagram, var direction = directions[pair] {
             direction.lastDatagram = now()
             direction.firstDatagram = direction.firstDatagram ?? direction.lastDatagram
