@@ -45,10 +45,9 @@ final class Child: Sendable {
     /// Starts a program from `PATH`.
     ///
     /// - Parameters:
-    ///   - splitsLines: whether to split the output into lines.
     ///   - whenEnded: called once, on another thread.
     init(
-        _ command: [String], environment: [String: String] = [:], splitsLines: Bool = true,
+        _ command: [String], environment: [String: String] = [:],
         whenEnded: @escaping @Sendable () -> Void = {}
     ) throws {
         self.whenEnded = whenEnded
@@ -59,7 +58,7 @@ final class Child: Sendable {
         processID = started.processID
         input = Mutex(started.input)
         Thread.detachNewThread { [self] in
-            Child.read(started.output, splitsLines: splitsLines) { line in lines.withLock { $0.append(line) } }
+            Child.read(started.output) { line in lines.withLock { $0.append(line) } }
             openStreams.withLock { $0 -= 1 }
         }
         Thread.detachNewThread { [self] in
@@ -125,7 +124,7 @@ final class Child: Sendable {
 
     // MARK: - Threads
 
-    private static func read(_ descriptor: Int32, splitsLines: Bool = true, line: (OutputLine) -> Void) {
+    private static func read(_ descriptor: Int32, line: (OutputLine) -> Void) {
         var pending: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
@@ -134,10 +133,6 @@ final class Child: Sendable {
             guard count > 0 else { break }
             let arrival = now()
             pending += buffer[..<count]
-            if !splitsLines {
-                line(OutputLine(arrival: arrival, text: String(decoding: pending, as: UTF8.self)))
-                pending = []
-            }
             while let end = pending.firstIndex(of: 0x0a) {
                 line(OutputLine(arrival: arrival, text: String(decoding: pending[..<end], as: UTF8.self)))
                 pending.removeSubrange(...end)

@@ -80,6 +80,10 @@ extension NetworkTests {
                 #expect(bob.events.dropFirst(mark).allSatisfy { $0.on != "peer" }, "nobody came or went for it")
 
                 let status = try await inkling("status", "--json")
+                let version = try await host.run("\(try NodeProcess.program()) --version")
+                #expect(version.wholeMatch(of: /[0-9]+\.[0-9]+\.[0-9]+/) != nil, "it is \(version)")
+                #expect(status.json["version"] as? String == version && status.json["program"] as? String == version)
+                #expect(bob.events.first?.version == version)
                 let chats = try #require(status.json["chats"] as? [[String: Any]])
                 #expect(status.json["name"] as? String == "Alice" && chats.count == 1)
                 #expect(try await inkling("status").text.contains(#/\nAlice, (active|away), port [0-9]+\n/#))

@@ -8,11 +8,10 @@ extension NetworkTests {
         private static let emptyPrompt = prompt.withoutBlankEnd
 
         // R1, R5, R17
-        @Test(
-            "start, discovery, typing, messages, a second typist, leave: as somebody sees it", arguments: [40, 80, 200])
-        func session(columns: Int) async throws {
+        @Test("start, discovery, typing, messages, a second typist, leave: as somebody sees it")
+        func session() async throws {
             try await Network.with(hosts: 3) { network in
-                let terminal = try await RealTerminal(on: network[0], columns: columns)
+                let terminal = try await RealTerminal(on: network[0])
                 try await terminal.chat("kitchen", as: "Alice")
                 try await terminal.wait("prompt") { $0.last == "kitchen (open)>" }
                 let bob = try await NodeProcess("Bob", on: network[1], chat: "kitchen")
@@ -180,70 +179,6 @@ extension NetworkTests {
             }
         }
 
-        @Test("a flood and a long message are folded and shown to who asks; somebody muted is neither heard nor seen")
-        func tooLoud() async throws {
-            try await Network.with(hosts: 3) { network in
-                let terminal = try await RealTerminal(on: network[0])
-                try await terminal.chat("kitchen", as: "Alice")
-                let others = try await startNodes(["Bob", "Charlie"], on: [network[1], network[2]], chat: "kitchen")
-                let (bob, charlie) = (others[0], others[1])
-                try await waitUntilAllOnline(others)
-                for other in others { try await other.wait("Alice") { $0.isPresence("online", of: "Alice") } }
-                try await terminal.wait("both") { $0.has("Bob") && $0.has("Charlie") && $0.last == "kitchen (open)>" }
-                func enter(_ line: String) async throws {
-                    try await terminal.type(line)
-                    try await terminal.press("Enter")
-                }
-
-                for number in 1...25 { bob.send("spam \(number)") }
-                charlie.send("does anybody hear me?")
-                for number in 26...50 { bob.send("spam \(number)") }
-                let flood = try await terminal.wait("the report") { $0.has("* 40 more messages from Bob: /show Bob") }
-                #expect(flood.has("Charlie: does anybody hear me?") && flood.has("Bob: spam 10"))
-                #expect(!flood.has("Bob: spam 11"))
-                try await enter("/show bob")
-                try await terminal.wait("the rest") { $0.has("Bob: spam 50") }
-                let spam = try await terminal.everything().compactMap {
-                    $0.firstMatch(of: /Bob: spam ([0-9]+)$/).flatMap { Int($0.1) }
-                }
-                #expect(spam == Array(1...50))
-
-                charlie.send((1...322).map { "line \($0)" }.joined(separator: "\n"))
-                let part = try await terminal.wait("the beginning") { $0.has("... 312 more lines: /show Charlie") }
-                #expect(part.has("line 10") && !part.has("line 11"))
-                try await enter("/show Charlie")
-                try await terminal.wait("the end of it") { $0.has("line 322") && $0.last == "kitchen (open)>" }
-
-                try await enter("/mute Bob")
-                try await terminal.wait("the answer") { $0.has("* Bob is muted until you quit") }
-                bob.send("can you hear me?")
-                bob.compose("h")
-                charlie.compose("h")
-                try await charlie.wait("Bob") { $0.on == "message" && $0.text == "can you hear me?" }
-                try await terminal.wait("Charlie alone") { $0.row(-2).hasPrefix("Charlie is typing.") }
-                charlie.send("I can")
-                try await enter("hello all")
-                for other in others {
-                    try await other.wait("the message") { $0.on == "message" && $0.text == "hello all" }
-                }
-                bob.quit()
-                try await charlie.wait("Bob's end") { $0.isPresence("offline", of: "Bob") }
-                // The prompt reports that a person left after half a second.
-                try await pause(1)
-                try await enter("/who")
-                try await terminal.wait("the list") { screen in
-                    screen.contains { $0.hasSuffix("  muted") } && screen.has("(to all 2)")
-                }
-                try await enter("/unmute bob")
-                let last = try await terminal.wait("the count") {
-                    $0.has("is no longer muted: 1 message while they were muted, not shown")
-                }
-                #expect(last.has("Charlie: I can"))
-                let rows = try await terminal.everything()
-                #expect(!rows.has("can you hear me?") && !rows.has("Bob has left"), "\(rows)")
-            }
-        }
-
         @Test("a draft outlives another width of the window, Ctrl-Z and fg; a paste of some lines is one message")
         func draft() async throws {
             try await Network.with(hosts: 2) { network in
@@ -284,23 +219,6 @@ extension NetworkTests {
             }
         }
 
-        @Test("what is sent before others could be found waits for them")
-        func earlyMessages() async throws {
-            try await Network.with(hosts: 3) { network in
-                let others = try await startNodes(["Bob", "Charlie"], on: [network[1], network[2]], chat: "kitchen")
-                try await waitUntilAllOnline(others)
-                let terminal = try await RealTerminal(on: network[0])
-                try await terminal.chat("kitchen", as: "Alice")
-                try await terminal.wait("prompt") { $0.last == "kitchen (open)>" }
-                try await terminal.type("early bird")
-                try await terminal.press("Enter")
-                for other in others {
-                    try await other.wait("the message") { $0.on == "message" && $0.text == "early bird" }
-                }
-                try await terminal.wait("delivery") { $0.has("You: early bird  (to all 2)") }
-            }
-        }
-
         // R26
         @Test("what is sent right before the end arrives although datagrams get lost, or is told to be in doubt")
         func lastWords() async throws {
@@ -327,27 +245,6 @@ extension NetworkTests {
                 #expect(texts == ["hello", "last words", "hello"])
                 let told = try await terminal.everything().filter { $0.contains("Delivery is unknown: ") }
                 #expect(told.count == 1 && told[0].hasSuffix("* Delivery is unknown: lost words"), "\(told)")
-            }
-        }
-
-        @Test("what is said last in a chat that is not open is told with the chat's name, on leaving it and at the end")
-        func lastWordsElsewhere() async throws {
-            try await Network.with(.init(hosts: 1, discovery: false)) { network in
-                let terminal = try await RealTerminal(on: network[0])
-                for (last, line) in [("/leave b", "* You have left b (open)"), ("/quit", "#")] {
-                    try await terminal.chat("kitchen", as: "Alice", "--no-discovery")
-                    try await terminal.wait("prompt") { $0.last == "kitchen (open)>" }
-                    for line in ["/join b", "hi before \(last)", "/open kitchen", last] {
-                        try await terminal.type(line)
-                        try await terminal.press("Enter")
-                    }
-                    try await terminal.wait("the end") { screen in screen.contains { $0.hasSuffix(line) } }
-                    let rows = try await terminal.everything()
-                    let index = try #require(rows.firstIndex { $0.contains("receive: hi before \(last)") }, "\(rows)")
-                    #expect(rows[..<index].contains { $0.hasSuffix("* In b (open):") }, "\(rows)")
-                    try await terminal.press("C-c", "C-c")
-                    try await terminal.wait("the shell") { $0.last == "#" }
-                }
             }
         }
 
@@ -410,30 +307,6 @@ extension NetworkTests {
                 try await terminal.press("Enter")
                 let screen = try await terminal.wait("the shell's answer") { $0.contains("still a shell") }
                 #expect(screen.count { $0.contains("(open") } == 0, "\(screen)")
-            }
-        }
-
-        @Test("who was there before two stops in a row and is there after them has not left")
-        func twoStops() async throws {
-            try await Network.with(hosts: 2) { network in
-                let terminal = try await RealTerminal(on: network[0])
-                try await terminal.chat("kitchen", as: "Alice")
-                let bob = try await NodeProcess("Bob", on: network[1], chat: "kitchen")
-                try await terminal.wait("Bob") { $0.has("* Bob is here") }
-                for length in [0.5, 6] {
-                    let mark = bob.mark
-                    try await terminal.press("C-z")
-                    try await bob.wait("a goodbye", from: mark) { $0.isPresence("offline", of: "Alice") }
-                    try await terminal.wait("the shell") { $0.last == "#" }
-                    try await pause(length)
-                    try await terminal.type("fg")
-                    try await terminal.press("Enter")
-                    try await bob.wait("Alice again", from: mark) { $0.isPresence("online", of: "Alice") }
-                    try await terminal.wait("the prompt") { $0.last == PromptTests.emptyPrompt }
-                }
-                try await pause(3)
-                let rows = try await terminal.everything()
-                #expect(rows.count { $0.contains("Bob") && $0.contains("* ") } == 1, "\(rows)")
             }
         }
 
