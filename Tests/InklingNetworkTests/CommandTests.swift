@@ -19,7 +19,7 @@ extension NetworkTests {
         }
 
         /// Runs a command to its end, with the state directory of the node with that name, if any.
-        private static func inkling(
+        fileprivate static func inkling(
             _ arguments: [String], on host: Host, state: String = "tools", input: [String] = []
         ) async throws -> Answer {
             let child = try command(arguments, on: host, state: state)
@@ -306,6 +306,12 @@ extension NetworkTests {
                 #expect(try await lonely.waitForEnd() == .exited(1))
             }
         }
+    }
+}
+
+extension NetworkTests {
+    @Suite("Doctor", .serialized, .sideBySide) struct DoctorTests {
+        private typealias Answer = CommandTests.Answer
 
         // R31
         @Test("doctor explains what keeps two machines apart: firewall, other chat, no daemon, no bus")
@@ -442,10 +448,11 @@ extension NetworkTests {
                     nft add chain inet wall out '{ type filter hook output priority 0; }'
                     nft add rule inet wall out meta l4proto udp drop
                     """)
-                let refused = try await doctor("kitchen", user: "1000")
+                async let refusal = doctor("kitchen", user: "1000")
+                let read = try await doctor("kitchen")
+                let refused = try await refusal
                 let outward = try #require(problems(refused.checks).first)
                 #expect(outward.hasPrefix("firewall: it does not let out"), "\(refused)")
-                let read = try await doctor("kitchen")
                 #expect(
                     problems(read.checks).first?.hasPrefix(
                         "firewall: it may drop what this machine sends: meta l4proto udp drop (chain inet wall out)")

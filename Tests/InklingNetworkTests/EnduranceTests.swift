@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension NetworkTests {
-    /// `INKLING_ENDURANCE_MINUTES` sets the minutes of traffic, such as 30. The default is one minute.
+    /// `INKLING_ENDURANCE_MINUTES` sets the minutes of traffic, such as 30. The default is half a minute.
     @Suite("Endurance", .serialized, .sideBySide) struct EnduranceTests {
         fileprivate static func startCrowd(on hosts: [Host]) async throws -> [NodeProcess] {
             let names = (0..<20).map { "Node \($0)" }
@@ -83,7 +83,7 @@ extension NetworkTests {
                 lan.switch.set(Faults(lost: 2, doubled: 2, delayed: 5, delay: 1...50))
                 let processes = try nodes.flatMap { try $0.processes() }
                 let marks = nodes.map(\.mark)
-                let length = (minutes ?? 1) * 60
+                let length = (minutes ?? 0.5) * 60
                 async let typing = NodeProcess.typeAway(nodes, seconds: length, seed: lan.switch.seed)
                 var growth = Growth()
                 let end = now() + length

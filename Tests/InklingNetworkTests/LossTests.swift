@@ -65,12 +65,12 @@ extension NetworkTests {
         // R4, R15, R25, R26
         @Test("10 % doubled, 25 % late by up to 200 ms: no flicker, nothing stale, messages once and in order")
         func disorder() async throws {
-            try await BadLAN.with(hosts: 3) { lan in
-                let nodes = try await startNodes(["Alice", "Bob", "Charlie"], on: lan.hosts)
+            try await BadLAN.with(hosts: 4) { lan in
+                let nodes = try await startNodes(["Alice", "Bob", "Charlie", "Dora"], on: lan.hosts)
                 try await waitUntilAllOnline(nodes)
                 lan.switch.set(Faults(doubled: 10, delayed: 25, delay: 1...200))
                 let marks = nodes.map(\.mark)
-                let bouts = try await NodeProcess.typeAway(nodes, seconds: 40, seed: lan.switch.seed)
+                let bouts = try await NodeProcess.typeAway(nodes, seconds: 20, seed: lan.switch.seed)
                 try await pause(3)
                 let end = now()
                 var accuracy = Accuracy()
@@ -123,13 +123,13 @@ extension NetworkTests {
         // R1, R5, R25, R26, R32
         @Test("at 10 % loss typing shows within 200 ms for 99 of 100, and is true and complete for 99 % of the time")
         func accuracy() async throws {
-            try await BadLAN.with(hosts: 4) { lan in
-                let nodes = try await startNodes(["Alice", "Bob", "Charlie", "Dora"], on: lan.hosts)
+            try await BadLAN.with(hosts: 6) { lan in
+                let nodes = try await startNodes(["Alice", "Bob", "Charlie", "Dora", "Emil", "Fay"], on: lan.hosts)
                 try await waitUntilAllOnline(nodes)
                 lan.switch.set(Faults(lost: 10, scope: .everything))
                 try await expectDelays("10 % loss: keypress to display", most: 0.2) {
                     let marks = nodes.map(\.mark)
-                    let bouts = try await NodeProcess.typeAway(nodes, seconds: 45, seed: lan.switch.seed)
+                    let bouts = try await NodeProcess.typeAway(nodes, seconds: 18, seed: lan.switch.seed)
                     try await pause(3)
                     let end = now()
                     var accuracy = Accuracy()

@@ -51,7 +51,7 @@ extension NetworkTests {
         }
 
         // R16, R22, R25, R26
-        @Test("dark for 1.5 s, eight times: nobody offline, no flicker, what was sent meanwhile there within 1.5 s")
+        @Test("dark for 1.5 s, four times: nobody offline, no flicker, what was sent meanwhile there within 1.5 s")
         func blackholes() async throws {
             try await BadLAN.with(hosts: 3) { lan in
                 let nodes = try await startNodes(["Alice", "Bob", "Charlie"], on: lan.hosts)
@@ -70,7 +70,7 @@ extension NetworkTests {
                     }
                 }
                 defer { typing.cancel() }
-                for round in 0..<8 {
+                for round in 0..<4 {
                     try await pause(Double(random.number(in: 1_000...2_000)) / 1_000)
                     lan.switch.darken()
                     let sent = Double(random.number(in: 50...1_400)) / 1_000
@@ -100,12 +100,12 @@ extension NetworkTests {
                 for (watcher, mark) in zip(nodes, marks).dropFirst() {
                     let lists = watcher.events.dropFirst(mark).compactMap(\.typists).map { $0.contains("Alice") }
                     #expect(lists == [true], "Alice's typing shows without a gap at \(watcher.name)")
-                    #expect(nodes[0].messages(from: watcher, after: marks[0]).count == (watcher.name == "Bob" ? 8 : 0))
+                    #expect(nodes[0].messages(from: watcher, after: marks[0]).count == (watcher.name == "Bob" ? 4 : 0))
                 }
                 figure("dark for 1.5 s: \(lan.switch.counts().text)")
                 figure("dark for 1.5 s: traffic again \(summary(beats)) after it")
                 figure("dark for 1.5 s: what was sent meanwhile is there \(summary(delays)) after it")
-                #expect(lan.switch.counts().cutOff > 8 * 6)
+                #expect(lan.switch.counts().cutOff > 4 * 6)
                 #expect(beats.allSatisfy { $0 <= 1.5 })
                 #expect(delays.allSatisfy { $0 <= 1.5 })
             }

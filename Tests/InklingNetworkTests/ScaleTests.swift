@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension NetworkTests {
-    /// `INKLING_SCALE=2,10,50,100,200` sets the sizes of the chats. The default is two small chats.
+    /// `INKLING_SCALE=2,10,50,100,200` sets the sizes of the chats. The default is one small chat.
     ///
     /// The nodes get each other's addresses as arguments, because so many nodes overload the few discovery daemons of
     /// one machine. In a real network each machine has its own daemon.
@@ -12,7 +12,7 @@ extension NetworkTests {
 
         private static var sizes: [Int] {
             let asked = ProcessInfo.processInfo.environment["INKLING_SCALE"]
-            return asked?.split(separator: ",").compactMap { Int($0) } ?? [2, 12]
+            return asked?.split(separator: ",").compactMap { Int($0) } ?? [12]
         }
 
         // R16, R22, R27, R28
@@ -25,14 +25,14 @@ extension NetworkTests {
                 try await ScaleTests.waitForMesh(nodes)
                 let meshed = now() - begun
                 // By now, peers no longer use intervals that were announced in a smaller chat.
-                try await pause(10)
+                try await pause(size > 50 ? 10 : 2)
                 let marks = nodes.map(\.mark)
-                let idle = try await ScaleTests.measure(nodes, seconds: 20) {}
+                let idle = try await ScaleTests.measure(nodes, seconds: size > 50 ? 20 : 5) {}
                 try await expectDelays("\(size) nodes: a start of typing shows", most: size <= 12 ? 0.1 : 0.5) {
                     try await ScaleTests.typeOnce(nodes)
                 }
-                let writer = try await ScaleTests.measure([nodes[0]], seconds: 10) {
-                    for step in 0..<40 {
+                let writer = try await ScaleTests.measure([nodes[0]], seconds: 5) {
+                    for step in 0..<20 {
                         nodes[0].compose("step \(step)")
                         try await pause(0.25)
                     }
@@ -157,7 +157,7 @@ extension NetworkTests {
                     delays.append(event.at - typed)
                 }
                 writer.compose("")
-                try await pause(1)
+                try await pause(0.5)
             }
             return delays
         }

@@ -6,23 +6,23 @@ extension NetworkTests {
         "Output that nobody reads", .serialized, .alone,
         .standalone("a daemon cuts off a front end that does not read for 10 s (A-29)"))
     struct UnreadOutputTests {
-        /// A script that passes the first lines on, then nothing for 15 s, and then the rest.
+        /// A script that passes the first lines on, then nothing for 12 s, and then the rest.
         private static let script = """
             lines=0
             while [ $lines -lt 2 ] && IFS= read -r line; do printf '%s\\n' "$line"; lines=$((lines + 1)); done
-            sleep 15
+            sleep 12
             exec cat
             """
         /// Two seconds more than the pause of the reader. Each of four writers sends as many messages a second, of
         /// three records each. All four are strangers of one source, and the reader holds 512 KiB of their texts
         /// (M-42). The reader drops messages after 10 s. Each writer's queue of 4 MiB must have room for the texts of
         /// these 10 s (M-14).
-        private static let seconds = 17
+        private static let seconds = 14
         private static let rate = 125
         private static let text = String(repeating: "x", count: 2_700)
 
         // R37, J-14, M-20
-        @Test("a node whose output is not read for 15 s under 500 messages a second holds back, stays, and counts")
+        @Test("a node whose output is not read for 12 s under 500 messages a second holds back, stays, and counts")
         func unread() async throws {
             try await Network.with(Network.Options(hosts: 1, discovery: false)) { network in
                 let reader = try await NodeProcess(
@@ -77,7 +77,7 @@ extension NetworkTests {
                 }
                 let peak = try await network[0].run(Self.peakMemory)
                 figure(
-                    "unread for 15 s under 500 messages a second: \(mostWaiting) waited with their writers after 9 s, "
+                    "unread for 12 s under 500 messages a second: \(mostWaiting) waited with their writers after 9 s, "
                         + "\(missing) were missed, \(shown) shown, \(failed) failed; peaks of memory in KiB: \(peak)")
                 let most = peak.split(separator: "\n").compactMap { Int($0) }.max() ?? .max
                 #expect(most < 120_000)

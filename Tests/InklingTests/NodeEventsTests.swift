@@ -247,7 +247,7 @@ struct NodeEventsTests {
             let counter = Mutex(0)
             let marks = Mutex<[Int]>([])
             let writer = Task {
-                for number in 0..<10 {
+                for number in 0..<5 {
                     try await Task.sleep(for: .milliseconds(400))
                     marks.withLock { $0.append(counter.withLock { $0 }) }
                     _ = try await carol.send("\(number)", to: "lobby")
@@ -264,7 +264,7 @@ struct NodeEventsTests {
                     last[user] = number
                     if user == carol.user {
                         waits.append(counter.withLock { $0 } - marks.withLock { $0[number] })
-                        if number == 9 { break }
+                        if number == 4 { break }
                     }
                 }
                 most = max(most, await alice.heldText)
@@ -273,7 +273,7 @@ struct NodeEventsTests {
             flood.cancel()
             try await writer.value
             print("figure: beside a flood another's message took \(waits.max() ?? 0) events; \(most) bytes waited")
-            #expect(waits.count == 10 && waits.allSatisfy { $0 <= 20 }, "\(waits)")
+            #expect(waits.count == 5 && waits.allSatisfy { $0 <= 20 }, "\(waits)")
             #expect(most > 100_000 && most <= 8 << 20)
             await carol.stop()
         }
