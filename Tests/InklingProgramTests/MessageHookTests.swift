@@ -164,8 +164,9 @@ struct MessageHookTests {
             { started += 1 }
             #expect(started == (round + 1) * MessageHook.mostRunning)
         }
-        // By now the oldest shell has its trap, and would have run it.
-        try await Task.sleep(for: .seconds(1))
+        // The oldest shell has set its trap, and would run it.
+        for _ in 0..<500 where folder.text("ended") != "term\n" { try await Task.sleep(for: .milliseconds(10)) }
+        try await Task.sleep(for: .milliseconds(200))
         #expect(folder.text("ended") == "term\n", "32 may run")
         time += MessageHook.longestCounted
         #expect(hook.run(chat: "last", label: "Bob", text: "x", user: "", rank: .met, at: time))
