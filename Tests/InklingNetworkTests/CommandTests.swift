@@ -310,7 +310,8 @@ extension NetworkTests {
 }
 
 extension NetworkTests {
-    @Suite("Doctor", .serialized, .sideBySide) struct DoctorTests {
+    /// Doctors mostly wait, so these tests run at the same time, each on its own network.
+    @Suite("Doctor", .sideBySide) struct DoctorTests {
         private typealias Answer = CommandTests.Answer
 
         // R31
