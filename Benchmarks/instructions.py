@@ -1,11 +1,15 @@
 """Counts the instructions of the program's main paths, with valgrind's callgrind.
 
-Each path runs in a node of its own under callgrind, which counts only inside the function that reads the socket or
-standard input. The peer is an ordinary node. Two runs of one build give the same figures within 2 %, however busy the
-machine is.
+Each path runs in a node of its own, beside an ordinary node. callgrind counts only inside the function in which
+SwiftNIO's loop handles one event of a socket or of standard input, and writes a file after each. So the event that
+sends or shows an edge stands apart from heartbeats and from copies of the edge, and no count has what timers do. The
+work after `sendmsg` and `write` counts too. The loop takes some 1,500 instructions more around an event.
+
+Two runs of one build give the same figures within 1 %, however busy the machine is.
 """
 
 import argparse
+import bisect
 import os
 import re
 import shutil
@@ -22,55 +26,53 @@ from processes import Build, Daemon, Failure, FrontEnd, Program, is_online, peer
 ROOT = Path(__file__).resolve().parents[1]
 COMMITTED = Path(__file__).with_suffix(".txt")
 ALLOWED = 1.05
-SAMPLES = 18
+SAMPLES = 20
 WARM_UP = 4
-# Longer than any copy of an edge takes, and than the shortest time between two starts of typing.
+# Longer than copies of an edge follow it, and than the shortest time between two starts of typing.
 GAP = 1.3
 # Valgrind slows a program to a fiftieth.
 PATIENCE = 60
-READERS = {"line": "BaseStreamSocketChannel.readFromSocket()", "datagram": "DatagramChannel.readFromSocket()"}
-# The core's function for a received datagram.
-RECEIVE = "$s11InklingCore8EndpointV7receive_4from8hopLimit"
+# closure #1 in closure #2 in SelectableEventLoop.run(), which handles an event, and closure #1 in
+# ControlConnection.write(_:), by which a daemon writes lines afterwards. callgrind can't both count in a function and
+# write a file after it. But each of these has a caller of its own: the same name with "TA".
+COUNTED = [
+    "$s8NIOPosix19SelectableEventLoopC3runyyKFyyKXEfU0_yAA08SelectorC0VyAA15NIORegistrationVGXEfU_",
+    "$s14InklingControl0B10Connection33_5D95A3A46B1AD4F7B8F27C30F06E9C1FLLC5writeyySSFyycfU_",
+]
+# Of each path: the system calls in its events, and what happens.
 PATHS = {
-    "line to datagram": "a line with a key is read, and the typing datagram is sent",
-    "datagram to line": "a typing datagram is received, and its line is written",
-    "heartbeat": "a heartbeat is received that changes nothing",
-    "daemon: line to datagram": "the first, in a daemon for an attached front end",
-    "daemon: datagram to line": "the second, in a daemon for an attached front end",
+    "line to datagram": ({"read", "sendmsg"}, "a line with a key is read, and the typing datagram is sent"),
+    "datagram to line": ({"recvmsg", "write"}, "a typing datagram is received, and its line is written"),
+    "heartbeat": ({"recvmsg"}, "a heartbeat is received that changes nothing"),
+    "daemon: line to datagram": ({"read", "sendmsg"}, "the first, in a daemon for an attached front end"),
+    "daemon: datagram to line": ({"recvmsg", "write"}, "the second, in a daemon for an attached front end"),
 }
-# The modules of the table, by the beginning of a symbol's mangled name, or by the library that holds the symbol.
-MODULES = [
+# The modules of the table, by the beginning of a function's mangled name. The first match counts.
+MODULES = [(name, re.compile(pattern)) for name, pattern in [
     ("core", r"\$s11InklingCore"), ("wire", r"\$s11InklingWire"), ("node", r"\$s7Inkling"),
     ("model", r"\$s12InklingModel"), ("control", r"\$s14InklingControl"), ("program", r"\$s\d+Inkling"),
-    ("SwiftNIO", r"\$s\d+NIO|\$s\d+CNIO"), ("Crypto", r"\$s6Crypto|\$s19CryptoBoringWrapper"),
-    ("BoringSSL", r"CCryptoBoringSSL|_?chacha20|_?poly1305"), ("Foundation", r"\$s20FoundationEssentials"),
-    ("Swift's library", r"\$s"), ("Swift's runtime", r"_?swift_|_ZN5swift|_ZNK5swift|__swift|_ZL\d+swift|_swift"),
-]
-
-
-def symbol(program, name):
-    """The mangled name of the one function that demangles to `name`."""
-    names = [line.split()[-1] for line in subprocess.run(
-        ["nm", program], capture_output=True, text=True, check=True).stdout.splitlines()]
-    names = [mangled for mangled in names if mangled.startswith("$s")]
-    readable = subprocess.run(["swift", "demangle", "--simplified", "--compact"], input="\n".join(names),
-                              capture_output=True, text=True, check=True).stdout.splitlines()
-    found = [mangled for mangled, text in zip(names, readable) if text == name]
-    if len(found) != 1:
-        raise Failure(f"{program} has {len(found)} functions {name}")
-    return found[0]
+    ("SwiftNIO", r"\$s\d+C?NIO|c_nio"), ("Crypto", r"\$s6Crypto|\$s19CryptoBoringWrapper"),
+    ("BoringSSL", r"CCryptoBoringSSL|_?chacha20|_?poly"), ("Foundation", r"\$s20FoundationEssentials"),
+    ("hashing", r"\$ss\d*_?Hasher|\$ss22__RawDictionaryStorage|\$s\w*4hash4into"),
+    ("Swift's library", r"\$s|__u?(div|mod)ti3"),
+    ("retain and release", r"_?swift_(\w*(retain|release|Retain|Release)|isUnique)|_ZNK?5swift9RefCounts"),
+    ("exclusivity", r"swift_(begin|end)Access|_ZN5swift7runtime(9AccessSet|15SwiftTLSContext)"),
+    ("allocation", r"swift_(slow|alloc|dealloc|initStack)|\w*(malloc|calloc|realloc|free)|unlink_chunk"),
+    ("metadata and casts", r"_*(swift|Z)\w*([Mm]etadata|Witness|dynamicCast|ConcreteType|Conformance)|_ZL8getCache"),
+    ("Swift's runtime", r"_*swift_|_Z"),
+]]
 
 
 def module(name, library):
     for module, pattern in MODULES:
-        if re.match(pattern, name):
+        if pattern.match(name):
             return module
     return "C library" if "libc" in library or "ld-linux" in library else "other"
 
 
-def costs(file):
-    """The instructions of a callgrind file, by module, and the number of datagrams that the core received."""
-    names, counts, datagrams = {}, Counter(), 0
+def costs(text):
+    """The instructions in a file of callgrind's, by module, and how often each function was called."""
+    names, counts, calls = {}, Counter(), Counter()
 
     def named(kind, text):
         number, _, name = text.partition(" ")
@@ -78,8 +80,8 @@ def costs(file):
             names[kind, number] = name
         return names[kind, number]
 
-    library, function, called, is_call = "", "", "", False
-    for line in file.read_text(errors="replace").splitlines():
+    library, function, called, is_call, times = "", "", "", False, 0
+    for line in text.splitlines():
         if line.startswith("ob="):
             library = named("ob", line[3:])
         elif line.startswith("fn="):
@@ -89,29 +91,30 @@ def costs(file):
         elif line.startswith("cob="):
             named("ob", line[4:])
         elif line.startswith("calls="):
-            is_call = True
-            if called.startswith(RECEIVE):
-                datagrams += int(line[6:].split()[0])
+            is_call, times = True, int(line[6:].split()[0])
         elif re.match(r"[+*\d-]", line):
-            # The line after `calls=` has the cost of the called function, which has lines of its own.
+            count = int(line.split()[1])
+            # The line after `calls=` has the cost of the called function, which has lines of its own. That cost is 0
+            # for a call by a timer.
             if not is_call:
-                counts[module(function, library)] += int(line.split()[1])
+                counts[module(function, library)] += count
+            elif count > 0:
+                calls[called] += times
             is_call = False
-    return counts, datagrams
+    return counts, calls
 
 
 class Measured:
-    """One node or daemon under callgrind, its peer, and the counts between two instants."""
+    """One node or daemon under callgrind, and its peer."""
 
-    def __init__(self, build, work, reader, port, *, is_daemon):
-        self.file = work / f"callgrind-{port}"
-        toggle = f"--toggle-collect={symbol(build.folder / 'inkling', READERS[reader])}"
-        valgrind = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={self.file}", "--collect-atstart=no",
-                    toggle]
-        # Otherwise each run has hash tables of its own.
-        os.environ["SWIFT_DETERMINISTIC_HASHING"] = "1"
+    def __init__(self, build, work, port, path):
+        self.path = path
+        self.files = work / f"callgrind-{port}"
+        valgrind = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={self.files}", "--demangle=no",
+                    "--collect-atstart=no", *(f"--toggle-collect={name}" for name in COUNTED),
+                    *(f"--dump-after={name}TA" for name in COUNTED)]
         self.peer = build.node("Peer", port + 1, work, *peers(port))
-        if is_daemon:
+        if path.startswith("daemon"):
             daemon = Daemon(build, "Own", port, work, *peers(port + 1), under=valgrind, timeout=PATIENCE)
             self.process, self.own = daemon.process, FrontEnd(daemon)
             self.own.say(b'{"do":"join","chat":"kitchen"}')
@@ -122,64 +125,68 @@ class Measured:
         self.peer.wait_for(is_online("Own"), "the measured node", PATIENCE)
         time.sleep(GAP)
 
-    def samples(self, speaker=None):
-        """The instructions by module, and the received datagrams, of several edges that `speaker` makes, or of as many
-        pauses."""
-        counted = []
+    def samples(self):
+        """The instructions by module, and the file, of starts of typing, and of ends; or of heartbeats, in two lists."""
+        wanted, _ = PATHS[self.path]
+        edges, samples = [], ([], [])
         for index in range(WARM_UP + SAMPLES):
-            if speaker:
-                speaker.compose(b"hello" if index % 2 == 0 else b"")
+            edges.append(time.time())
+            if self.path != "heartbeat":
+                (self.own if "read" in wanted else self.peer).compose(b"hello" if index % 2 == 0 else b"")
             time.sleep(GAP)
-            # Writes the counts since the last time.
-            subprocess.run(["callgrind_control", "-d", str(self.process.pid)], check=True, capture_output=True)
-            counted.append(costs(self.file.with_name(f"{self.file.name}.{index + 1}")))
-        return counted[WARM_UP:]
+        self.kill()
+        events = []
+        for file in sorted(self.files.parent.glob(f"{self.files.name}.*"), key=lambda file: int(file.suffix[1:])):
+            text = file.read_text()
+            if "\ntotals:" not in text:
+                continue  # the end came while callgrind wrote it
+            counts, calls = costs(text)
+            if not events or {"read", "recvmsg"} & {*calls}:
+                events.append((counts, calls, file))
+            else:  # the daemon's lines
+                events[-1][0].update(counts)
+                events[-1][1].update(calls)
+        for counts, calls, file in events:
+            edge = bisect.bisect(edges, file.stat().st_mtime)
+            if edge > WARM_UP and {*calls} & {"read", "recvmsg", "sendmsg", "write"} == wanted:
+                samples[1 - edge % 2].append((calls["recvmsg"], counts, file))
+        # Some events read several datagrams: only the others count.
+        reads = min((reads for reads, _, _ in samples[0] + samples[1]), default=0)
+        samples = [[(counts, file) for number, counts, file in found if number == reads] for found in samples]
+        if min(map(len, samples)) < SAMPLES / 4:
+            raise Failure(f"callgrind counted too few events: {self.path}")
+        return samples
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
+        self.kill()
         self.peer.stop()
 
 
-def scaled(counts, factor):
-    return Counter({name: count * factor for name, count in counts.items()})
-
-
-def plus(one, other):
-    return Counter({name: one[name] + other[name] for name in {*one, *other}})
-
-
-def middle(samples):
-    """The pair of samples with the median total. A pair is a start and an end of typing. In some samples, the deadline
-    of another datagram passed meanwhile."""
-    pairs = [scaled(plus(one, other), 0.5) for one, other in zip(samples[::2], samples[1::2])]
-    return sorted(pairs, key=Counter.total)[len(pairs) // 2]
-
-
-def measure(build, work):
+def measure(build, work, kept):
     """The instructions of each path, by module."""
-    runs = [("line", False), ("datagram", False), ("datagram", False), ("line", True), ("datagram", True)]
+    # Otherwise each run has hash tables of its own.
+    os.environ["SWIFT_DETERMINISTIC_HASHING"] = "1"
 
-    def run(number):
-        reader, is_daemon = runs[number]
-        with Measured(build, work, reader, 7000 + 10 * number, is_daemon=is_daemon) as measured:
-            if number == 2:
-                return measured.samples()
-            return measured.samples(measured.own if reader == "line" else measured.peer)
+    def run(number, path):
+        with Measured(build, work, 7000 + 10 * number, path) as measured:
+            # In some reads, a buffer or a table grows: hence the medians.
+            middle = [sorted(samples, key=lambda sample: sample[0].total())[len(samples) // 2]
+                      for samples in measured.samples()]
+        if kept:
+            for (_, file), edge in zip(middle, ("start", "end")):
+                shutil.copy(file, kept / f"{path.replace(': ', '-').replace(' ', '-')}.{edge}")
+        return Counter({name: sum(counts[name] for counts, _ in middle) / 2
+                        for name in {name for counts, _ in middle for name in counts}})
 
-    with ThreadPoolExecutor(len(runs)) as pool:
-        results = list(pool.map(run, range(len(runs))))
-    heartbeat = middle([scaled(counts, 1 / datagrams) for counts, datagrams in results[2] if datagrams])
-
-    # The copies of an edge, and heartbeats, change nothing and cost the same.
-    def edge(samples):
-        return middle([plus(counts, scaled(heartbeat, 1 - datagrams)) for counts, datagrams in samples])
-
-    sent = [middle([counts for counts, _ in results[number]]) for number in (0, 3)]
-    return dict(zip(PATHS, [sent[0], edge(results[1]), heartbeat, sent[1], edge(results[4])]))
+    with ThreadPoolExecutor(len(PATHS)) as pool:
+        return dict(zip(PATHS, pool.map(run, range(len(PATHS)), PATHS)))
 
 
 def table(paths):
@@ -187,16 +194,16 @@ def table(paths):
     lines = ["| module | " + " | ".join(paths) + " |", "| --- |" + " ---: |" * len(paths)]
     for name in names:
         lines.append(f"| {name} | " + " | ".join(f"{counts[name]:,.0f}" for counts in paths.values()) + " |")
-    lines.append("| **all** | " + " | ".join(f"**{sum(counts.values()):,.0f}**" for counts in paths.values()) + " |")
+    lines.append("| **all** | " + " | ".join(f"**{counts.total():,.0f}**" for counts in paths.values()) + " |")
     return "\n".join(lines)
 
 
 def exceeded(totals):
     """The paths whose totals are more than 5 % above the committed ones."""
     for line in COMMITTED.read_text().splitlines():
-        name, _, allowed = line.rpartition(": ")
-        if totals[name] > ALLOWED * int(allowed):
-            yield f"{name}: {totals[name]:,} instructions, {int(allowed):,} are committed ({PATHS[name]})"
+        name, _, committed = line.rpartition(": ")
+        if totals[name] > ALLOWED * int(committed):
+            yield f"{name}: {totals[name]:,} instructions, {int(committed):,} are committed ({PATHS[name][-1]})"
 
 
 def main():
@@ -204,21 +211,26 @@ def main():
         prog="Scripts/benchmark instructions", description="Count the instructions of the program's main paths.")
     parser.add_argument("--check", action="store_true", help="fail if a path takes 5 %% more than is committed")
     parser.add_argument("--write", action="store_true", help=f"write the totals to Benchmarks/{COMMITTED.name}")
+    parser.add_argument("--keep", metavar="FOLDER", type=Path,
+                        help="put there callgrind's file of one start and one end of typing on each path, for "
+                        "callgrind_annotate")
     options = parser.parse_args()
-    for program in "valgrind", "strip", "nm", "swift":
+    for program in "valgrind", "strip":
         if not shutil.which(program):
             sys.exit(f"benchmark: `{program}` is not installed")
+    if options.keep:
+        options.keep.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as work:
         work = Path(work)
         # valgrind fails on debug information that it can't read.
         subprocess.run(["strip", "--strip-debug", "-o", work / "inkling", ROOT / ".build/release/inkling"], check=True)
         shutil.copy2(ROOT / ".build/release/inkling-lastwill", work)
         try:
-            paths = measure(Build("Inkling", work), work)
+            paths = measure(Build("Inkling", work), work, options.keep)
         except Failure as failure:
             sys.exit(f"benchmark: {failure}")
     print(table(paths))
-    totals = {name: round(sum(counts.values())) for name, counts in paths.items()}
+    totals = {name: round(counts.total()) for name, counts in paths.items()}
     if options.write:
         COMMITTED.write_text("".join(f"{name}: {total}\n" for name, total in totals.items()))
     if options.check and (found := list(exceeded(totals))):
