@@ -128,6 +128,7 @@ extension NetworkTests {
             }
         }
 
+        // J-11
         @Test("a settings file holds, an option goes before it, and a broken one is a usage error")
         func settings() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in

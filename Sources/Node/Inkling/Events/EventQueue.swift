@@ -84,6 +84,7 @@ package struct EventQueue: Sendable {
     package init() {}
 
     /// Whether nothing waits.
+    // See EventBacklog.isWatched.
     @inline(__always)
     package var isEmpty: Bool { agenda.isEmpty && gaps.isEmpty && user == nil }
     /// The number of waiting messages.

@@ -34,8 +34,9 @@ extension Node {
             if error != EAGAIN, !doubts.contains(address) { doubts.append(address) }
         case .typing(let id, let people):
             guard let entry = joinedChat(id) else { return }
-            let typists = people.map { Person(user: userID(of: $0.key, in: entry), name: $0.name) }
-            let shown = configuration.showsTyping ? typists : []
+            let shown =
+                configuration.showsTyping
+                ? people.map { Person(user: userID(of: $0.key, in: entry), name: $0.name) } : []
             if configuration.showsTyping { tell(.typing(chat: entry.name, shown)) }
             observers.typing(shown, in: entry.name)
         case .presence(let id, let person, let presence, let reason):

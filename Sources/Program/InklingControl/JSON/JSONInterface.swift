@@ -250,8 +250,8 @@ package final class JSONInterface {
     private func write(_ answer: ServiceAnswer, to pending: Pending) {
         let asked = pending.asked
         if case .done = answer, asked.id == nil { return }
-        let line = answer.line(to: pending.request, of: service.identity, version: texts.version, tag: asked.tag)
-        if asked.id != nil || line.kind != "ok" { self.answer(line, asked.id) }
+        self.answer(
+            answer.line(to: pending.request, of: service.identity, version: texts.version, tag: asked.tag), asked.id)
     }
 
     private func joined(_ chat: Chat, _ peers: [Peer], _ pending: Pending) {

@@ -3,11 +3,9 @@ import InklingModel
 
 /// One line of output: its type, its time, and its members in order.
 package struct JSONLine: Sendable {
-    let kind: String
     private var members: [(String, JSONValue)] = []
 
     package init(on kind: String, at: Timestamp = Node.wallClock(), _ members: [(String, JSONValue?)] = []) {
-        self.kind = kind
         self.members.reserveCapacity(members.count + 3)
         self.members += [("on", .string(kind)), ("at", .seconds(at))]
         for (name, value) in members {
