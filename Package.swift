@@ -31,7 +31,7 @@ let small: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .rele
 /// drops unused code. Tests can't be linked this way, so the settings belong to targets of their own.
 let standalone: [LinkerSetting] = [
     .unsafeFlags([
-        // The static FoundationEssentials, which Crypto and ArgumentParser need, has three parts.
+        // The static FoundationEssentials, which ArgumentParser needs, has three parts.
         "-static-stdlib", "-l_FoundationCShims", "-l_FoundationCollections", "-use-ld=lld",
         "-Xlinker", "--no-export-dynamic", "-Xclang-linker", "-static-libgcc",
         // The option makes programs 6 % smaller. Such programs need glibc 2.36 or later.
@@ -55,7 +55,6 @@ let package = Package(
     ] + unshipped,
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     ],
@@ -63,9 +62,10 @@ let package = Package(
         // The protocol, without I/O.
         .systemLibrary(
             name: "CUTF8Proc", path: "Sources/Protocol/CUTF8Proc", providers: [.apt(["libutf8proc-dev"])]),
+        .systemLibrary(name: "CSodium", path: "Sources/Protocol/CSodium", providers: [.apt(["libsodium-dev"])]),
         .target(
-            name: "InklingWire", dependencies: ["CUTF8Proc", .product(name: "Crypto", package: "swift-crypto")],
-            path: "Sources/Protocol/InklingWire", swiftSettings: strict),
+            name: "InklingWire", dependencies: ["CSodium", "CUTF8Proc"], path: "Sources/Protocol/InklingWire",
+            swiftSettings: strict),
         .target(
             name: "InklingCore", dependencies: ["InklingWire"], path: "Sources/Protocol/InklingCore",
             swiftSettings: strict + testable),
@@ -80,8 +80,8 @@ let package = Package(
             name: "Inkling",
             dependencies: [
                 "CDNSSD", "CProcess", "InklingCore", "InklingModel", "InklingWire",
-                .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "Logging", package: "swift-log"), .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Sources/Node/Inkling", swiftSettings: strict),
         // The shipped programs.
@@ -131,8 +131,8 @@ let package = Package(
             path: "Sources/Proof/InklingSimulatorCLI", swiftSettings: strict),
         .target(
             name: "InklingConformance",
-            dependencies: ["InklingWire", "SeededRandom", .product(name: "Crypto", package: "swift-crypto")],
-            path: "Sources/Proof/InklingConformance", swiftSettings: tests),
+            dependencies: ["InklingWire", "SeededRandom"], path: "Sources/Proof/InklingConformance",
+            swiftSettings: tests),
         .executableTarget(
             name: "InklingConformanceCLI",
             dependencies: [

@@ -51,8 +51,8 @@ PATHS = {
 MODULES = [(name, re.compile(pattern)) for name, pattern in [
     ("core", r"\$s11InklingCore"), ("wire", r"\$s11InklingWire"), ("node", r"\$s7Inkling"),
     ("model", r"\$s12InklingModel"), ("control", r"\$s14InklingControl"), ("program", r"\$s\d+Inkling"),
-    ("SwiftNIO", r"\$s\d+C?NIO|c_nio"), ("Crypto", r"\$s6Crypto|\$s19CryptoBoringWrapper"),
-    ("BoringSSL", r"CCryptoBoringSSL|_?chacha20|_?poly"), ("Foundation", r"\$s20FoundationEssentials"),
+    ("SwiftNIO", r"\$s\d+C?NIO|c_nio"),
+    ("libsodium", r"crypto_|sodium_|chacha20_|poly1305_|SHA256_|blake2"), ("Foundation", r"\$s20FoundationEssentials"),
     ("hashing", r"\$ss\d*_?Hasher|\$ss22__RawDictionaryStorage|\$s\w*4hash4into"),
     ("Swift's library", r"\$s|__u?(div|mod)ti3"),
     ("retain and release", r"_?swift_(\w*(retain|release|Retain|Release)|isUnique)|_ZNK?5swift9RefCounts"),

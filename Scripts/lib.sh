@@ -46,8 +46,8 @@ can_be_root() { [ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null 2>&1; }
 # Checks that Swift is here, and installs the headers that Inkling is built with.
 require_swift() {
     command -v swift >/dev/null 2>&1 || die "Swift 6.2 or later is needed: see https://www.swift.org/install"
-    install libavahi-compat-libdnssd-dev=/usr/include/dns_sd.h libutf8proc-dev=/usr/include/utf8proc.h \
-        libtomlplusplus-dev=/usr/include/toml++/toml.h
+    install libavahi-compat-libdnssd-dev=/usr/include/dns_sd.h libsodium-dev=/usr/include/sodium.h \
+        libtomlplusplus-dev=/usr/include/toml++/toml.h libutf8proc-dev=/usr/include/utf8proc.h
 }
 
 # build PACKAGE OPTION...: builds a part of the package in that folder.

@@ -16,14 +16,15 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # also import the system's modules. The floors are in the order of Package.swift. Foundation needs an entry: the library
 # adds 50 MB, and no program that ships uses it.
 TABLE = """
+CSodium:
 CUTF8Proc:
-InklingWire*: Crypto CUTF8Proc
+InklingWire*: CSodium CUTF8Proc
 InklingCore*: InklingWire
 
 CDNSSD:
 CProcess:
 InklingModel*: InklingWire CUTF8Proc
-Inkling: InklingWire InklingCore InklingModel CDNSSD CProcess CUTF8Proc Crypto NIOCore NIOPosix Logging
+Inkling: InklingWire InklingCore InklingModel CDNSSD CProcess CUTF8Proc NIOCore NIOPosix Logging
 
 CTOML:
 InklingText*: InklingModel CUTF8Proc
@@ -37,7 +38,7 @@ SeededRandom*:
 ProcessSupport:
 InklingSimulator*: InklingWire InklingCore SeededRandom
 InklingSimulatorCLI: InklingSimulator ArgumentParser Foundation
-InklingConformance*: InklingWire Crypto SeededRandom
+InklingConformance*: InklingWire SeededRandom
 InklingConformanceCLI: InklingConformance CDNSSD ProcessSupport ArgumentParser Foundation
 InklingAttackCLI: InklingWire ProcessSupport SeededRandom ArgumentParser Foundation
 

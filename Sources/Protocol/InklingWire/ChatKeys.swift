@@ -1,5 +1,3 @@
-import Crypto
-
 /// The reason why a sealed key does not yield a key (W-10).
 package enum SealedKeyError: String, Error, CaseIterable, Sendable {
     /// The seal does not open: the chat, nonce, token or purpose differs, or bytes were altered (W-37).
@@ -16,14 +14,13 @@ package struct ChatKeys: Sendable {
     package let prologueKey: [UInt8]
     private let chatKey: [UInt8]
     private let sealKey: [UInt8]
-    // HMACs that already contain their key. Setting the key up is most of the work of a check.
-    private let initiationKey: HMAC<SHA256>
-    private let askKey: HMAC<SHA256>
-    private let nameKey: HMAC<SHA256>
+    private let initiationKey: HMACKey
+    private let askKey: HMACKey
+    private let nameKey: HMACKey
 
     /// The keys of an open chat (W-8). Anybody can compute these keys from the chat's name.
     package init(openName name: ChatName) {
-        self.init(chatKey: Array(SHA256.hash(data: Array("inkling/2 open chat".utf8) + [0] + name.text.utf8)))
+        self.init(chatKey: SHA256.hash(Array("inkling/2 open chat".utf8) + [0] + name.text.utf8))
     }
 
     /// The keys of a secret chat (W-9). The same secret with another owner, or without an owner, makes another chat.
@@ -38,15 +35,13 @@ package struct ChatKeys: Sendable {
         preSharedKey = key("inkling/2 psk")
         prologueKey = key("inkling/2 prologue")
         sealKey = key("inkling/2 seal")
-        initiationKey = HMAC(key: SymmetricKey(data: key("inkling/2 check initiation")))
-        askKey = HMAC(key: SymmetricKey(data: key("inkling/2 check ask")))
-        nameKey = HMAC(key: SymmetricKey(data: key("inkling/2 check name")))
+        initiationKey = HMACKey(key("inkling/2 check initiation"))
+        askKey = HMACKey(key("inkling/2 check ask"))
+        nameKey = HMACKey(key("inkling/2 check name"))
     }
 
     private static func derive(_ key: [UInt8], salt: [UInt8], label: String) -> [UInt8] {
-        HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(data: key), salt: salt, info: Array(label.utf8), outputByteCount: 32
-        ).withUnsafeBytes { Array($0) }
+        deriveKey(key, salt: salt, info: Array(label.utf8))
     }
 }
 
@@ -91,10 +86,8 @@ extension ChatKeys {
 
     fileprivate func nameCheck(nonce: UInt64) -> UInt64 { ChatKeys.check(nameKey, nonce.bigEndianBytes) }
 
-    private static func check(_ key: HMAC<SHA256>, _ data: [UInt8]) -> UInt64 {
-        var code = key
-        code.update(data: data)
-        return code.finalize().withUnsafeBytes { UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) }
+    private static func check(_ key: HMACKey, _ data: [UInt8]) -> UInt64 {
+        key.code(data).withUnsafeBytes { UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) }
     }
 }
 

@@ -1,15 +1,13 @@
-import Crypto
-
 /// The random key that makes a node's cookies. A cookie proves that the sender of an initiation can receive at its
 /// address (L-9).
 ///
 /// The node draws a new key every 120 s, and accepts the cookies of the previous one (L-11).
 package struct CookieKey: Sendable {
-    private let key: SymmetricKey
+    private let key: HMACKey
 
     /// A new key of 32 bytes from `generator`, which must be unpredictable (S-6).
     package init(using generator: inout some RandomNumberGenerator) {
-        key = SymmetricKey(data: randomBytes(32, using: &generator))
+        key = HMACKey(randomBytes(32, using: &generator))
     }
 
     /// Returns the cookie of an initiation, 16 bytes (L-11).
@@ -20,7 +18,7 @@ package struct CookieKey: Sendable {
     package func cookie(for initiation: Initiation, address: [UInt8], port: UInt16) -> [UInt8] {
         precondition(address.count == 16, "an address has 16 bytes")
         let data = address + port.bigEndianBytes + initiation.senderIndex.bigEndianBytes + initiation.ephemeralKey
-        return Array(HMAC<SHA256>.authenticationCode(for: data, using: key).prefix(Limits.cookieSize))
+        return Array(key.code(data).prefix(Limits.cookieSize))
     }
 
     /// Returns whether an initiation carries the cookie of this key and this source.

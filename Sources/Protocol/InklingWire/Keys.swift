@@ -1,4 +1,4 @@
-import Crypto
+import CSodium
 
 /// A canonical X25519 public key of 32 bytes, the identity of a peer.
 ///
@@ -53,7 +53,7 @@ public struct PublicKey: Hashable, Comparable, CustomStringConvertible, Sendable
         let keys = self < other ? bytes + other.bytes : other.bytes + bytes
         // Decimal digits of a big-endian number, the lowest first. For each byte, they are multiplied by 256.
         var digits = [UInt16](repeating: 0, count: 60)
-        for byte in SHA256.hash(data: Array("inkling fingerprint 1 pair".utf8) + keys) {
+        for byte in SHA256.hash(Array("inkling fingerprint 1 pair".utf8) + keys) {
             var carry = UInt16(byte)
             for index in digits.indices {
                 let value = digits[index] * 256 + carry
@@ -98,7 +98,7 @@ public struct UserID: Hashable, Comparable, CustomStringConvertible, Sendable {
     }
 
     fileprivate init(of key: PublicKey) {
-        description = TextEncoding.base32.encode(Array(SHA256.hash(data: key.bytes).prefix(Limits.userIDSize)))
+        description = TextEncoding.base32.encode(Array(SHA256.hash(key.bytes).prefix(Limits.userIDSize)))
     }
 
     /// Orders user IDs by their texts.
@@ -107,18 +107,17 @@ public struct UserID: Hashable, Comparable, CustomStringConvertible, Sendable {
 
 /// An X25519 key pair: a node's identity, or the ephemeral key of one handshake.
 package struct KeyPair: Sendable, Equatable {
-    private let key: Curve25519.KeyAgreement.PrivateKey
+    private let key: SecretBytes
     /// The public half.
     package let publicKey: PublicKey
 
     /// The pair of a private key of 32 bytes; nil for another count.
     package init?(privateKey: [UInt8]) {
-        guard
-            privateKey.count == Limits.keySize,
-            let key = try? Curve25519.KeyAgreement.PrivateKey(rawRepresentation: privateKey)
-        else { return nil }
-        self.key = key
-        publicKey = PublicKey(unchecked: Array(key.publicKey.rawRepresentation))
+        guard privateKey.count == Limits.keySize else { return nil }
+        key = SecretBytes(privateKey)
+        var point = [UInt8](repeating: 0, count: Limits.keySize)
+        crypto_scalarmult_base(&point, key.start)
+        publicKey = PublicKey(unchecked: point)
     }
 
     /// Makes a new pair from 32 bytes of `generator`, which must be unpredictable (S-6).
@@ -135,17 +134,14 @@ package struct KeyPair: Sendable, Equatable {
     }
 
     /// The private key, 32 bytes as given to the initialiser, not clamped.
-    package var privateKey: [UInt8] { Array(key.rawRepresentation) }
+    package var privateKey: [UInt8] { key.bytes }
 
     /// Returns the X25519 result with a public key of 32 bytes, or nil for a result of 32 zero bytes (W-4).
     ///
-    /// A point of low order gives the zero result, and the library reports no error.
+    /// A point of low order gives the zero result.
     package func sharedSecret(with bytes: [UInt8]) -> [UInt8]? {
-        guard
-            let other = try? Curve25519.KeyAgreement.PublicKey(rawRepresentation: bytes),
-            let secret = try? key.sharedSecretFromKeyAgreement(with: other)
-        else { return nil }
-        let shared = secret.withUnsafeBytes { Array($0) }
-        return equalInConstantTime(shared, Array(repeating: 0, count: Limits.keySize)) ? nil : shared
+        guard bytes.count == Limits.keySize else { return nil }
+        var shared = [UInt8](repeating: 0, count: Limits.keySize)
+        return crypto_scalarmult(&shared, key.start, bytes) == 0 ? shared : nil
     }
 }

@@ -1,4 +1,3 @@
-import Crypto
 import InklingWire
 
 /// A hash of keys that two people compare, by voice or side by side, to rule out an interceptor.
@@ -8,13 +7,13 @@ public struct Fingerprint: Hashable, Sendable {
 
     /// The fingerprint of one key, which identifies one person.
     package init(of key: PublicKey) {
-        bytes = Array(SHA256.hash(data: Array("inkling fingerprint 1 identity".utf8) + key.bytes))
+        bytes = SHA256.hash(Array("inkling fingerprint 1 identity".utf8) + key.bytes)
     }
 
     /// The fingerprint of two keys, the same for both people.
     package init(of first: PublicKey, and second: PublicKey) {
         let keys = min(first, second).bytes + max(first, second).bytes
-        bytes = Array(SHA256.hash(data: Array("inkling fingerprint 1 pair".utf8) + keys))
+        bytes = SHA256.hash(Array("inkling fingerprint 1 pair".utf8) + keys)
     }
 
     /// The lowest 60 decimal digits of the bytes as one big-endian number, in 12 groups of 5.

@@ -1,4 +1,3 @@
-import Crypto
 import InklingWire
 
 extension Catalogue {
@@ -78,11 +77,9 @@ extension Catalogue {
     /// Seals a key that the specification forbids, for an open chat.
     private static func seal(_ bytes: [UInt8], nonce: UInt64, chatName: String) -> [UInt8] {
         func derive(_ key: [UInt8], _ salt: [UInt8], _ label: String) -> [UInt8] {
-            HKDF<SHA256>.deriveKey(
-                inputKeyMaterial: SymmetricKey(data: key), salt: salt, info: Array(label.utf8), outputByteCount: 32
-            ).withUnsafeBytes { Array($0) }
+            deriveKey(key, salt: salt, info: Array(label.utf8))
         }
-        let chatKey = Array(SHA256.hash(data: Array("inkling/2 open chat".utf8) + [0] + chatName.utf8))
+        let chatKey = SHA256.hash(Array("inkling/2 open chat".utf8) + [0] + chatName.utf8)
         let sealKey = derive(chatKey, [], "inkling/2 seal")
         return CipherKey(bytes: derive(sealKey, nonce.bigEndianBytes, "inkling/2 instance"))
             .seal(bytes, counter: 0, associatedData: [])

@@ -1,4 +1,3 @@
-import Crypto
 import InklingWire
 
 extension Catalogue {
@@ -202,7 +201,7 @@ extension Catalogue {
         let label = Array("inkling fingerprint 1 pair".utf8)
         // The decimal digits of the hash as one big-endian number, the lowest first.
         var digits: [UInt8] = []
-        var number = Array(SHA256.hash(data: label + keys.flatMap(\.bytes)))
+        var number = SHA256.hash(label + keys.flatMap(\.bytes))
         while digits.count < 60 {
             var remainder = 0
             for index in number.indices {

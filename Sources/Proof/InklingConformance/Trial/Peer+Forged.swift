@@ -1,4 +1,3 @@
-import Crypto
 import InklingWire
 
 /// A static or ephemeral key that no honest peer sends, with the X25519 result that belongs to it.
@@ -66,11 +65,9 @@ extension Peer {
     /// Returns a tell in the open chat of the trial that is correct except for a key that the specification forbids.
     package func forgeTell(for ask: Ask, key bytes: [UInt8]) -> [UInt8] {
         func derive(_ key: [UInt8], _ salt: [UInt8], _ label: String) -> [UInt8] {
-            HKDF<SHA256>.deriveKey(
-                inputKeyMaterial: SymmetricKey(data: key), salt: salt, info: Array(label.utf8), outputByteCount: 32
-            ).withUnsafeBytes { Array($0) }
+            deriveKey(key, salt: salt, info: Array(label.utf8))
         }
-        let chatKey = Array(SHA256.hash(data: Array("inkling/2 open chat".utf8) + [0] + trial.chatName.utf8))
+        let chatKey = SHA256.hash(Array("inkling/2 open chat".utf8) + [0] + trial.chatName.utf8)
         let nonce = trial.generator.next()
         let salt = ask.token.bigEndianBytes + nonce.bigEndianBytes
         let key = CipherKey(bytes: derive(derive(chatKey, [], "inkling/2 seal"), salt, "inkling/2 tell"))

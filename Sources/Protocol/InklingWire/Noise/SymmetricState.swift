@@ -1,5 +1,3 @@
-import Crypto
-
 /// The chaining key, hash and cipher of a handshake (Noise, section 5.2).
 package struct SymmetricState: Sendable {
     private var chainingKey: [UInt8]
@@ -10,7 +8,7 @@ package struct SymmetricState: Sendable {
 
     /// Begins a handshake with this prologue. The initiator knows the responder's static key (W-38).
     package init(prologue: [UInt8], responder: PublicKey) {
-        hash = Array(SHA256.hash(data: Array("Noise_IKpsk2_25519_ChaChaPoly_SHA256".utf8)))
+        hash = SHA256.hash(Array("Noise_IKpsk2_25519_ChaChaPoly_SHA256".utf8))
         chainingKey = hash
         mixHash(prologue)
         mixHash(responder.bytes)
@@ -18,10 +16,7 @@ package struct SymmetricState: Sendable {
 
     /// Mixes bytes into the hash only.
     package mutating func mixHash(_ bytes: [UInt8]) {
-        var hasher = SHA256()
-        hasher.update(data: hash)
-        hasher.update(data: bytes)
-        hash = Array(hasher.finalize())
+        hash = SHA256.hash(hash + bytes)
     }
 
     /// Mixes an X25519 result or an ephemeral key into the chaining key, and sets the cipher.
@@ -83,13 +78,10 @@ package struct SymmetricState: Sendable {
 
     /// Returns the 2 or 3 outputs of Noise's HKDF, 32 bytes each.
     private func derive(_ material: [UInt8], count: Int) -> [[UInt8]] {
-        func code(_ key: [UInt8], _ data: [UInt8]) -> [UInt8] {
-            Array(HMAC<SHA256>.authenticationCode(for: data, using: SymmetricKey(data: key)))
-        }
-        let secret = code(chainingKey, material)
+        let secret = HMACKey(HMACKey(chainingKey).code(material))
         var outputs: [[UInt8]] = []
         for index in 1...count {
-            outputs.append(code(secret, (outputs.last ?? []) + [UInt8(index)]))
+            outputs.append(secret.code((outputs.last ?? []) + [UInt8(index)]))
         }
         return outputs
     }
