@@ -25,6 +25,10 @@ from processes import Build, Daemon, Failure, FrontEnd, Program, is_online, peer
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMITTED = Path(__file__).with_suffix(".txt")
+PROGRAM = ROOT / ".build/release/inkling"
+# The order in which the linker lays out functions: see order.py. Names change with the code.
+ORDER = ROOT / "Sources/Program/InklingProgram/Linking/order.txt"
+LEAST_SHARE = 0.8
 ALLOWED = 1.05
 SAMPLES = 20
 WARM_UP = 4
@@ -206,6 +210,19 @@ def exceeded(totals):
             yield f"{name}: {totals[name]:,} instructions, {int(committed):,} are committed ({PATHS[name][-1]})"
 
 
+def shipped(folder):
+    """The build, copied to that folder without debug information, which valgrind can't read."""
+    subprocess.run(["strip", "--strip-debug", "-o", folder / "inkling", PROGRAM], check=True)
+    shutil.copy2(PROGRAM.with_name("inkling-lastwill"), folder)
+    return Build("Inkling", folder)
+
+
+def symbols():
+    """The names of the program's functions."""
+    command = ["nm", "--defined-only", "--format=just-symbols", PROGRAM]
+    return {*subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")}
+
+
 def main():
     parser = argparse.ArgumentParser(
         prog="Scripts/benchmark instructions", description="Count the instructions of the program's main paths.")
@@ -222,18 +239,21 @@ def main():
         options.keep.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as work:
         work = Path(work)
-        # valgrind fails on debug information that it can't read.
-        subprocess.run(["strip", "--strip-debug", "-o", work / "inkling", ROOT / ".build/release/inkling"], check=True)
-        shutil.copy2(ROOT / ".build/release/inkling-lastwill", work)
         try:
-            paths = measure(Build("Inkling", work), work, options.keep)
+            paths = measure(shipped(work), work, options.keep)
         except Failure as failure:
             sys.exit(f"benchmark: {failure}")
     print(table(paths))
     totals = {name: round(counts.total()) for name, counts in paths.items()}
     if options.write:
         COMMITTED.write_text("".join(f"{name}: {total}\n" for name, total in totals.items()))
-    if options.check and (found := list(exceeded(totals))):
+    ordered = ORDER.read_text().split()
+    share = len(symbols() & {*ordered}) / len(ordered)
+    print(f"\nThe program has {share:.0%} of the {len(ordered):,} functions in {ORDER.name}.")
+    found = list(exceeded(totals))
+    if share < LEAST_SHARE:
+        found.append(f"{ORDER.name} is old: run Scripts/benchmark order")
+    if options.check and found:
         sys.exit("\n".join(f"benchmark: {line}" for line in found))
 
 
