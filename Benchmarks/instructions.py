@@ -37,7 +37,7 @@ PATIENCE = 60
 # write a file after it. But each of these has a caller of its own: the same name with "TA".
 COUNTED = [
     "$s8NIOPosix19SelectableEventLoopC3runyyKFyyKXEfU0_yAA08SelectorC0VyAA15NIORegistrationVGXEfU_",
-    "$s14InklingControl0B10Connection33_5D95A3A46B1AD4F7B8F27C30F06E9C1FLLC5writeyySSFyycfU_",
+    "$s14InklingControl0B10Connection33_5D95A3A46B1AD4F7B8F27C30F06E9C1FLLC5writeyySays5UInt8VGFyycfU_",
 ]
 # Of each path: the system calls in its events, and what happens.
 PATHS = {

@@ -100,6 +100,7 @@ package final class ControlServer {
     /// Returns the front end of a new connection, or the reason for refusing it.
     fileprivate func accept(_ connection: ControlConnection, user: uid_t?) -> Result<HubFrontEnd, NodeError> {
         connections[ObjectIdentifier(connection)] = connection
+        cache.isShared = connections.count > 1
         guard user == geteuid() else {
             report("a front end of another user was turned away (\(user.map { "user ID \($0)" } ?? "unknown"))")
             return .failure(.other(code: "other-user", text: "This daemon is another user's."))
@@ -113,7 +114,7 @@ package final class ControlServer {
     }
 
     fileprivate func interface(
-        _ frontEnd: HubFrontEnd, write: @escaping (String) -> Void, ended: @escaping (JSONInterface.End) -> Void
+        _ frontEnd: HubFrontEnd, write: @escaping ([UInt8]) -> Void, ended: @escaping (JSONInterface.End) -> Void
     ) -> JSONInterface {
         JSONInterface(frontEnd, .connection(state: state), texts: texts, cache: cache, write: write, ended: ended)
     }
@@ -122,6 +123,7 @@ package final class ControlServer {
 
     fileprivate func closed(_ connection: ControlConnection) {
         connections[ObjectIdentifier(connection)] = nil
+        cache.isShared = connections.count > 1
         guard connections.isEmpty else { return }
         for completion in closing { completion() }
         closing = []
@@ -168,7 +170,7 @@ private final class ControlConnection: ChannelInboundHandler {
         switch server.accept(self, user: Self.user(of: context.channel)) {
         case .failure(let error):
             write(
-                JSONLine(on: "error", [("code", .string(error.code)), ("text", .string(error.description))]).text)
+                JSONLine(on: "error", [("code", .string(error.code)), ("text", .string(error.description))]).bytes())
             close(atOnce: false)
         case .success(let frontEnd):
             self.frontEnd = frontEnd
@@ -219,9 +221,9 @@ private final class ControlConnection: ChannelInboundHandler {
 
     // MARK: Output
 
-    private func write(_ line: String) {
+    private func write(_ line: [UInt8]) {
         guard let channel, !isClosing else { return }
-        channel.write(ByteBuffer(string: line + "\n"), promise: nil)
+        channel.write(ByteBuffer(bytes: line), promise: nil)
         guard !isFlushing else { return }
         isFlushing = true
         // All lines of one turn of the event loop share one write.

@@ -58,7 +58,7 @@ package final class JSONInterface {
     private let texts: JSONTexts
     private let events: JSONEvents
     private let cache: EventLineCache
-    private let write: (String) -> Void
+    private let write: ([UInt8]) -> Void
     private let ended: (End) -> Void
     /// Called with the user's new name, after the answer to a rename.
     package var renamed: (String) -> Void = { _ in }
@@ -72,7 +72,7 @@ package final class JSONInterface {
     private var hasInputEnded = false
     private var isProceeding = false
     /// Lines that the interface holds until it has written `ready`.
-    private var early: [String] = []
+    private var early: [[UInt8]] = []
     /// The request without an answer. At most one is there at a time.
     private var pending: Pending?
     /// Lines of input that wait for the answers to earlier ones.
@@ -98,10 +98,10 @@ package final class JSONInterface {
     /// Makes an interface.
     ///
     /// - Parameters:
-    ///   - write: Called with each line of output, without its line feed.
+    ///   - write: Called with the bytes of each line of output, with its line feed.
     ///   - ended: Called once, after the last line.
     package convenience init(
-        _ service: any ChatService, _ stream: Stream, texts: JSONTexts, write: @escaping (String) -> Void,
+        _ service: any ChatService, _ stream: Stream, texts: JSONTexts, write: @escaping ([UInt8]) -> Void,
         ended: @escaping (End) -> Void
     ) {
         self.init(service, stream, texts: texts, cache: EventLineCache(), write: write, ended: ended)
@@ -112,7 +112,7 @@ package final class JSONInterface {
     /// - Parameter cache: A cache shared by the front ends of one node, on one event loop.
     init(
         _ service: any ChatService, _ stream: Stream, texts: JSONTexts, cache: EventLineCache,
-        write: @escaping (String) -> Void, ended: @escaping (End) -> Void
+        write: @escaping ([UInt8]) -> Void, ended: @escaping (End) -> Void
     ) {
         self.service = service
         self.stream = stream
@@ -163,12 +163,12 @@ package final class JSONInterface {
     /// Receives an output of the node.
     package func receive(_ output: ServiceOutput) {
         switch output {
-        case .event(let timed): report(cache.text(for: timed, from: events))
-        case .waited(let timed): report(events.line(for: timed, hasWaited: true).text)
+        case .event(let timed): report(cache.line(for: timed, from: events))
+        case .waited(let timed): report(events.line(for: timed, hasWaited: true).bytes())
         case .own(let message):
             let person = Person(user: service.identity.user, name: service.identity.name)
-            report(events.line(for: message, from: person).text)
-        case .user(let user): report(user.line.text)
+            report(events.line(for: message, from: person).bytes())
+        case .user(let user): report(user.line.bytes())
         case .answer(let answer, let id):
             guard let asked = pending, asked.id == id else { return }
             pending = nil
@@ -178,7 +178,7 @@ package final class JSONInterface {
         }
     }
 
-    private func report(_ line: String) {
+    private func report(_ line: [UInt8]) {
         if case .beginning = phase { early.append(line) } else { put(line) }
     }
 
@@ -326,9 +326,9 @@ package final class JSONInterface {
         ended(end)
     }
 
-    private func write(_ line: JSONLine) { put(line.text) }
+    private func write(_ line: JSONLine) { put(line.bytes()) }
 
-    private func put(_ line: String) {
+    private func put(_ line: [UInt8]) {
         if !isSilent { write(line) }
     }
 }
