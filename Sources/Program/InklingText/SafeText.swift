@@ -28,11 +28,12 @@ public enum SafeText {
     /// characters or no readable character.
     public static func name(_ text: some StringProtocol) -> String? {
         // The rules change no such name, and take 14,000 instructions.
-        if isPlainName(text) { return String(text) }
+        let name = String(text)
+        if isPlain(name: name) { return name }
         let refused: (Unicode.Scalar) -> Bool = {
             lineBreaks.contains($0) || $0.properties.generalCategory == .control
         }
-        let text = NormalForm.canonical(text)
+        let text = NormalForm.canonical(name)
         guard !text.unicodeScalars.contains(where: refused) else { return nil }
         var folded = ""
         var readable = false
@@ -54,13 +55,13 @@ public enum SafeText {
         return cut.unicodeScalars.contains(where: isReadable) ? String(cut) : nil
     }
 
-    /// Returns whether a text has only visible ASCII and single blanks in between, fits, and is readable.
-    private static func isPlainName(_ text: some StringProtocol) -> Bool {
-        guard text.utf8.count <= nameColumns else { return false }
+    /// Returns whether a name has only visible ASCII and single blanks in between, fits, and is readable.
+    private static func isPlain(name: String) -> Bool {
+        guard name.utf8.count <= nameColumns else { return false }
         var isReadable = false
         // A blank must not begin the name.
         var isAfterBlank = true
-        for byte in text.utf8 {
+        for byte in name.utf8 {
             guard (0x20...0x7E).contains(byte), byte != 0x20 || !isAfterBlank else { return false }
             isAfterBlank = byte == 0x20
             isReadable = isReadable || isLetterOrDigit(byte)
