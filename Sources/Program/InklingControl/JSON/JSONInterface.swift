@@ -1,5 +1,6 @@
 import Inkling
 import InklingModel
+import NIOCore
 
 /// The texts for people in lines of output. The program supplies them.
 package struct JSONTexts: Sendable {
@@ -76,7 +77,7 @@ package final class JSONInterface {
     /// The request without an answer. At most one is there at a time.
     private var pending: Pending?
     /// Lines of input that wait for the answers to earlier ones.
-    private var waiting: ArraySlice<LineSplitter.Piece> = []
+    private var waiting = CircularBuffer<LineSplitter.Piece>(initialCapacity: 1)
 
     /// A request that the interface has passed to the node.
     private struct Pending {
@@ -149,7 +150,7 @@ package final class JSONInterface {
 
     /// Receives bytes of input.
     package func receive(_ bytes: [UInt8]) {
-        waiting += splitter.feed(bytes)
+        waiting.append(contentsOf: splitter.feed(bytes))
         proceed()
     }
 
@@ -225,7 +226,12 @@ package final class JSONInterface {
 
     private func ask(_ request: ServiceRequest, _ asked: Asked = Asked(), opens: Bool = true) {
         pending = Pending(id: service.nextRequestID, request: request, asked: asked, opens: opens)
-        service.ask(request)
+        // The answer to an edit without an ID has no line.
+        if asked.id == nil, request.isEdit {
+            if service.report(request) { pending = nil }
+        } else {
+            service.ask(request)
+        }
     }
 
     // MARK: Answers
