@@ -13,7 +13,7 @@ package enum DirectWrite {
     /// Writes as many bytes as a descriptor takes without a wait.
     ///
     /// - Parameter descriptor: The descriptor of a channel in which no bytes wait.
-    package static func write(_ bytes: [UInt8], to descriptor: CInt) -> Outcome {
+    package static func write(_ bytes: ArraySlice<UInt8>, to descriptor: CInt) -> Outcome {
         while true {
             let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count >= 0 { return .wrote(count) }

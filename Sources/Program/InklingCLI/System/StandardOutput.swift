@@ -67,8 +67,8 @@ final class StandardOutput {
         case .channel(let channel, let descriptor):
             var rest = bytes[...]
             if waiting == 0 {
-                switch DirectWrite.write(bytes, to: descriptor) {
-                case .wrote(bytes.count): return
+                switch DirectWrite.write(rest, to: descriptor) {
+                case .wrote(rest.count): return
                 case .wrote(let count): rest = rest.dropFirst(count)
                 case .failed(let code): return abandon(code)
                 }

@@ -21,6 +21,9 @@ package final class ControlServer {
     private var timer: (at: Int64, task: Scheduled<Void>)?
     private var closing: [() -> Void] = []
     private var isClosing = false
+    /// The connections with lines that were not sent yet.
+    private var unsent: [ControlConnection] = []
+    private var isInTurn = false
 
     /// Makes a server that does not listen yet.
     ///
@@ -39,6 +42,7 @@ package final class ControlServer {
         self.steady = steady
         self.report = report
         hub.deadlineChanged = { [weak self] in self?.schedule() }
+        hub.turn = { [weak self] body in if let self { turn(body) } else { body() } }
     }
 
     // MARK: Listening
@@ -129,6 +133,30 @@ package final class ControlServer {
         closing = []
     }
 
+    // MARK: Output
+
+    /// Processes one input, and then sends the lines that it caused. All lines to a connection share one write.
+    fileprivate func turn(_ body: () -> Void) {
+        guard !isInTurn else { return body() }
+        isInTurn = true
+        body()
+        isInTurn = false
+        if !unsent.isEmpty { send() }
+    }
+
+    /// Sends the lines of a connection at the end of this turn, or of this turn of the event loop.
+    fileprivate func sendLater(_ connection: ControlConnection) {
+        unsent.append(connection)
+        guard !isInTurn, unsent.count == 1 else { return }
+        eventLoop.assumeIsolated().execute { self.send() }
+    }
+
+    private func send() {
+        let connections = unsent
+        unsent = []
+        for connection in connections { connection.send() }
+    }
+
     // MARK: Time
 
     private func schedule() {
@@ -158,8 +186,15 @@ private final class ControlConnection: ChannelInboundHandler {
     private var frontEnd: HubFrontEnd?
     private var interface: JSONInterface?
     private var isReading = false
-    private var isFlushing = false
     private var isClosing = false
+    private var descriptor: CInt = -1
+    /// The lines not sent yet.
+    private var unsent: [UInt8] = []
+    private var isSendDue = false
+    /// The bytes in the channel, which wait until the front end has room.
+    private var waiting = 0
+    /// The bytes of lines that may wait beside the channel.
+    private static let unsentRoom = 65_536
 
     init(_ server: ControlServer) {
         self.server = server
@@ -167,6 +202,9 @@ private final class ControlConnection: ChannelInboundHandler {
 
     func channelActive(context: ChannelHandlerContext) {
         channel = context.channel
+        try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+            descriptor = $0
+        }
         switch server.accept(self, user: Self.user(of: context.channel)) {
         case .failure(let error):
             write(
@@ -200,7 +238,7 @@ private final class ControlConnection: ChannelInboundHandler {
     // MARK: Input
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        interface?.receive(Array(unwrapInboundIn(data).readableBytesView))
+        server.turn { interface?.receive(Array(buffer: unwrapInboundIn(data))) }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -222,15 +260,35 @@ private final class ControlConnection: ChannelInboundHandler {
     // MARK: Output
 
     private func write(_ line: [UInt8]) {
-        guard let channel, !isClosing else { return }
-        channel.write(ByteBuffer(bytes: line), promise: nil)
-        guard !isFlushing else { return }
-        isFlushing = true
-        // All lines of one turn of the event loop share one write.
-        channel.eventLoop.assumeIsolated().execute {
-            self.isFlushing = false
-            self.channel?.flush()
+        guard channel != nil, !isClosing else { return }
+        if unsent.isEmpty { unsent = line } else { unsent += line }
+        // The channel counts the bytes of a slow front end, which then takes no more.
+        if waiting > 0 || unsent.count > Self.unsentRoom { enqueue() }
+        guard !isSendDue else { return }
+        isSendDue = true
+        server.sendLater(self)
+    }
+
+    /// Sends all lines.
+    func send() {
+        isSendDue = false
+        guard let channel else { return }
+        if waiting == 0, !unsent.isEmpty {
+            switch DirectWrite.write(unsent[...], to: descriptor) {
+            case .wrote(let count): if count < unsent.count { unsent.removeFirst(count) } else { unsent = [] }
+            case .failed: return channel.close(promise: nil)
+            }
         }
+        if !unsent.isEmpty { enqueue() }
+        if waiting > 0 { channel.flush() }
+    }
+
+    private func enqueue() {
+        guard let channel else { return }
+        let count = unsent.count
+        waiting += count
+        channel.write(ByteBuffer(bytes: unsent)).assumeIsolated().whenComplete { _ in self.waiting -= count }
+        unsent = []
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -255,7 +313,7 @@ private final class ControlConnection: ChannelInboundHandler {
     private func close(atOnce: Bool) {
         guard !isClosing, let channel else { return }
         isClosing = true
-        channel.flush()
+        send()
         guard !atOnce else { return abort() }
         channel.writeAndFlush(ByteBuffer()).assumeIsolated().whenComplete { _ in self.channel?.close(promise: nil) }
         channel.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(DaemonLimits.readerPatience)) {
@@ -267,6 +325,7 @@ private final class ControlConnection: ChannelInboundHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         channel = nil
+        unsent = []
         isClosing = true
         frontEnd?.stop {}
         frontEnd = nil

@@ -16,11 +16,14 @@ package enum JSONValue: Sendable {
     static func strings(_ texts: some Sequence<String>) -> JSONValue { .array(texts.map { .string($0) }) }
 
     /// The value on one line, without blanks.
-    package var text: String {
+    package var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    /// The bytes of ``text``.
+    var bytes: [UInt8] {
         var line: [UInt8] = []
         line.reserveCapacity(256)
         append(to: &line)
-        return String(decoding: line, as: UTF8.self)
+        return line
     }
 
     /// Appends the value to a line, without blanks.
