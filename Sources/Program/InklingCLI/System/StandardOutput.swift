@@ -68,7 +68,7 @@ final class StandardOutput {
             var rest = bytes[...]
             if waiting == 0 {
                 switch DirectWrite.write(rest, to: descriptor) {
-                case .wrote(rest.count): return
+                case .wrote(rest.count): return settle()
                 case .wrote(let count): rest = rest.dropFirst(count)
                 case .failed(let code): return abandon(code)
                 }
@@ -98,7 +98,13 @@ final class StandardOutput {
         guard !isGone else { return }
         if case .failure(let error) = result { return abandon((error as? IOError)?.errnoCode) }
         waiting -= count
-        if waiting == 0, isFull {
+        settle()
+    }
+
+    /// Lets the writer continue if no bytes wait.
+    private func settle() {
+        guard waiting == 0 else { return }
+        if isFull {
             isFull = false
             drained()
         }
