@@ -79,7 +79,7 @@ let package = Package(
         .systemLibrary(name: "CProcess", path: "Sources/Node/CProcess"),
         .target(
             name: "InklingModel", dependencies: ["CUTF8Proc", "InklingWire"], path: "Sources/Node/InklingModel",
-            swiftSettings: strict + small),
+            swiftSettings: strict),
         .target(
             name: "Inkling",
             dependencies: [
@@ -104,7 +104,7 @@ let package = Package(
                 "Inkling", "InklingModel", .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
-            path: "Sources/Program/InklingControl", swiftSettings: strict + small),
+            path: "Sources/Program/InklingControl", swiftSettings: strict),
         .target(
             name: "InklingCLI",
             dependencies: [

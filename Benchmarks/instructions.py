@@ -36,12 +36,10 @@ WARM_UP = 4
 GAP = 1.3
 # Valgrind slows a program to a fiftieth.
 PATIENCE = 60
-# closure #1 in closure #2 in SelectableEventLoop.run(), which handles an event, and closure #1 in
-# ControlConnection.write(_:), by which a daemon writes lines afterwards. callgrind can't both count in a function and
-# write a file after it. But each of these has a caller of its own: the same name with "TA".
+# closure #1 in closure #2 in SelectableEventLoop.run(), which handles an event. callgrind can't both count in a function
+# and write a file after it. But this one has a caller of its own: the same name with "TA".
 COUNTED = [
     "$s8NIOPosix19SelectableEventLoopC3runyyKFyyKXEfU0_yAA08SelectorC0VyAA15NIORegistrationVGXEfU_",
-    "$s14InklingControl0B10Connection33_5D95A3A46B1AD4F7B8F27C30F06E9C1FLLC5writeyySSFyycfU_",
 ]
 # Of each path: the system calls in its events, and what happens.
 PATHS = {
@@ -145,11 +143,7 @@ class Measured:
             if "\ntotals:" not in text:
                 continue  # the end came while callgrind wrote it
             counts, calls = costs(text)
-            if not events or {"read", "recvmsg"} & {*calls}:
-                events.append((counts, calls, file))
-            else:  # the daemon's lines
-                events[-1][0].update(counts)
-                events[-1][1].update(calls)
+            events.append((counts, calls, file))
         for counts, calls, file in events:
             edge = bisect.bisect(edges, file.stat().st_mtime)
             if edge > WARM_UP and {*calls} & {"read", "recvmsg", "sendmsg", "write"} == wanted:

@@ -14,7 +14,8 @@ struct JSONInterfaceTests {
 
         init(_ stream: JSONInterface.Stream = .connection(state: "1:2")) {
             let interface = JSONInterface(
-                node, stream, texts: DaemonStage.texts, write: { [unowned self] in lines.append($0) },
+                node, stream, texts: DaemonStage.texts,
+                write: { [unowned self] in lines.append(String(decoding: $0.dropLast(), as: UTF8.self)) },
                 ended: { [unowned self] in ends.append($0) })
             self.interface = interface
             node.attach { interface.receive($0) }

@@ -255,6 +255,53 @@ struct EventQueueTests {
         #expect(queue.isEmpty && queue.otherCount == 2, "Bob is there, and types")
     }
 
+    // MARK: Outputs that need no turn
+
+    @Test(
+        "an output that a reader takes at once has the same effects as one that waits first",
+        arguments: 0..<50 as Range<UInt64>)
+    func passing(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        var (adding, passing) = (EventQueue(), EventQueue())
+        func output() -> QueuedOutput {
+            let (number, chat) = (Int(generator.next() % 100), ["c", "d"][Int(generator.next() % 2)])
+            let person = Self.person(Int(generator.next() % 3))
+            switch generator.next() % 12 {
+            case 0: return .event(Self.peer(person, .online, chat: chat).timed)
+            case 1: return .event(Self.peer(person, .offline, chat: chat).timed)
+            case 2, 3: return .event(Event.typing(chat: chat, [person]).timed)
+            case 4: return .event(Event.typing(chat: chat, [person, Self.person(3)]).timed)
+            case 5: return .event(Event.typing(chat: chat, []).timed)
+            case 6: return .event(Event.delivered(.init(chat: chat, message: 1, user: person.user)).timed)
+            case 7: return .event(Event.notice(number % 2 == 0 ? .discoveryUp : .peerIsOneself).timed)
+            case 8: return .own(OwnMessage(at: 1, chat: chat, message: 1, text: "\(number)"))
+            case 9: return .user(UserState(at: 1, name: "\(number)", isAway: false))
+            case 10: return .event(Event.missed(.init(chat: chat, messages: number, outcomes: 0)).timed)
+            default: return .event(Self.message(person, number, chat: chat).timed)
+            }
+        }
+        for _ in 0..<2_000 {
+            let output = output()
+            let taken: (QueuedOutput?, QueuedOutput?)
+            switch generator.next() % 5 {
+            case 0:
+                adding.add(output)
+                passing.add(output)
+                continue
+            case 1: taken = (adding.next(), passing.next())
+            case 2 where generator.next() % 20 == 0:
+                adding.forgetTyping(in: "c")
+                passing.forgetTyping(in: "c")
+                continue
+            default:
+                adding.add(output)
+                taken = (adding.next(), passing.next(after: output))
+            }
+            #expect(String(describing: taken.0) == String(describing: taken.1))
+            #expect(adding.isEmpty == passing.isEmpty && adding.otherCount == passing.otherCount)
+        }
+    }
+
     // MARK: Anything
 
     @Test(

@@ -22,6 +22,11 @@ package protocol ChatService: AnyObject {
     @discardableResult
     func ask(_ request: ServiceRequest) -> RequestID
 
+    /// Makes a request whose success needs no answer. Only an edit of a draft can be done without an answer.
+    ///
+    /// - Returns: Whether the request is done. Otherwise the answer comes as after ``ask(_:)``.
+    func report(_ request: ServiceRequest) -> Bool
+
     /// Whether the front end takes events: true at first, and false while its output is blocked.
     ///
     /// While this is false, events wait as those of `Node.events()` do: the latest state of each person and chat, and
@@ -43,6 +48,13 @@ package protocol ChatService: AnyObject {
     ///
     /// - Parameter completion: Called on the event loop when everything is closed.
     func stop(_ completion: @escaping () -> Void)
+}
+
+extension ChatService {
+    package func report(_ request: ServiceRequest) -> Bool {
+        ask(request)
+        return false
+    }
 }
 
 /// The number of a request among those of one service, from 1 and in order.
@@ -143,6 +155,16 @@ package enum ServiceRequest: Hashable, Sendable {
     case statistics
     /// Ends the node, for all front ends.
     case shutDown
+}
+
+extension ServiceRequest {
+    /// Whether the request reports an edit of a draft. Such a request either is done at once, or fails without effect.
+    package var isEdit: Bool {
+        switch self {
+        case .compose, .startTyping, .stopTyping: true
+        default: false
+        }
+    }
 }
 
 /// The answer to a request.

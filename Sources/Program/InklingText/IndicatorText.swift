@@ -71,7 +71,8 @@ public enum IndicatorText {
     /// Returns the name as the indicator shows it: its first 15 characters and "...", or "Someone".
     public static func shortened(_ name: String) -> String {
         guard !name.isEmpty else { return "Someone" }
-        guard name.count > longestName else { return name }
+        // Counting the bytes is quick, and no name has more clusters than bytes.
+        guard name.utf8.count > longestName, name.count > longestName else { return name }
         return name.prefix(longestName) + "..."
     }
 }

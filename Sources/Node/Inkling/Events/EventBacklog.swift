@@ -17,6 +17,8 @@ package struct EventBacklog: Sendable {
     }
 
     /// Whether nothing waits.
+    // See isWatched.
+    @inline(__always)
     package var isEmpty: Bool { queue.isEmpty }
 
     /// Whether events wait, so that the node has to watch the reader.
@@ -42,6 +44,13 @@ package struct EventBacklog: Sendable {
     /// Returns the next output; nil if nothing waits.
     package mutating func next() -> QueuedOutput? {
         guard let output = queue.next() else { return nil }
+        attend()
+        return output
+    }
+
+    /// Adds an output for a reader that takes now, and returns the next one; nil if nothing waits.
+    package mutating func next(after output: QueuedOutput) -> QueuedOutput? {
+        guard let output = queue.next(after: output) else { return nil }
         attend()
         return output
     }

@@ -13,7 +13,8 @@ package final class OutputQueue {
         case ended
     }
 
-    private enum Arrival {
+    // Copies of an arrival on its way through the queue share its payload.
+    private indirect enum Arrival {
         case queued(QueuedOutput)
         /// An output that the front end gets even while it takes no events.
         case direct(ServiceOutput)
@@ -126,13 +127,23 @@ package final class OutputQueue {
     /// - Parameter isWanted: Called with each queued output that the front end takes. The queue drops an unwanted one.
     package func next(_ isWanted: (QueuedOutput) -> Bool) -> ServiceOutput? {
         while true {
-            if sink != nil, takesEvents, let output = backlog.next() {
+            let takesEvents = takesEvents && sink != nil
+            if takesEvents, !backlog.isEmpty, let output = backlog.next() {
                 guard isWanted(output) else { continue }
                 return ServiceOutput(output)
             }
             guard hasArrivals, let arrival = arrivals.popFirst() else { return end() }
             switch arrival {
-            case .queued(let output): place(output)
+            case .queued(let arrived):
+                guard isSubscribed(arrived) else {
+                    if let message = arrived.message { settled.append(message.id) }
+                    continue
+                }
+                if takesEvents {
+                    if let output = backlog.next(after: arrived), isWanted(output) { return ServiceOutput(output) }
+                } else if !backlog.add(arrived), let message = arrived.message {
+                    settled.append(message.id)
+                }
             case .direct(let output): return output
             case .held(let answer): return answer.output
             case .deferred(let outputs):
@@ -151,10 +162,8 @@ package final class OutputQueue {
         }
     }
 
-    private func place(_ output: QueuedOutput) {
-        let isWanted =
-            if case .event(let timed) = output { subscription.wants(timed.event) { _ in true } } else { true }
-        if !isWanted || !backlog.add(output), let message = output.message { settled.append(message.id) }
+    private func isSubscribed(_ output: QueuedOutput) -> Bool {
+        if case .event(let timed) = output { subscription.wants(timed.event) { _ in true } } else { true }
     }
 
     private func end() -> ServiceOutput? {

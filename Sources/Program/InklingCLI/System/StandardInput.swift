@@ -187,7 +187,7 @@ final class StandardInput {
         init(_ input: StandardInput) { self.input = input }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            input.arrived(.bytes(Array(unwrapInboundIn(data).readableBytesView)))
+            input.arrived(.bytes(Array(buffer: unwrapInboundIn(data))))
         }
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) {

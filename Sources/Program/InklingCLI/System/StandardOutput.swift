@@ -1,4 +1,5 @@
 import Glibc
+import InklingControl
 import NIOCore
 import NIOPosix
 
@@ -12,7 +13,8 @@ final class StandardOutput {
         case unopened
         /// The output is being opened, and these bytes wait.
         case opening([[UInt8]])
-        case channel(any Channel)
+        /// A channel with this descriptor.
+        case channel(any Channel, CInt)
         case file
         case thread(NIOThreadPool)
         /// The output is closed or has failed.
@@ -62,11 +64,18 @@ final class StandardOutput {
             waiting += bytes.count
             sink = .opening(earlier + [bytes])
             if waiting >= Self.openingRoom { isFull = true }
-        case .channel(let channel):
-            waiting += bytes.count
-            let count = bytes.count
-            channel.writeAndFlush(ByteBuffer(bytes: bytes)).assumeIsolated().whenComplete { self.wrote(count, $0) }
-            // A reader that does not lag has already taken the bytes.
+        case .channel(let channel, let descriptor):
+            var rest = bytes[...]
+            if waiting == 0 {
+                switch DirectWrite.write(rest, to: descriptor) {
+                case .wrote(rest.count): return settle()
+                case .wrote(let count): rest = rest.dropFirst(count)
+                case .failed(let code): return abandon(code)
+                }
+            }
+            let count = rest.count
+            waiting += count
+            channel.writeAndFlush(ByteBuffer(bytes: rest)).assumeIsolated().whenComplete { self.wrote(count, $0) }
             if waiting > 0 { isFull = true }
         case .thread(let pool):
             waiting += bytes.count
@@ -89,7 +98,13 @@ final class StandardOutput {
         guard !isGone else { return }
         if case .failure(let error) = result { return abandon((error as? IOError)?.errnoCode) }
         waiting -= count
-        if waiting == 0, isFull {
+        settle()
+    }
+
+    /// Lets the writer continue if no bytes wait.
+    private func settle() {
+        guard waiting == 0 else { return }
+        if isFull {
             isFull = false
             drained()
         }
@@ -99,8 +114,10 @@ final class StandardOutput {
     private func abandon(_ code: Int32? = nil) {
         guard !isGone else { return }
         failure = code
+        let former = sink
         sink = .gone
         isFull = false
+        if case .channel(let channel, _) = former { channel.close(promise: nil) }
         abandoned()
         reportEmpty()
     }
@@ -142,7 +159,7 @@ final class StandardOutput {
             .whenComplete { result in
                 guard case .opening(let earlier) = self.sink else { return }
                 switch result {
-                case .success(let channel): self.sink = .channel(channel)
+                case .success(let channel): self.sink = .channel(channel, descriptor)
                 case .failure:
                     close(descriptor)
                     self.sink = .thread(.alone())

@@ -50,6 +50,9 @@ package final class AttachedNode: ChatService {
     private var splitter = LineSplitter(longest: AttachedNode.longestLine)
     private var pending = CircularBuffer<Pending>()
     package private(set) var nextRequestID = RequestID()
+    private let descriptor: CInt
+    /// The bytes in the channel, which wait until the daemon has room.
+    private var waiting = 0
     private var isFlushing = false
     private var isStopping = false
     /// Whether ``suspend(_:)`` closed the connection. ``resume()`` reports the loss.
@@ -81,7 +84,7 @@ package final class AttachedNode: ChatService {
         _ descriptor: Int32, state: String?, on eventLoop: any EventLoop,
         completion: @escaping (Result<AttachedNode, Failure>) -> Void
     ) {
-        let node = AttachedNode(state: state, on: eventLoop, completion)
+        let node = AttachedNode(descriptor, state: state, on: eventLoop, completion)
         let box = NIOLoopBound(node, eventLoop: eventLoop)
         ClientBootstrap(group: eventLoop)
             .channelOption(.autoRead, value: false)
@@ -99,8 +102,10 @@ package final class AttachedNode: ChatService {
     }
 
     private init(
-        state: String?, on eventLoop: any EventLoop, _ completion: @escaping (Result<AttachedNode, Failure>) -> Void
+        _ descriptor: CInt, state: String?, on eventLoop: any EventLoop,
+        _ completion: @escaping (Result<AttachedNode, Failure>) -> Void
     ) {
+        self.descriptor = descriptor
         self.state = state
         self.eventLoop = eventLoop
         phase = .beginning(completion)
@@ -198,11 +203,21 @@ package final class AttachedNode: ChatService {
 
     private func write(_ members: [(String, JSONValue)], id: UInt64) {
         guard let channel else { return }
-        let line = JSONValue.object(members + [("id", .unsigned(id))]).text + "\n"
-        channel.write(ByteBuffer(string: line), promise: nil)
+        var line = JSONValue.object(members + [("id", .unsigned(id))]).bytes[...]
+        line.append(UInt8(ascii: "\n"))
+        if waiting == 0 {
+            switch DirectWrite.write(line, to: descriptor) {
+            case .wrote(line.count): return
+            case .wrote(let count): line = line.dropFirst(count)
+            // The end of the connection must not come within the sink.
+            case .failed: return eventLoop.assumeIsolated().execute { self.channel?.close(promise: nil) }
+            }
+        }
+        let count = line.count
+        waiting += count
+        channel.write(ByteBuffer(bytes: line)).assumeIsolated().whenComplete { _ in self.waiting -= count }
         guard !isFlushing else { return }
         isFlushing = true
-        // All requests of one turn of the event loop share one write.
         eventLoop.assumeIsolated().execute {
             self.isFlushing = false
             self.channel?.flush()
@@ -323,7 +338,7 @@ private final class AttachedHandler: ChannelInboundHandler {
     func channelActive(context: ChannelHandlerContext) { node.opened(context.channel) }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        node.received(Array(unwrapInboundIn(data).readableBytesView))
+        node.received(Array(buffer: unwrapInboundIn(data)))
     }
 
     func channelReadComplete(context: ChannelHandlerContext) { node.readCompleted() }

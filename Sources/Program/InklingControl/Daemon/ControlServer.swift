@@ -21,6 +21,9 @@ package final class ControlServer {
     private var timer: (at: Int64, task: Scheduled<Void>)?
     private var closing: [() -> Void] = []
     private var isClosing = false
+    /// The connections with lines that were not sent yet.
+    private var unsent: [ControlConnection] = []
+    private var isInTurn = false
 
     /// Makes a server that does not listen yet.
     ///
@@ -39,6 +42,7 @@ package final class ControlServer {
         self.steady = steady
         self.report = report
         hub.deadlineChanged = { [weak self] in self?.schedule() }
+        hub.turn = { [weak self] body in if let self { turn(body) } else { body() } }
     }
 
     // MARK: Listening
@@ -100,6 +104,7 @@ package final class ControlServer {
     /// Returns the front end of a new connection, or the reason for refusing it.
     fileprivate func accept(_ connection: ControlConnection, user: uid_t?) -> Result<HubFrontEnd, NodeError> {
         connections[ObjectIdentifier(connection)] = connection
+        cache.isShared = connections.count > 1
         guard user == geteuid() else {
             report("a front end of another user was turned away (\(user.map { "user ID \($0)" } ?? "unknown"))")
             return .failure(.other(code: "other-user", text: "This daemon is another user's."))
@@ -113,7 +118,7 @@ package final class ControlServer {
     }
 
     fileprivate func interface(
-        _ frontEnd: HubFrontEnd, write: @escaping (String) -> Void, ended: @escaping (JSONInterface.End) -> Void
+        _ frontEnd: HubFrontEnd, write: @escaping ([UInt8]) -> Void, ended: @escaping (JSONInterface.End) -> Void
     ) -> JSONInterface {
         JSONInterface(frontEnd, .connection(state: state), texts: texts, cache: cache, write: write, ended: ended)
     }
@@ -122,9 +127,34 @@ package final class ControlServer {
 
     fileprivate func closed(_ connection: ControlConnection) {
         connections[ObjectIdentifier(connection)] = nil
+        cache.isShared = connections.count > 1
         guard connections.isEmpty else { return }
         for completion in closing { completion() }
         closing = []
+    }
+
+    // MARK: Output
+
+    /// Processes one input, and then sends the lines that it caused. All lines to a connection share one write.
+    fileprivate func turn(_ body: () -> Void) {
+        guard !isInTurn else { return body() }
+        isInTurn = true
+        body()
+        isInTurn = false
+        if !unsent.isEmpty { send() }
+    }
+
+    /// Sends the lines of a connection at the end of this turn, or of this turn of the event loop.
+    fileprivate func sendLater(_ connection: ControlConnection) {
+        unsent.append(connection)
+        guard !isInTurn, unsent.count == 1 else { return }
+        eventLoop.assumeIsolated().execute { self.send() }
+    }
+
+    private func send() {
+        let connections = unsent
+        unsent = []
+        for connection in connections { connection.send() }
     }
 
     // MARK: Time
@@ -156,8 +186,15 @@ private final class ControlConnection: ChannelInboundHandler {
     private var frontEnd: HubFrontEnd?
     private var interface: JSONInterface?
     private var isReading = false
-    private var isFlushing = false
     private var isClosing = false
+    private var descriptor: CInt = -1
+    /// The lines not sent yet.
+    private var unsent: [UInt8] = []
+    private var isSendDue = false
+    /// The bytes in the channel, which wait until the front end has room.
+    private var waiting = 0
+    /// The bytes of lines that may wait beside the channel.
+    private static let unsentRoom = 65_536
 
     init(_ server: ControlServer) {
         self.server = server
@@ -165,10 +202,13 @@ private final class ControlConnection: ChannelInboundHandler {
 
     func channelActive(context: ChannelHandlerContext) {
         channel = context.channel
+        try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+            descriptor = $0
+        }
         switch server.accept(self, user: Self.user(of: context.channel)) {
         case .failure(let error):
             write(
-                JSONLine(on: "error", [("code", .string(error.code)), ("text", .string(error.description))]).text)
+                JSONLine(on: "error", [("code", .string(error.code)), ("text", .string(error.description))]).bytes())
             close(atOnce: false)
         case .success(let frontEnd):
             self.frontEnd = frontEnd
@@ -198,7 +238,7 @@ private final class ControlConnection: ChannelInboundHandler {
     // MARK: Input
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        interface?.receive(Array(unwrapInboundIn(data).readableBytesView))
+        server.turn { interface?.receive(Array(buffer: unwrapInboundIn(data))) }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -219,16 +259,36 @@ private final class ControlConnection: ChannelInboundHandler {
 
     // MARK: Output
 
-    private func write(_ line: String) {
-        guard let channel, !isClosing else { return }
-        channel.write(ByteBuffer(string: line + "\n"), promise: nil)
-        guard !isFlushing else { return }
-        isFlushing = true
-        // All lines of one turn of the event loop share one write.
-        channel.eventLoop.assumeIsolated().execute {
-            self.isFlushing = false
-            self.channel?.flush()
+    private func write(_ line: [UInt8]) {
+        guard channel != nil, !isClosing else { return }
+        if unsent.isEmpty { unsent = line } else { unsent += line }
+        // The channel counts the bytes of a slow front end, which then takes no more.
+        if waiting > 0 || unsent.count > Self.unsentRoom { enqueue() }
+        guard !isSendDue else { return }
+        isSendDue = true
+        server.sendLater(self)
+    }
+
+    /// Sends all lines.
+    func send() {
+        isSendDue = false
+        guard let channel else { return }
+        if waiting == 0, !unsent.isEmpty {
+            switch DirectWrite.write(unsent[...], to: descriptor) {
+            case .wrote(let count): if count < unsent.count { unsent.removeFirst(count) } else { unsent = [] }
+            case .failed: return channel.close(promise: nil)
+            }
         }
+        if !unsent.isEmpty { enqueue() }
+        if waiting > 0 { channel.flush() }
+    }
+
+    private func enqueue() {
+        guard let channel else { return }
+        let count = unsent.count
+        waiting += count
+        channel.write(ByteBuffer(bytes: unsent)).assumeIsolated().whenComplete { _ in self.waiting -= count }
+        unsent = []
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -253,7 +313,7 @@ private final class ControlConnection: ChannelInboundHandler {
     private func close(atOnce: Bool) {
         guard !isClosing, let channel else { return }
         isClosing = true
-        channel.flush()
+        send()
         guard !atOnce else { return abort() }
         channel.writeAndFlush(ByteBuffer()).assumeIsolated().whenComplete { _ in self.channel?.close(promise: nil) }
         channel.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(DaemonLimits.readerPatience)) {
@@ -265,6 +325,7 @@ private final class ControlConnection: ChannelInboundHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         channel = nil
+        unsent = []
         isClosing = true
         frontEnd?.stop {}
         frontEnd = nil

@@ -90,6 +90,15 @@ package final class HubFrontEnd: ChatService {
         return id
     }
 
+    package func report(_ request: ServiceRequest) -> Bool {
+        guard case .idle = state, !isWorking, requests.isEmpty, hub.edit(request, by: self) else {
+            ask(request)
+            return false
+        }
+        hub.deadlineChanged()
+        return true
+    }
+
     /// Suspends the front end, which then shows no chat and has no drafts.
     package func suspend(_ completion: @escaping () -> Void) {
         hub.suspend(self, true)

@@ -11,10 +11,8 @@ extension NodeHub {
             ask(.peers(chat: chat), .part(frontEnd, chat))
         case .open(let chat): open(chat, frontEnd)
         case .read(let chat): read(chat, frontEnd)
-        case .compose(let text, let chat):
-            edit(chat, frontEnd) { $0.compose(text, in: chat, by: frontEnd.number, at: now) }
-        case .startTyping(let chat): edit(chat, frontEnd) { $0.type(in: chat, by: frontEnd.number, at: now) }
-        case .stopTyping(let chat): edit(chat, frontEnd) { $0.drop(in: chat, by: frontEnd.number, at: now) }
+        case .compose(_, let chat), .startTyping(let chat), .stopTyping(let chat):
+            frontEnd.answer(edit(request, by: frontEnd) ? .done : .failed(.unknownChat(chat)))
         case .send(let text, let chat): ask(request, .send(frontEnd, text, chat: chat))
         case .setAway(let isAway):
             frontEnd.answer(.done)
@@ -114,7 +112,7 @@ extension NodeHub {
     }
 
     private func enter(_ chat: Chat, _ peers: [Peer], _ frontEnd: HubFrontEnd) {
-        guard frontEnds[frontEnd.number] != nil else {
+        guard isAttached(frontEnd) else {
             // The front end has detached in the meantime.
             return release(chat.name) { ask(.leave(chat: chat.name), .none) }
         }
@@ -150,11 +148,11 @@ extension NodeHub {
     ///
     /// - Parameter peers: The people in the chat.
     private func leave(_ chat: String, of peers: [Peer], _ frontEnd: HubFrontEnd) {
-        guard frontEnds[frontEnd.number] != nil else { return }
+        guard isAttached(frontEnd) else { return }
         // Another front end may have left the chat in the meantime.
         guard mayLeave(chat, frontEnd) else { return frontEnd.answer(.failed(.unknownChat(chat))) }
         let isKept = isKept(chat)
-        perform(drafts.drop(in: chat, by: frontEnd.number, at: now).map { [$0] } ?? [])
+        if let edge = drafts.drop(in: chat, by: frontEnd.number, at: now) { perform(edge) }
         if frontEnd.isIn(chat) { frontEnd.part(from: peers, in: chat, at: surroundings.wall()) }
         frontEnd.chats.remove(chat)
         if frontEnd.openChat == chat { frontEnd.openChat = nil }
@@ -174,7 +172,7 @@ extension NodeHub {
     private func open(_ chat: String, _ frontEnd: HubFrontEnd) {
         guard frontEnd.isIn(chat) else { return frontEnd.answer(.failed(.unknownChat(chat))) }
         if let former = frontEnd.openChat, former != chat {
-            perform(drafts.drop(in: former, by: frontEnd.number, at: now).map { [$0] } ?? [])
+            if let edge = drafts.drop(in: former, by: frontEnd.number, at: now) { perform(edge) }
         }
         let wasShown = frontEnd.shows(chat)
         frontEnd.openChat = chat
@@ -199,15 +197,24 @@ extension NodeHub {
     private func read(_ chat: String, _ frontEnd: HubFrontEnd) {
         guard joined[chat] != nil else { return frontEnd.answer(.failed(.unknownChat(chat))) }
         waiting.read(frontEnd.told[chat] ?? [], in: chat)
-        for other in frontEnds.values { other.toldLost[chat] = nil }
+        for other in frontEnds { other.toldLost[chat] = nil }
         frontEnd.forgetTold(in: chat)
         frontEnd.answer(.done)
     }
 
-    private func edit(_ chat: String, _ frontEnd: HubFrontEnd, _ body: (inout DraftUnion) -> DraftUnion.Edge?) {
-        guard frontEnd.isIn(chat) else { return frontEnd.answer(.failed(.unknownChat(chat))) }
-        if let edge = body(&drafts) { perform([edge]) }
-        frontEnd.answer(.done)
+    /// Edits a draft.
+    ///
+    /// - Returns: False if the request is about no draft, or about a chat that the front end is not in.
+    func edit(_ request: ServiceRequest, by frontEnd: HubFrontEnd) -> Bool {
+        guard request.isEdit, let chat = request.chat, frontEnd.isIn(chat) else { return false }
+        let edge: DraftUnion.Edge? =
+            switch request {
+            case .compose(let text, _): drafts.compose(text, in: chat, by: frontEnd.number, at: now)
+            case .startTyping: drafts.type(in: chat, by: frontEnd.number, at: now)
+            default: drafts.drop(in: chat, by: frontEnd.number, at: now)
+            }
+        if let edge { perform(edge) }
+        return true
     }
 
     // MARK: Events

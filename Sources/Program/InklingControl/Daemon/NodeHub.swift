@@ -59,8 +59,11 @@ package final class NodeHub {
     package var chatRefused: (Chat, NodeError) -> Void = { _, _ in }
     /// Called when ``nextDeadline`` may have changed.
     package var deadlineChanged: () -> Void = {}
+    /// Runs the processing of one output of the node, which may cause outputs to front ends.
+    package var turn: (() -> Void) -> Void = { $0() }
     let surroundings: Surroundings
-    private(set) var frontEnds: [Int: HubFrontEnd] = [:]
+    /// The front ends, in the order in which they attached.
+    private(set) var frontEnds: [HubFrontEnd] = []
     private var nextNumber = 1
     private var pending: [RequestID: Purpose] = [:]
     /// The chats that the node is in.
@@ -101,7 +104,7 @@ package final class NodeHub {
 
     /// Attaches to the node, announces the user's presence and joins the kept chats.
     package func begin() {
-        node.attach { [unowned self] in receive($0) }
+        node.attach { [unowned self] output in turn { receive(output) } }
         announcePresence()
         // The user confirmed these names when the chats were kept.
         for chat in kept { ask(.join(chat, isConfirmed: true), .restore(chat)) }
@@ -122,7 +125,7 @@ package final class NodeHub {
         guard frontEnds.count < DaemonLimits.frontEnds else { return nil }
         let frontEnd = HubFrontEnd(number: nextNumber, hub: self)
         nextNumber += 1
-        frontEnds[frontEnd.number] = frontEnd
+        frontEnds.append(frontEnd)
         enqueueNotices(to: frontEnd)
         if isAwayByWord { frontEnd.add(.user(user)) }
         return frontEnd
@@ -131,10 +134,10 @@ package final class NodeHub {
     /// Removes a front end and its drafts. The node leaves a chat of this front end if the chat is not kept and has no
     /// other front end.
     func detach(_ frontEnd: HubFrontEnd, _ why: ServiceEnd) {
-        guard frontEnds[frontEnd.number] != nil else { return }
+        guard isAttached(frontEnd) else { return }
         let wasShown = frontEnd.openChat.filter { frontEnd.shows($0) }
-        frontEnds[frontEnd.number] = nil
-        perform(drafts.drop(frontEnd.number, at: now))
+        remove(frontEnd)
+        drafts.drop(frontEnd.number, at: now).forEach(perform)
         for timed in frontEnd.finish(why) {
             // Messages that no front end showed wait for a reader.
             if case .message(let message) = timed.event, message.chat == wasShown, !isShown(message.chat) {
@@ -149,15 +152,16 @@ package final class NodeHub {
 
     func suspend(_ frontEnd: HubFrontEnd, _ isSuspended: Bool) {
         frontEnd.isSuspended = isSuspended
-        if isSuspended { perform(drafts.drop(frontEnd.number, at: now)) }
+        if isSuspended { drafts.drop(frontEnd.number, at: now).forEach(perform) }
         updateAttention()
         deadlineChanged()
     }
 
-    /// The front ends, in the order in which they attached.
-    var all: [HubFrontEnd] { frontEnds.keys.sorted().compactMap { frontEnds[$0] } }
+    func isAttached(_ frontEnd: HubFrontEnd) -> Bool { frontEnds.contains { $0 === frontEnd } }
 
-    func isShown(_ chat: String) -> Bool { frontEnds.values.contains { $0.shows(chat) } }
+    private func remove(_ frontEnd: HubFrontEnd) { frontEnds.removeAll { $0 === frontEnd } }
+
+    func isShown(_ chat: String) -> Bool { frontEnds.contains { $0.shows(chat) } }
 
     /// Returns whether messages wait in a chat that no front end shows.
     package func isUnseen(_ chat: String) -> Bool { waiting.count(in: chat) > 0 && !isShown(chat) }
@@ -168,13 +172,13 @@ package final class NodeHub {
 
     /// Forgets a chat and calls `leave`, if no front end is in the chat and it is not kept.
     func release(_ chat: String, leave: () -> Void) {
-        guard !kept.contains(where: { $0.name == chat }), !frontEnds.values.contains(where: { $0.isIn(chat) }),
+        guard !kept.contains(where: { $0.name == chat }), !frontEnds.contains(where: { $0.isIn(chat) }),
             joined.removeValue(forKey: chat) != nil
         else { return }
         typing[chat] = nil
         waiting.forget(chat: chat)
         drafts.forget(chat: chat)
-        for frontEnd in frontEnds.values { frontEnd.forgetTold(in: chat) }
+        for frontEnd in frontEnds { frontEnd.forgetTold(in: chat) }
         leave()
     }
 
@@ -192,8 +196,8 @@ package final class NodeHub {
             guard let purpose = pending.removeValue(forKey: id) else { return }
             receive(answer, for: purpose)
         case .ended(let why):
-            for frontEnd in all {
-                frontEnds[frontEnd.number] = nil
+            for frontEnd in frontEnds {
+                remove(frontEnd)
                 _ = frontEnd.finish(why)
             }
         // Only a daemon has several front ends. The node itself reports none of these.
@@ -211,7 +215,7 @@ package final class NodeHub {
                 waiting.add(timed, rank: rank)
                 messageUnseen(timed, rank)
             }
-            for frontEnd in all where frontEnd.wants(timed.event) { frontEnd.add(timed, rank: rank) }
+            for frontEnd in frontEnds where frontEnd.wants(timed.event) { frontEnd.add(timed, rank: rank) }
             return
         case .typing(let chat, let people): typing[chat] = people.isEmpty ? nil : people
         case .notice(let notice): standingNotices.note(notice)
@@ -219,7 +223,7 @@ package final class NodeHub {
         case .failed(let failure): return forward(outcome: timed, of: failure.message)
         case .peer, .missed: break
         }
-        for frontEnd in all where frontEnd.wants(timed.event) { frontEnd.add(timed) }
+        for frontEnd in frontEnds where frontEnd.wants(timed.event) { frontEnd.add(timed) }
     }
 
     /// Returns how well the user knows a sender. A member of a private chat is not a stranger.
@@ -231,7 +235,7 @@ package final class NodeHub {
     private func forward(outcome: TimedEvent, of message: MessageID) {
         guard let sender = senders[message] else { return }
         senders[message] = sender.outcomes > 1 ? (sender.frontEnd, sender.outcomes - 1) : nil
-        frontEnds[sender.frontEnd]?.add(outcome)
+        frontEnds.first { $0.number == sender.frontEnd }?.add(outcome)
     }
 
     /// Reports a sent message to the other front ends, before any outcome.
@@ -239,20 +243,20 @@ package final class NodeHub {
         if recipients > 0 { senders[message] = (sender.number, recipients) }
         drafts.sent(in: chat, by: sender.number)
         let own = OwnMessage(at: surroundings.wall(), chat: chat, message: message, text: text)
-        for frontEnd in all where frontEnd !== sender {
+        for frontEnd in frontEnds where frontEnd !== sender {
             if frontEnd.subscription.wants(.message, in: chat, isMember: frontEnd.isIn(chat)) {
                 frontEnd.add(.own(own))
             }
         }
     }
 
-    func perform(_ edges: [DraftUnion.Edge]) {
-        for edge in edges {
+    func perform(_ edge: DraftUnion.Edge) {
+        // A failed edit has no effect, and its answer no purpose.
+        _ =
             switch edge {
-            case .start(let chat): ask(.startTyping(chat: chat), .none)
-            case .stop(let chat): ask(.stopTyping(chat: chat), .none)
+            case .start(let chat): node.report(.startTyping(chat: chat))
+            case .stop(let chat): node.report(.stopTyping(chat: chat))
             }
-        }
     }
 
     func enqueueNotices(to frontEnd: HubFrontEnd) {
@@ -270,7 +274,7 @@ package final class NodeHub {
     /// Reports the user's state to all front ends.
     func enqueueUser() {
         let user = user
-        for frontEnd in all { frontEnd.add(.user(user)) }
+        for frontEnd in frontEnds { frontEnd.add(.user(user)) }
     }
 
     /// Renames the user after a change of the settings.
@@ -297,7 +301,7 @@ package final class NodeHub {
 
     /// Updates the user's presence after a possible change of the shown chats.
     func updateAttention() {
-        let isShown = frontEnds.values.contains { frontEnd in frontEnd.openChat.map { frontEnd.shows($0) } ?? false }
+        let isShown = frontEnds.contains { frontEnd in frontEnd.openChat.map { frontEnd.shows($0) } ?? false }
         attention.update(isShown: isShown, at: now)
         announcePresence()
     }
@@ -314,15 +318,22 @@ package final class NodeHub {
 
     /// The time of the next ``tick()``, in milliseconds of the steady clock.
     package var nextDeadline: Int64? {
-        ([drafts.nextDeadline, attention.nextDeadline] + frontEnds.values.map(\.patienceEnd)).compactMap { $0 }.min()
+        var deadline = Self.earlier(drafts.nextDeadline, attention.nextDeadline)
+        for frontEnd in frontEnds { deadline = Self.earlier(deadline, frontEnd.patienceEnd) }
+        return deadline
+    }
+
+    private static func earlier(_ one: Int64?, _ other: Int64?) -> Int64? {
+        guard let one, let other else { return one ?? other }
+        return min(one, other)
     }
 
     /// Performs the work that is due.
     package func tick() {
-        perform(drafts.advance(to: now))
+        drafts.advance(to: now).forEach(perform)
         attention.advance(to: now)
         announcePresence()
-        for frontEnd in all {
+        for frontEnd in frontEnds {
             if let end = frontEnd.patienceEnd, end <= now { detach(frontEnd, .tooSlow) }
         }
         deadlineChanged()

@@ -22,10 +22,10 @@ package struct JSONEvents: Sendable {
     ///
     /// - Parameter hasWaited: Whether the event is about messages that arrived while no front end showed their chat.
     package func line(for timed: TimedEvent, hasWaited: Bool = false) -> JSONLine {
-        let waited: [(String, JSONValue?)] = hasWaited ? [("waited", .boolean(true))] : []
-        return switch timed.event {
+        var line: JSONLine
+        switch timed.event {
         case .peer(let change):
-            JSONLine(
+            return JSONLine(
                 on: "peer", at: timed.at,
                 [
                     ("chat", .string(change.chat)), ("user", .string(change.peer.user.description)),
@@ -33,55 +33,52 @@ package struct JSONEvents: Sendable {
                     ("why", .string(change.why.rawValue)),
                 ] + JSONValue.known(of: change.peer))
         case .typing(let chat, let people):
-            JSONLine(
-                on: "typing", at: timed.at,
-                [
-                    ("chat", .string(chat)), ("users", .array(people.map { .person($0) })),
-                    ("text", .string(indicator(people))),
-                ])
+            line = JSONLine(on: "typing", at: timed.at)
+            line.add("chat", chat)
+            line.add("users", people)
+            line.add("text", indicator(people))
         case .message(let message):
-            JSONLine(
-                on: "message", at: timed.at,
-                [
-                    ("chat", .string(message.chat)), ("from", .person(message.sender)),
-                    ("message", .unsigned(message.id.rawValue)), ("text", .string(message.text)),
-                ] + waited + (timed.isDelayed ? [("delayed", .boolean(true))] : []))
+            line = JSONLine(on: "message", at: timed.at)
+            line.add("chat", message.chat)
+            line.add("from", message.sender)
+            line.add("message", .unsigned(message.id.rawValue))
+            line.add("text", message.text)
+            if hasWaited { line.add("waited", .boolean(true)) }
+            if timed.isDelayed { line.add("delayed", .boolean(true)) }
         case .delivered(let receipt):
-            JSONLine(
-                on: "delivered", at: timed.at,
-                [
-                    ("chat", .string(receipt.chat)), ("message", .unsigned(receipt.message.rawValue)),
-                    ("user", .string(receipt.user.description)),
-                ])
+            line = JSONLine(on: "delivered", at: timed.at)
+            line.add("chat", receipt.chat)
+            line.add("message", .unsigned(receipt.message.rawValue))
+            line.add("user", receipt.user.description)
         case .failed(let failure):
-            JSONLine(
-                on: "failed", at: timed.at,
-                [
-                    ("chat", .string(failure.chat)), ("message", .unsigned(failure.message.rawValue)),
-                    ("user", .string(failure.user.description)), ("why", .string(failure.why.rawValue)),
-                ])
+            line = JSONLine(on: "failed", at: timed.at)
+            line.add("chat", failure.chat)
+            line.add("message", .unsigned(failure.message.rawValue))
+            line.add("user", failure.user.description)
+            line.add("why", failure.why.rawValue)
         case .notice(let about):
-            JSONLine(
+            return JSONLine(
                 on: "notice", at: timed.at,
                 [("code", .string(about.code)), ("text", .string(notice(about)))] + Self.members(of: about))
         case .missed(let missed):
-            JSONLine(
-                on: "missed", at: timed.at,
-                [
-                    ("chat", .string(missed.chat)), ("messages", .integer(missed.messages)),
-                    ("outcomes", .integer(missed.outcomes)),
-                ] + waited)
+            line = JSONLine(on: "missed", at: timed.at)
+            line.add("chat", missed.chat)
+            line.add("messages", .integer(missed.messages))
+            line.add("outcomes", .integer(missed.outcomes))
+            if hasWaited { line.add("waited", .boolean(true)) }
         }
+        return line
     }
 
     /// Returns the line of a message that another front end of this user sent.
     func line(for own: OwnMessage, from person: Person) -> JSONLine {
-        JSONLine(
-            on: "message", at: own.at,
-            [
-                ("chat", .string(own.chat)), ("from", .person(person)), ("own", .boolean(true)),
-                ("sent", .unsigned(own.message.rawValue)), ("text", .string(own.text)),
-            ])
+        var line = JSONLine(on: "message", at: own.at)
+        line.add("chat", own.chat)
+        line.add("from", person)
+        line.add("own", .boolean(true))
+        line.add("sent", .unsigned(own.message.rawValue))
+        line.add("text", own.text)
+        return line
     }
 
     private static func members(of notice: Notice) -> [(String, JSONValue?)] {
@@ -92,14 +89,18 @@ package struct JSONEvents: Sendable {
     }
 }
 
-/// A cache of the latest event's line, which is the same for all front ends.
+/// The line of the latest event, which is the same for all front ends of a daemon.
 final class EventLineCache {
-    private var last: (timed: TimedEvent, text: String)?
+    /// Whether several front ends need the line of an event.
+    var isShared = false
+    private var last: (timed: TimedEvent, line: [UInt8])?
 
-    func text(for timed: TimedEvent, from events: JSONEvents) -> String {
-        if let last, last.timed == timed { return last.text }
-        let text = events.line(for: timed).text
-        last = (timed, text)
-        return text
+    /// Returns the line with its line feed.
+    func line(for timed: TimedEvent, from events: JSONEvents) -> [UInt8] {
+        guard isShared else { return events.line(for: timed).bytes() }
+        if let last, last.timed == timed { return last.line }
+        let line = events.line(for: timed).bytes()
+        last = (timed, line)
+        return line
     }
 }

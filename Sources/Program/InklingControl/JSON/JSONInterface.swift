@@ -1,5 +1,6 @@
 import Inkling
 import InklingModel
+import NIOCore
 
 /// The texts for people in lines of output. The program supplies them.
 package struct JSONTexts: Sendable {
@@ -58,7 +59,7 @@ package final class JSONInterface {
     private let texts: JSONTexts
     private let events: JSONEvents
     private let cache: EventLineCache
-    private let write: (String) -> Void
+    private let write: ([UInt8]) -> Void
     private let ended: (End) -> Void
     /// Called with the user's new name, after the answer to a rename.
     package var renamed: (String) -> Void = { _ in }
@@ -72,11 +73,11 @@ package final class JSONInterface {
     private var hasInputEnded = false
     private var isProceeding = false
     /// Lines that the interface holds until it has written `ready`.
-    private var early: [String] = []
+    private var early: [[UInt8]] = []
     /// The request without an answer. At most one is there at a time.
     private var pending: Pending?
     /// Lines of input that wait for the answers to earlier ones.
-    private var waiting: ArraySlice<LineSplitter.Piece> = []
+    private var waiting = CircularBuffer<LineSplitter.Piece>(initialCapacity: 1)
 
     /// A request that the interface has passed to the node.
     private struct Pending {
@@ -98,10 +99,10 @@ package final class JSONInterface {
     /// Makes an interface.
     ///
     /// - Parameters:
-    ///   - write: Called with each line of output, without its line feed.
+    ///   - write: Called with the bytes of each line of output, with its line feed.
     ///   - ended: Called once, after the last line.
     package convenience init(
-        _ service: any ChatService, _ stream: Stream, texts: JSONTexts, write: @escaping (String) -> Void,
+        _ service: any ChatService, _ stream: Stream, texts: JSONTexts, write: @escaping ([UInt8]) -> Void,
         ended: @escaping (End) -> Void
     ) {
         self.init(service, stream, texts: texts, cache: EventLineCache(), write: write, ended: ended)
@@ -112,7 +113,7 @@ package final class JSONInterface {
     /// - Parameter cache: A cache shared by the front ends of one node, on one event loop.
     init(
         _ service: any ChatService, _ stream: Stream, texts: JSONTexts, cache: EventLineCache,
-        write: @escaping (String) -> Void, ended: @escaping (End) -> Void
+        write: @escaping ([UInt8]) -> Void, ended: @escaping (End) -> Void
     ) {
         self.service = service
         self.stream = stream
@@ -149,7 +150,7 @@ package final class JSONInterface {
 
     /// Receives bytes of input.
     package func receive(_ bytes: [UInt8]) {
-        waiting += splitter.feed(bytes)
+        waiting.append(contentsOf: splitter.feed(bytes))
         proceed()
     }
 
@@ -163,12 +164,12 @@ package final class JSONInterface {
     /// Receives an output of the node.
     package func receive(_ output: ServiceOutput) {
         switch output {
-        case .event(let timed): report(cache.text(for: timed, from: events))
-        case .waited(let timed): report(events.line(for: timed, hasWaited: true).text)
+        case .event(let timed): report(cache.line(for: timed, from: events))
+        case .waited(let timed): report(events.line(for: timed, hasWaited: true).bytes())
         case .own(let message):
             let person = Person(user: service.identity.user, name: service.identity.name)
-            report(events.line(for: message, from: person).text)
-        case .user(let user): report(user.line.text)
+            report(events.line(for: message, from: person).bytes())
+        case .user(let user): report(user.line.bytes())
         case .answer(let answer, let id):
             guard let asked = pending, asked.id == id else { return }
             pending = nil
@@ -178,7 +179,7 @@ package final class JSONInterface {
         }
     }
 
-    private func report(_ line: String) {
+    private func report(_ line: [UInt8]) {
         if case .beginning = phase { early.append(line) } else { put(line) }
     }
 
@@ -225,7 +226,12 @@ package final class JSONInterface {
 
     private func ask(_ request: ServiceRequest, _ asked: Asked = Asked(), opens: Bool = true) {
         pending = Pending(id: service.nextRequestID, request: request, asked: asked, opens: opens)
-        service.ask(request)
+        // The answer to an edit without an ID has no line.
+        if asked.id == nil, request.isEdit {
+            if service.report(request) { pending = nil }
+        } else {
+            service.ask(request)
+        }
     }
 
     // MARK: Answers
@@ -326,9 +332,9 @@ package final class JSONInterface {
         ended(end)
     }
 
-    private func write(_ line: JSONLine) { put(line.text) }
+    private func write(_ line: JSONLine) { put(line.bytes()) }
 
-    private func put(_ line: String) {
+    private func put(_ line: [UInt8]) {
         if !isSilent { write(line) }
     }
 }

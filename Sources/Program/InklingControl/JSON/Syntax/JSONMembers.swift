@@ -39,11 +39,13 @@ package struct JSONMembers: Equatable {
 
     /// - Parameter names: The members that are held; nil for all.
     package init(_ line: [UInt8], holding names: [String]? = nil) throws(Failure) {
-        guard String(validating: line, as: UTF8.self) != nil else { throw .notUTF8 }
+        // ASCII needs no copy.
+        guard line.allSatisfy({ $0 < 0x80 }) || String(validating: line, as: UTF8.self) != nil else { throw .notUTF8 }
         var scanner = JSONScanner(line)
         scanner.skipBlanks()
         guard scanner.isAtObject else { throw .notObject }
         var members: [Member] = []
+        members.reserveCapacity(4)
         try scanner.readMembers { scanner, name throws(Failure) in
             if names?.contains(name) ?? true {
                 members.append(Member(name: name, value: try scanner.value(depth: JSONElement.depth)))

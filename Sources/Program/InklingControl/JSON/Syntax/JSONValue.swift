@@ -16,20 +16,25 @@ package enum JSONValue: Sendable {
     static func strings(_ texts: some Sequence<String>) -> JSONValue { .array(texts.map { .string($0) }) }
 
     /// The value on one line, without blanks.
-    package var text: String {
+    package var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    /// The bytes of ``text``.
+    var bytes: [UInt8] {
         var line: [UInt8] = []
         line.reserveCapacity(256)
         append(to: &line)
-        return String(decoding: line, as: UTF8.self)
+        return line
     }
 
     /// Appends the value to a line, without blanks.
-    private func append(to line: inout [UInt8]) {
+    func append(to line: inout [UInt8]) {
         switch self {
         case .string(let value): Self.append(value, to: &line)
-        case .integer(let value): line += String(value).utf8
-        case .unsigned(let value): line += String(value).utf8
-        case .boolean(let value): line += (value ? "true" : "false").utf8
+        case .integer(let value):
+            if value < 0 { line.append(UInt8(ascii: "-")) }
+            Self.append(UInt64(value.magnitude), to: &line)
+        case .unsigned(let value): Self.append(value, to: &line)
+        case .boolean(let value): Self.append(raw: value ? "true" : "false", to: &line)
         case .seconds(let value): Self.append(value, to: &line)
         case .raw(let value): line += value.utf8
         case .array(let values):
@@ -43,18 +48,34 @@ package enum JSONValue: Sendable {
             line.append(UInt8(ascii: "{"))
             for (index, member) in members.enumerated() {
                 if index > 0 { line.append(UInt8(ascii: ",")) }
-                Self.append(member.0, to: &line)
-                line.append(UInt8(ascii: ":"))
-                member.1.append(to: &line)
+                Self.append(member: member.0, member.1, to: &line)
             }
             line.append(UInt8(ascii: "}"))
         }
     }
 
+    /// Appends a name and its value.
+    static func append(member name: String, _ value: JSONValue, to line: inout [UInt8]) {
+        append(name, to: &line)
+        line.append(UInt8(ascii: ":"))
+        value.append(to: &line)
+    }
+
+    /// Appends JSON text.
+    static func append(raw text: StaticString, to line: inout [UInt8]) {
+        text.withUTF8Buffer { line.append(contentsOf: $0) }
+    }
+
     /// Escapes all control and format characters, so that a terminal can safely show the line.
-    private static func append(_ value: String, to line: inout [UInt8]) {
+    static func append(_ value: String, to line: inout [UInt8]) {
         line.append(UInt8(ascii: "\""))
-        if value.utf8.allSatisfy(isPlain) { line += value.utf8 } else { appendEscaped(value, to: &line) }
+        // Foreign strings have no contiguous bytes.
+        let isDone = value.utf8.withContiguousStorageIfAvailable { bytes in
+            guard bytes.allSatisfy(isPlain) else { return false }
+            line.append(contentsOf: bytes)
+            return true
+        }
+        if isDone != true { appendEscaped(value, to: &line) }
         line.append(UInt8(ascii: "\""))
     }
 
@@ -84,16 +105,26 @@ package enum JSONValue: Sendable {
     }
 
     /// Appends seconds with six digits of a fraction.
-    private static func append(_ time: Timestamp, to line: inout [UInt8]) {
+    static func append(_ time: Timestamp, to line: inout [UInt8]) {
         let total = Int64((time.rawValue * 1_000_000).rounded())
         let (whole, rest) = total.magnitude.quotientAndRemainder(dividingBy: 1_000_000)
         if total < 0 { line.append(UInt8(ascii: "-")) }
-        line += String(whole).utf8
+        append(whole, to: &line)
         line.append(UInt8(ascii: "."))
-        var place: UInt64 = 100_000
-        while place > 0 {
-            line.append(UInt8(ascii: "0") + UInt8(rest / place % 10))
-            place /= 10
+        append(rest, digits: 6, to: &line)
+    }
+
+    /// Appends a number in decimal, with at least so many digits.
+    private static func append(_ number: UInt64, digits: Int = 1, to line: inout [UInt8]) {
+        // The greatest number has 20 digits.
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { buffer in
+            var (first, rest) = (buffer.count, number)
+            repeat {
+                first -= 1
+                buffer[first] = UInt8(ascii: "0") + UInt8(rest % 10)
+                rest /= 10
+            } while rest > 0 || buffer.count - first < digits
+            line.append(contentsOf: UnsafeBufferPointer(rebasing: buffer[first...]))
         }
     }
 }
