@@ -24,6 +24,9 @@ package final class ControlServer {
     /// The connections with lines that were not sent yet.
     private var unsent: [ControlConnection] = []
     private var isInTurn = false
+    /// The time of the last lines sent, in milliseconds.
+    private var sentAt: Int64 = 0
+    private var isSendScheduled = false
 
     /// Makes a server that does not listen yet.
     ///
@@ -135,23 +138,36 @@ package final class ControlServer {
 
     // MARK: Output
 
-    /// Processes one input, and then sends the lines that it caused. All lines to a connection share one write.
+    /// Processes one input, and then sends the lines that it caused. While one input follows the other, all lines of
+    /// one turn of the event loop to a connection share one write.
     fileprivate func turn(_ body: () -> Void) {
         guard !isInTurn else { return body() }
         isInTurn = true
         body()
         isInTurn = false
-        if !unsent.isEmpty { send() }
+        guard !unsent.isEmpty else { return }
+        // The job of the event loop takes 3,000 instructions.
+        if steady() == sentAt { scheduleSend() } else { send() }
     }
 
-    /// Sends the lines of a connection at the end of this turn, or of this turn of the event loop.
+    /// Sends the lines of a connection after this input, or at the end of this turn of the event loop.
     fileprivate func sendLater(_ connection: ControlConnection) {
         unsent.append(connection)
-        guard !isInTurn, unsent.count == 1 else { return }
-        eventLoop.assumeIsolated().execute { self.send() }
+        if !isInTurn { scheduleSend() }
+    }
+
+    private func scheduleSend() {
+        guard !isSendScheduled else { return }
+        isSendScheduled = true
+        eventLoop.assumeIsolated().execute {
+            self.isSendScheduled = false
+            self.send()
+        }
     }
 
     private func send() {
+        guard !unsent.isEmpty else { return }
+        sentAt = steady()
         let connections = unsent
         unsent = []
         for connection in connections { connection.send() }
