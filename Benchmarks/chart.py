@@ -87,3 +87,24 @@ def draw(title, subtitle, groups):
             text(HIGH, center + 4, time_text(most), "value")
             line += ROW
     return page(title, subtitle, height, body)
+
+
+def bars(title, subtitle, kinds, rows):
+    """A bar for each row of (label, parts), each part with the shade of its kind, and the sum behind."""
+    body, longest = [], max(sum(parts) for _, parts in rows)
+    shades = [1 - 0.85 * index / (len(kinds) - 1) for index in range(len(kinds))]
+    place = 16
+    for kind, shade in zip(kinds, shades):
+        body.append(f'<rect x="{place}" y="64" width="12" height="12" class="fill" opacity="{shade:.2f}"/>'
+                    f'<text x="{place + 18}" y="75" class="dim">{escape(kind)}</text>')
+        place += 46 + 7 * len(kind)
+    for index, (label, parts) in enumerate(rows):
+        line, start = 96 + index * 32, LEFT - 80
+        body.append(f'<text x="16" y="{line + 15}">{escape(label)}</text>')
+        for part, shade in zip(parts, shades):
+            width = part / longest * (HIGH - 80 - start)
+            body.append(f'<rect x="{start:.1f}" y="{line}" width="{width:.1f}" height="20" class="fill" '
+                        f'opacity="{shade:.2f}"/>')
+            start += width
+        body.append(f'<text x="{HIGH}" y="{line + 15}" class="value">{sum(parts):,}</text>')
+    return page(title, subtitle, 104 + 32 * len(rows), body, "\n    .fill { fill: #0969da }")

@@ -24,7 +24,7 @@ from pathlib import Path
 from processes import Build, Daemon, Failure, FrontEnd, Program, is_online, peers
 
 ROOT = Path(__file__).resolve().parents[1]
-COMMITTED = Path(__file__).with_suffix(".txt")
+COMMITTED = Path(__file__).with_suffix(".md")
 PROGRAM = ROOT / ".build/release/inkling"
 # The order in which the linker lays out functions: see order.py. Names change with the code.
 ORDER = ROOT / "Sources/Program/InklingProgram/Linking/order.txt"
@@ -196,12 +196,19 @@ def table(paths):
     return "\n".join(lines)
 
 
+def committed():
+    """The committed instructions of each path, by module."""
+    head, _, *rows, _ = [[cell.strip(" *") for cell in line.strip("|").split("|")]
+                         for line in COMMITTED.read_text().splitlines()]
+    return {name: Counter({row[0]: int(row[column].replace(",", "")) for row in rows})
+            for column, name in enumerate(head) if column}
+
+
 def exceeded(totals):
     """The paths whose totals are more than 5 % above the committed ones."""
-    for line in COMMITTED.read_text().splitlines():
-        name, _, committed = line.rpartition(": ")
-        if totals[name] > ALLOWED * int(committed):
-            yield f"{name}: {totals[name]:,} instructions, {int(committed):,} are committed ({PATHS[name][-1]})"
+    for name, counts in committed().items():
+        if totals[name] > ALLOWED * counts.total():
+            yield f"{name}: {totals[name]:,} instructions, {counts.total():,} are committed ({PATHS[name][-1]})"
 
 
 def shipped(folder):
@@ -221,7 +228,7 @@ def main():
     parser = argparse.ArgumentParser(
         prog="Scripts/benchmark instructions", description="Count the instructions of the program's main paths.")
     parser.add_argument("--check", action="store_true", help="fail if a path takes 5 %% more than is committed")
-    parser.add_argument("--write", action="store_true", help=f"write the totals to Benchmarks/{COMMITTED.name}")
+    parser.add_argument("--write", action="store_true", help=f"write the table to Benchmarks/{COMMITTED.name}")
     parser.add_argument("--keep", metavar="FOLDER", type=Path,
                         help="put there callgrind's file of one start and one end of typing on each path, for "
                         "callgrind_annotate")
@@ -240,7 +247,7 @@ def main():
     print(table(paths))
     totals = {name: round(counts.total()) for name, counts in paths.items()}
     if options.write:
-        COMMITTED.write_text("".join(f"{name}: {total}\n" for name, total in totals.items()))
+        COMMITTED.write_text(table(paths) + "\n")
     ordered = ORDER.read_text().split()
     share = len(symbols() & {*ordered}) / len(ordered)
     print(f"\nThe program has {share:.0%} of the {len(ordered):,} functions in {ORDER.name}.")

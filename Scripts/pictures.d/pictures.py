@@ -15,6 +15,7 @@ sys.path.insert(0, f"{ROOT}/Benchmarks")
 import animation
 import chart
 import crowd
+import instructions
 import lines
 import recording
 from processes import Build
@@ -93,6 +94,21 @@ def make_latency(programs, folder):
                       [(part[1], rows)])
 
 
+KINDS = {"Inkling": {"core", "wire", "node", "model", "control", "program"}, "SwiftNIO": {"SwiftNIO"},
+         "ciphers": {"libsodium"}, "C library": {"C library"}}
+
+
+def make_instructions(*_):
+    """A bar for each path, from the table that `Scripts/benchmark instructions --write` wrote."""
+    kinds, bars = [*KINDS, "Swift: its library and runtime"], []
+    for path, counts in instructions.committed().items():
+        parts = dict.fromkeys(kinds, 0)
+        for module, count in counts.items():
+            parts[next((kind for kind, modules in KINDS.items() if module in modules), kinds[-1])] += count
+        bars.append((f"{path[0].upper()}{path[1:]}", [*parts.values()]))
+    return chart.bars("Instructions of the main paths", "Scripts/benchmark instructions, with one peer", kinds, bars)
+
+
 def check(programs, output):
     """Whether a new recording ends like the committed one."""
     with tempfile.TemporaryDirectory(dir="/run") as folder, open(f"{output}/recording.svg") as file:
@@ -103,7 +119,8 @@ def check(programs, output):
         raise SystemExit(f"pictures: {output}/recording.svg is out of date: make it by Scripts/pictures recording")
 
 
-PARTS = {"recording": make_recording, "accuracy": make_accuracy, "peers": make_peers, "latency": make_latency}
+PARTS = {"recording": make_recording, "accuracy": make_accuracy, "peers": make_peers, "latency": make_latency,
+         "instructions": make_instructions}
 
 
 def main():

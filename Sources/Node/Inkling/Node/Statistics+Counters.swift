@@ -9,8 +9,8 @@ extension Statistics {
         _ counters: Counters, sendErrors: [String: Int], elsewhere: Int, links: Int, roundTrips: [Duration]
     ) {
         self.init()
-        for (kind, count) in counters.received { datagramsReceived[ReceivedKind(kind)] = count }
-        for (kind, count) in counters.sent { datagramsSent[SentKind(kind)] = count }
+        for (kind, count) in counters.received.counts { datagramsReceived[ReceivedKind(kind)] = count }
+        for (kind, count) in counters.sent.counts { datagramsSent[SentKind(kind)] = count }
         bytesReceived = counters.bytesReceived
         bytesSent = counters.bytesSent
         for (reason, count) in counters.drops { drops[Drop(reason)] = count }

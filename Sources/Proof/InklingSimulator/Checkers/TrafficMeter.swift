@@ -38,7 +38,7 @@ struct TrafficMeter {
         func budget(_ rate: Int, _ besides: Int) -> Int {
             Int(Int64(rate) * length.nanoseconds / 1_000_000_000) + 1 + besides
         }
-        let counters = endpoint.counters.sent
+        let counters = endpoint.counters.sent.counts
         func sent(_ kind: DatagramKind) -> Int { (counters[kind] ?? 0) - (second.counters[kind] ?? 0) }
         let links = second.mostLinks + 1
         // Links to all others may have come and gone between two ticks. If the meter saw only few links, a wider limit

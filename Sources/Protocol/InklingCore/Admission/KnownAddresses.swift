@@ -28,25 +28,19 @@ struct KnownAddresses: Sendable {
 
     func acquaintance(at address: Address) -> Acquaintance { counts[address]?.keys.max() ?? .none }
 
-    /// Updates the address of a link that was made, moved or removed.
-    ///
-    /// - Returns: Whether the link has a new address.
-    mutating func update(_ id: LinkID, _ links: LinkTable, _ surroundings: Surroundings) -> Bool {
-        guard links.contains(id) else {
-            set(.link(id), [], .none)
-            return false
-        }
-        let address = links[id].address
-        if owned[.link(id)]?.addresses.first == address { return false }
+    /// Updates the address of a link that was made or moved.
+    mutating func update(_ id: LinkID, _ links: LinkTable, _ surroundings: Surroundings) {
         let acquaintance: Acquaintance =
             switch surroundings.standing(of: links[id].personID) {
             case .stranger: .linked
             case .met: .preferred
             case .verified: .verified
             }
-        set(.link(id), [address], acquaintance)
-        return true
+        set(.link(id), [links[id].address], acquaintance)
     }
+
+    /// Removes the address of a link that ended.
+    mutating func remove(_ id: LinkID) { set(.link(id), [], .none) }
 
     /// Updates the addresses of an instance whose candidates changed or that was removed.
     mutating func update(_ id: InstanceID, _ instances: InstanceTable, _ surroundings: Surroundings) {
@@ -65,7 +59,7 @@ struct KnownAddresses: Sendable {
     /// Computes all entries again, because the standings have changed.
     mutating func rebuild(_ links: LinkTable, _ directory: PeerDirectory, _ surroundings: Surroundings) {
         self = KnownAddresses()
-        for id in links.sortedIDs { _ = update(id, links, surroundings) }
+        for id in links.sortedIDs { update(id, links, surroundings) }
         for id in directory.instances.sortedIDs { update(id, directory.instances, surroundings) }
         for person in directory.remembered.people { update(person, directory.remembered, surroundings) }
     }

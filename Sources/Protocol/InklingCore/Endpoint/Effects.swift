@@ -65,7 +65,7 @@ struct Effects: Sendable {
     }
 
     mutating func send(_ bytes: [UInt8], to address: Address, _ kind: DatagramKind) {
-        counters.sent[kind, default: 0] += 1
+        counters.sent.count(kind)
         counters.bytesSent += bytes.count
         outputs.append(.send(bytes, to: address, kind))
     }

@@ -85,6 +85,7 @@ extension Endpoint {
         links[id].sender.goDown(now: now)
         links[id].receiver.goDown(now: now)
         links[id].status.endTyping(now)
+        links[id].forgetReport()
         links[id].unheardCopies = Limits.copies.map { now + $0 }
         send([.heartbeat(heartbeat(of: id))], .heartbeat, on: id)
         let link = links[id]
@@ -247,6 +248,7 @@ extension Endpoint {
 
     /// Reports a link's changes after a datagram or a deadline: presence, then typing (T-29).
     mutating func report(_ id: LinkID, _ now: Instant) {
+        guard links[id].takeReport() else { return }
         let person = links[id].personID
         let isTypingNews = roster.update(links[id], now: now)
         if links[id].isNamed { roster.tellPresence(of: person, .silence, links, &effects, now: now) }

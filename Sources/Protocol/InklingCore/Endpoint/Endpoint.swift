@@ -181,8 +181,15 @@ package struct Endpoint: Sendable {
 
     /// Updates the state that depends on a changed link.
     private mutating func settle(_ id: LinkID) {
-        let isMoved = knownAddresses.update(id, links, surroundings)
-        guard links.contains(id) else { return register(.link(id)) }
+        guard links.contains(id) else {
+            knownAddresses.remove(id)
+            return register(.link(id))
+        }
+        let isMoved = links[id].isAddressNew
+        if isMoved {
+            links[id].isAddressNew = false
+            knownAddresses.update(id, links, surroundings)
+        }
         if links[id].isExhausted { return forget(id, .lostState, .replaced, lastInput) }
         requestRecords(id, lastInput)
         guard isMoved, let link = links.find(id), !link.isDown else { return }
@@ -239,7 +246,7 @@ package struct Endpoint: Sendable {
         guard !surroundings.isSuspended else { return effects.drop(.suspended) }
         guard address.isUnicast else { return effects.drop(.notUnicast) }
         guard let datagram = try? Datagram.parse(bytes) else { return effects.drop(.malformed) }
-        effects.counters.received[datagram.kind, default: 0] += 1
+        effects.counters.received.count(datagram.kind)
         switch datagram {
         case .initiation, .ask:
             guard overNamedTunnel || admits(address) else { return effects.drop(.offLink) }

@@ -74,10 +74,24 @@ package enum DropReason: String, CaseIterable, Sendable, Hashable {
         suspended, offLink
 }
 
+/// The number of events of each kind. A search among few kinds takes less than hashing.
+package struct Tally<Kind: Hashable & Sendable>: Equatable, Sendable {
+    private var kinds: [Kind] = []
+    private var numbers: [Int] = []
+
+    package var counts: [Kind: Int] { Dictionary(uniqueKeysWithValues: zip(kinds, numbers)) }
+
+    mutating func count(_ kind: Kind) {
+        if let place = kinds.firstIndex(of: kind) { return numbers[place] += 1 }
+        kinds.append(kind)
+        numbers.append(1)
+    }
+}
+
 /// Counters of a node since its start.
 package struct Counters: Equatable, Sendable {
-    package var received: [Datagram.Kind: Int] = [:]
-    package var sent: [DatagramKind: Int] = [:]
+    package var received = Tally<Datagram.Kind>()
+    package var sent = Tally<DatagramKind>()
     package var bytesReceived = 0
     package var bytesSent = 0
     package var drops: [DropReason: Int] = [:]

@@ -20,6 +20,8 @@ struct Link: Sendable {
     var nextCounter: UInt32 = 0
     /// The peer's address (L-24, L-81).
     private(set) var address: Address
+    /// Whether ``address`` is not among the known addresses yet.
+    var isAddressNew = true
     /// Whether a socket of the node's own user has ``address`` (L-78).
     private(set) var isOwnUsers: Bool
     var check = AddressCheck()
@@ -37,6 +39,8 @@ struct Link: Sendable {
     private var datagrams: TokenBucket
     /// Whether the peer had named itself in an earlier state. The node then queues messages for the person (L-103).
     private var wasNamed = false
+    /// The state that the roster had from this link last; nil if it must be told again.
+    private var reported: Reported?
     /// Whether the peer has begun to type since its last message.
     var typedSinceMessage = false
 
@@ -70,6 +74,13 @@ struct Link: Sendable {
     var takesMessages: Bool { isNamed || wasNamed }
     /// Whether the person shows as present because of this link.
     var isShown: Bool { isNamed && !isDown }
+
+    /// The state of a link that people see.
+    private struct Reported: Equatable {
+        let isShown, isAway, isTyping: Bool
+        let name: String?
+    }
+
     var person: Person { Person(key: key, name: status.name ?? "") }
     /// The smoothed round trip; nil if none was measured.
     var roundTrip: Duration? { pings.roundTrip ?? sender.roundTrip }
@@ -89,6 +100,18 @@ struct Link: Sendable {
 
     // MARK: State
 
+    /// Returns whether the roster must hear of this link, because a state that people see has changed.
+    mutating func takeReport() -> Bool {
+        let report = Reported(
+            isShown: isShown, isAway: status.isAway, isTyping: status.isTyping, name: status.name)
+        guard report != reported else { return false }
+        reported = report
+        return true
+    }
+
+    /// Makes the next report go to the roster, because the roster forgot this link.
+    mutating func forgetReport() { reported = nil }
+
     /// Replaces the state, with all its sessions (L-69).
     ///
     /// - Returns: The messages that failed, because some of their records had been sent.
@@ -105,6 +128,7 @@ struct Link: Sendable {
         unheardCopies = []
         snapshotDeadline = nil
         receiver = RecordReceiver()
+        forgetReport()
         return sender.restart(now: now)
     }
 
@@ -119,6 +143,7 @@ struct Link: Sendable {
     mutating func move(to address: Address, _ surroundings: Surroundings) {
         guard address != self.address else { return }
         self.address = address
+        isAddressNew = true
         isOwnUsers = surroundings.isOwnUsers(address)
         sender.setOnLink(surroundings.isOnLink(address))
     }
