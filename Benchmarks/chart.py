@@ -102,7 +102,7 @@ def bars(title, subtitle, kinds, rows):
         line, start = 96 + index * 32, LEFT - 80
         body.append(f'<text x="16" y="{line + 15}">{escape(label)}</text>')
         for part, shade in zip(parts, shades):
-            width = part / longest * (HIGH - 80 - start)
+            width = part / longest * (HIGH - LEFT)
             body.append(f'<rect x="{start:.1f}" y="{line}" width="{width:.1f}" height="20" class="fill" '
                         f'opacity="{shade:.2f}"/>')
             start += width
