@@ -83,6 +83,8 @@ public actor Node {
     var standingNotices = StandingNotices()
     var lifecycle = Lifecycle.running
     private var wake: (at: Instant, task: Scheduled<Void>)?
+    /// Whether the node also wakes soon because a person is shown as typing.
+    private var wakesWhileTyping = false
     private var interfaceMonitor: InterfaceMonitor?
     private var interfaces: UsedInterfaces
     /// The addresses from which this host can send, including those on interfaces that the node does not use.
@@ -352,6 +354,10 @@ public actor Node {
 
     private func timerFired() {
         wake = nil
+        advance()
+    }
+
+    private func advance() {
         guard !isStopped || endpoint.hasFarewells else { return }
         endpoint.advance(to: clock.now)
         drain()
@@ -364,12 +370,20 @@ public actor Node {
     /// node wakes more often while a person is shown as typing.
     func schedule() {
         let next = endpoint.nextWake()
-        guard var deadline = next.deadline else {
+        if next.isTypingShown, !wakesWhileTyping {
+            wakesWhileTyping = true
+            eventLoop.scheduleTask(in: NodeLimits.longestSleepWhileTyping) { [weak self] in
+                self?.assumeIsolated { node in
+                    node.wakesWhileTyping = false
+                    node.advance()
+                }
+            }
+        }
+        guard let deadline = next.deadline else {
             wake?.task.cancel()
             wake = nil
             return
         }
-        if next.isTypingShown { deadline = min(deadline, clock.now + NodeLimits.longestSleepWhileTyping) }
         if let wake, wake.at <= deadline { return }
         wake?.task.cancel()
         let delay = max(deadline.nanoseconds - clock.now.nanoseconds, 0)

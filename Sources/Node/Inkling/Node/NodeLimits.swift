@@ -28,7 +28,7 @@ package enum NodeLimits {
     static let farewellStep = TimeAmount.milliseconds(10)
     /// The longest sleep while a person is shown as typing. The event loop's timers run on a clock that stops while the
     /// machine sleeps, but the display must end in time (T-15).
-    static let longestSleepWhileTyping = Duration.milliseconds(250)
+    static let longestSleepWhileTyping = TimeAmount.milliseconds(250)
     /// The size of the buffer for a datagram. The buffer is larger than the protocol's longest datagram (W-13), so that
     /// the node can recognise longer ones.
     static let receiveBufferSize = 2_048
