@@ -39,7 +39,7 @@ struct Link: Sendable {
     private var datagrams: TokenBucket
     /// Whether the peer had named itself in an earlier state. The node then queues messages for the person (L-103).
     private var wasNamed = false
-    /// The state that the roster had from this link last; nil if it must be told again.
+    /// The state of this link that the roster knows; nil if the roster must hear of the link again.
     private var reported: Reported?
     /// Whether the peer has begun to type since its last message.
     var typedSinceMessage = false
