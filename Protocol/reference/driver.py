@@ -267,8 +267,7 @@ class Driver:
         self.current = None if chat is self.current else self.current
 
     def _open(self, request: Request) -> None:
-        self._needed(request, "chat")
-        chosen = self._chat(request)
+        chosen = self._chat(request) if "chat" in request else None
         if self.current is not None and chosen is not self.current:
             self.current.composer.compose("")                                   # T-10
         self.current = chosen
@@ -338,5 +337,5 @@ REQUESTS: dict[str, Callable[[Driver, Request], Optional[Request]]] = {
     "unblock": lambda driver, request: driver.node.unblock(driver._user(request)),
     "chats": lambda driver, _: {"chats": driver._chats()},
     "identity": lambda driver, _: {**driver._identity(), "temporary": driver.is_temporary},
-    **dict.fromkeys(("people", "verify", "unverify", "sightings", "subscribe", "read"), Driver._unsupported),
+    **dict.fromkeys(("people", "verify", "unverify", "sightings", "subscribe", "read", "recent"), Driver._unsupported),
     "add": Driver._add, "candidates": Driver._candidates}

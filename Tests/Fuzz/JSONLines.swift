@@ -67,7 +67,7 @@ private func checkOutput(_ line: [UInt8]) {
     guard let members = try? JSONMembers(line) else { return }
     _ = (members.identity, members.statistics, AttachedEvents.endReason(members))
     _ = (members.list("peers", \.peer), members.list("people", \.knownPeer), members.list("found", \.sighting))
-    _ = members.list("chats", \.chatStatus)
+    _ = (members.list("chats", \.chatStatus), members.list("messages") { $0.recentMessage(in: "kitchen") })
     switch AttachedEvents.output(members) {
     case .own(let own): checkReference(line, [("chat", .string(own.chat)), ("text", .string(own.text))])
     case .event(let timed), .waited(let timed):

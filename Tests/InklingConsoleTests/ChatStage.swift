@@ -221,10 +221,11 @@ struct StageNode {
 
     mutating func answer(_ request: ServiceRequest) -> ServiceAnswer {
         switch request {
-        case .compose, .startTyping, .stopTyping, .setAway, .open, .read, .measureRoundTrips:
+        case .compose, .startTyping, .stopTyping, .setAway, .open, .closeChat, .read, .measureRoundTrips:
             return .done
         case .join, .keep, .leave, .send, .rename, .setVerified, .setBlocked, .block, .unblock, .peers, .knownPeers,
-            .blockedPeople, .fingerprint, .invite, .sightings, .subscribe, .chats, .status, .statistics, .shutDown:
+            .blockedPeople, .fingerprint, .recent, .invite, .sightings, .subscribe, .chats, .status, .statistics,
+            .shutDown:
             if !failures.isEmpty { return .failed(failures.removeFirst()) }
         }
         switch request {
@@ -235,13 +236,14 @@ struct StageNode {
         case .peers: return .peers(people.values.map { $0.peer(.online) }.sorted { $0.name < $1.name })
         case .blockedPeople, .knownPeers: return .knownPeers(blocked)
         case .fingerprint: return .fingerprint((1...8).map { "0000\($0)" })
+        case .recent: return .recent([])
         case .invite: return .invite(nil)
         case .sightings: return .sightings(instance: nil, [])
         case .chats: return .chats(chats)
         case .status: return .status(NodeStatus(since: 0, isAway: false, frontEnds: 1, chats: []))
         case .statistics: return .statistics(Statistics())
-        case .leave, .open, .read, .compose, .startTyping, .stopTyping, .setAway, .measureRoundTrips, .rename,
-            .setVerified, .setBlocked, .block, .unblock, .subscribe, .shutDown:
+        case .leave, .open, .closeChat, .read, .compose, .startTyping, .stopTyping, .setAway, .measureRoundTrips,
+            .rename, .setVerified, .setBlocked, .block, .unblock, .subscribe, .shutDown:
             return .done
         }
     }

@@ -218,7 +218,7 @@ struct DaemonTests {
         _ = stage.enter("/join garden")
         _ = stage.newLines()
         func receive(_ text: String, _ chat: String) {
-            let message = OwnMessage(at: ChatStage.noon, chat: chat, message: 9, text: text)
+            let message = OwnMessage(at: ChatStage.noon, chat: chat, message: 9, recipients: 1, text: text)
             stage.perform(stage.model.receive(.own(message), at: stage.moment))
         }
         receive("here", "garden")

@@ -213,7 +213,7 @@ struct AttachedNodeTests {
         try await second.wait { !$0.own.isEmpty }
         #expect(
             try await second.run { $0.outputs.last }
-                == .own(OwnMessage(at: 5.5, chat: "kitchen", message: 1, text: "own")))
+                == .own(OwnMessage(at: 5.5, chat: "kitchen", message: 1, recipients: 1, text: "own")))
         try await stage.end()
     }
 

@@ -17,8 +17,10 @@ struct RequestCodecTests {
         case .join: [.keep(open, isConfirmed: true), .keep(secret), .keep(owned)]
         case .keep: [.leave(chat: "a")]
         case .leave: [.open(chat: "a")]
-        case .open: [.read(chat: "a")]
-        case .read: [.compose("", chat: "a"), .compose("\"\u{1B}\n", chat: "b")]
+        case .open: [.closeChat]
+        case .closeChat: [.read(chat: "a")]
+        case .read: [.recent(chat: "a")]
+        case .recent: [.compose("", chat: "a"), .compose("\"\u{1B}\n", chat: "b")]
         case .compose: [.startTyping(chat: "a")]
         case .startTyping: [.stopTyping(chat: "a")]
         case .stopTyping: [.send("hi \u{1F600}\u{202E}", chat: "a")]
@@ -87,19 +89,28 @@ struct RequestCodecTests {
         ]
         let sighting = Sighting(
             instance: "x", user: bob.user, addresses: ["[fe80::1%2]:7000"], isOneself: true, isLinked: false)
+        let own = OwnMessage(at: 2.5, chat: "a", message: 3, recipients: 2, text: "\n")
+        let failed = RecentMessage.Failure(user: Somebody.carol.user, why: .lostState)
+        let recent = [
+            RecentMessage(
+                at: 1.5,
+                .received(ReceivedMessage(chat: "a", from: Somebody.bob, id: 7, text: "hi"), isDelayed: true)),
+            RecentMessage(at: 2.5, .own(own, delivered: [bob.user], failed: [failed])),
+        ]
         return switch request {
         case .join(let chat, _), .keep(let chat, _): [.joined(chat, []), .joined(chat, [bob])]
         case .send: [.sent(message: MessageID(rawValue: .max), recipients: 0)]
         case .peers: [.peers([bob, Somebody.peer(Somebody.carol, .offline)])]
         case .knownPeers, .blockedPeople: [.knownPeers([]), .knownPeers([AttachedNodeTests.known])]
         case .fingerprint: [.fingerprint(["01234", "56789"])]
+        case .recent: [.recent([]), .recent(recent)]
         case .invite: [.invite(nil), .invite("inkling:team#aaaaaaaaaaaaaaaaaaaaaaaaaa")]
         case .sightings: [.sightings(instance: nil, []), .sightings(instance: "own", [sighting])]
         case .chats: [.chats([]), .chats(chats)]
         case .status: [.status(NodeStatus(since: 1.25, isAway: true, frontEnds: 2, chats: chats))]
         case .statistics: [.statistics(AttachedNodeTests.statistics())]
-        case .leave, .open, .read, .compose, .startTyping, .stopTyping, .measureRoundTrips, .setAway, .rename,
-            .setVerified, .setBlocked, .block, .unblock, .subscribe, .shutDown:
+        case .leave, .open, .closeChat, .read, .compose, .startTyping, .stopTyping, .measureRoundTrips, .setAway,
+            .rename, .setVerified, .setBlocked, .block, .unblock, .subscribe, .shutDown:
             [.done]
         }
     }

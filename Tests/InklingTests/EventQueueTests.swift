@@ -274,7 +274,7 @@ struct EventQueueTests {
             case 5: return .event(Event.typing(chat: chat, []).timed)
             case 6: return .event(Event.delivered(.init(chat: chat, message: 1, user: person.user)).timed)
             case 7: return .event(Event.notice(number % 2 == 0 ? .discoveryUp : .peerIsOneself).timed)
-            case 8: return .own(OwnMessage(at: 1, chat: chat, message: 1, text: "\(number)"))
+            case 8: return .own(OwnMessage(at: 1, chat: chat, message: 1, recipients: 1, text: "\(number)"))
             case 9: return .user(UserState(at: 1, name: "\(number)", isAway: false))
             case 10: return .event(Event.missed(.init(chat: chat, messages: number, outcomes: 0)).timed)
             default: return .event(Self.message(person, number, chat: chat).timed)

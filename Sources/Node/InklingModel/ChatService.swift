@@ -110,8 +110,12 @@ package enum ServiceRequest: Hashable, Sendable {
     /// Opens a chat, the only one that the user now looks at. The previous chat's input field counts as empty. Waiting
     /// messages follow the answer, as ``ServiceOutput/waited(_:)``.
     case open(chat: String)
+    /// Closes the open chat: the user looks at none.
+    case closeChat
     /// Marks a chat's waiting messages that this front end received as seen by the user.
     case read(chat: String)
+    /// Lists the last messages of a chat. Answered by ``ServiceAnswer/recent(_:)``. Only a daemon holds them.
+    case recent(chat: String)
     /// Reports the new text of a chat's input field.
     case compose(String, chat: String)
     /// Reports that the user edited a message whose text the node does not get.
@@ -181,6 +185,8 @@ package enum ServiceAnswer: Hashable, Sendable {
     case knownPeers([KnownPeer])
     /// The digits of a fingerprint, in groups.
     case fingerprint([String])
+    /// The last messages of a chat, in their order.
+    case recent([RecentMessage])
     /// The invite; nil for a chat without a secret.
     case invite(String?)
     /// The node's own instance, nil without discovery, and all announced instances of the chat.
@@ -198,12 +204,15 @@ package struct OwnMessage: Hashable, Sendable {
     package var chat: String
     /// The number among the messages that the node sent.
     package var message: MessageID
+    /// The number of people to whom the message goes.
+    package var recipients: Int
     package var text: String
 
-    package init(at: Timestamp, chat: String, message: MessageID, text: String) {
+    package init(at: Timestamp, chat: String, message: MessageID, recipients: Int, text: String) {
         self.at = at
         self.chat = chat
         self.message = message
+        self.recipients = recipients
         self.text = text
     }
 }

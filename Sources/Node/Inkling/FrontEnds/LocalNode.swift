@@ -115,6 +115,7 @@ package final class LocalNode: ChatService {
         switch request {
         case .setAway(let isAway): self.isAway = isAway
         case .open(let chat): openChat = chat
+        case .closeChat: openChat = nil
         case .leave(openChat): openChat = nil
         case .subscribe(let subscription): subscribe(subscription)
         default: break
@@ -208,6 +209,7 @@ extension Node {
                 try requireMember(chat)
                 compose("", in: openChat)
             }
+            if request == .closeChat, let openChat { compose("", in: openChat) }
             if let answer = try perform(request) { return answer }
             return try answer(question: request, isAway: isAway)
         } catch {
@@ -247,7 +249,8 @@ extension Node {
         case .setBlocked(let isBlocked, let key): try decideBlocked(isBlocked, key: key)
         case .block(let user): block(user)
         case .unblock(let user): unblock(user)
-        case .subscribe: break
+        case .recent: throw .other(code: "unsupported", text: "Only a daemon holds the last messages of a chat.")
+        case .subscribe, .closeChat: break
         case .shutDown: stop {}
         case .peers, .knownPeers, .blockedPeople, .fingerprint, .invite, .sightings, .chats, .status, .statistics:
             return nil

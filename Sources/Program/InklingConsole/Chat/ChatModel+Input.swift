@@ -116,7 +116,8 @@ extension ChatModel {
             ask(.compose("", chat: chat))
             states[index].keepUnsent(text)
             lines = [ChatLines.error(texts.error(error))]
-        case .done, .joined, .peers, .knownPeers, .fingerprint, .invite, .sightings, .chats, .status, .statistics:
+        case .done, .joined, .peers, .knownPeers, .fingerprint, .recent, .invite, .sightings, .chats, .status,
+            .statistics:
             return
         }
         if leaving[chat] != nil {

@@ -326,7 +326,7 @@ package struct ChatState {
 
     // MARK: Other front ends
 
-    /// Receives a message that the user sent by another front end. That front end gets the outcome.
+    /// Receives a message that the user sent by another front end, which shows the outcomes.
     ///
     /// - Parameter time: the time when the message was sent.
     package mutating func receive(own text: String, time: LocalTime) -> [Line] {

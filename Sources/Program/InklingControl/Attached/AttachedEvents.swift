@@ -15,7 +15,9 @@ enum AttachedEvents {
     private static func own(_ line: JSONMembers, _ at: Timestamp) -> ServiceOutput? {
         guard let chat = line["chat"]?.string, let message = line["sent"]?.message, let text = line["text"]?.string
         else { return nil }
-        return .own(OwnMessage(at: at, chat: chat, message: message, text: text))
+        // A daemon of version 0.2 does not write the number.
+        let recipients = line["to"]?.integer ?? 0
+        return .own(OwnMessage(at: at, chat: chat, message: message, recipients: recipients, text: text))
     }
 
     private static func user(_ line: JSONMembers, _ at: Timestamp) -> ServiceOutput? {

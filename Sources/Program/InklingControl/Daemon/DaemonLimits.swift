@@ -18,6 +18,12 @@ package enum DaemonLimits {
     static let waitingBytes = 1 << 20
     /// The most waiting bytes of one person, in all chats.
     static let waitingBytesPerPerson = 1 << 18
+    /// The most last messages of a chat.
+    static let recentMessages = 200
+    /// The most bytes of the last messages of a chat.
+    static let recentBytes = 1 << 18
+    /// The bytes that each outcome adds to the size of an own message.
+    static let recentOutcome = 32
     /// The most bytes of messages and outcomes that wait for a front end that does not read.
     static let backlogBytes = 2 << 20
     /// Returns the share of ``backlogBytes`` for messages from senders of a rank and of lower ranks; nil for no
@@ -29,7 +35,7 @@ package enum DaemonLimits {
         case .met, .verified: nil
         }
     }
-    /// The bytes that a message or an outcome adds to the size of its text.
+    /// The bytes that a message or an outcome adds to the size of its text.
     static let messageOverhead = 256
     /// The longest time in which a front end may leave all its output unread, in milliseconds.
     static let readerPatience: Int64 = 10_000

@@ -147,9 +147,9 @@ package final class HubFrontEnd: ChatService {
     func isIn(_ chat: String) -> Bool { chats.contains(chat) }
 
     /// Returns whether the user of this front end sees the messages of a chat.
-    func shows(_ chat: String) -> Bool {
-        openChat == chat && !isSuspended && subscription.wants(.message, in: chat, isMember: isIn(chat))
-    }
+    func shows(_ chat: String) -> Bool { openChat == chat && !isSuspended && wantsMessages(in: chat) }
+
+    func wantsMessages(in chat: String) -> Bool { subscription.wants(.message, in: chat, isMember: isIn(chat)) }
 
     func wants(_ event: Event) -> Bool { subscription.wants(event, isMember: isIn) }
 

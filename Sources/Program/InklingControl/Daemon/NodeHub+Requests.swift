@@ -10,7 +10,11 @@ extension NodeHub {
             guard mayLeave(chat, frontEnd) else { return frontEnd.answer(.failed(.unknownChat(chat))) }
             ask(.peers(chat: chat), .part(frontEnd, chat))
         case .open(let chat): open(chat, frontEnd)
+        case .closeChat: closeChat(frontEnd)
         case .read(let chat): read(chat, frontEnd)
+        case .recent(let chat):
+            frontEnd.answer(
+                joined[chat] == nil ? .failed(.unknownChat(chat)) : .recent(recent.messages(in: chat)))
         case .compose(_, let chat), .startTyping(let chat), .stopTyping(let chat):
             frontEnd.answer(edit(request, by: frontEnd) ? .done : .failed(.unknownChat(chat)))
         case .send(let text, let chat): ask(request, .send(frontEnd, text, chat: chat))
@@ -178,6 +182,15 @@ extension NodeHub {
         frontEnd.openChat = chat
         let waited = wasShown ? [] : collectWaiting(in: chat, for: frontEnd)
         frontEnd.answer(.done, then: waited)
+        updateAttention()
+    }
+
+    private func closeChat(_ frontEnd: HubFrontEnd) {
+        if let former = frontEnd.openChat, let edge = drafts.drop(in: former, by: frontEnd.number, at: now) {
+            perform(edge)
+        }
+        frontEnd.openChat = nil
+        frontEnd.answer(.done)
         updateAttention()
     }
 

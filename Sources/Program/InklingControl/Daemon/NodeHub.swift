@@ -75,6 +75,7 @@ package final class NodeHub {
     var standingNotices = StandingNotices()
     var drafts: DraftUnion
     package internal(set) var waiting = WaitingMessages()
+    var recent = RecentMessages()
     private var attention: Attention
     /// Whether a front end has set the user away.
     private var isAwayByWord = false
@@ -177,6 +178,7 @@ package final class NodeHub {
         else { return }
         typing[chat] = nil
         waiting.forget(chat: chat)
+        recent.forget(chat: chat)
         drafts.forget(chat: chat)
         for frontEnd in frontEnds { frontEnd.forgetTold(in: chat) }
         leave()
@@ -211,6 +213,7 @@ package final class NodeHub {
         case .peer where isEnding, .typing where isEnding: return
         case .message(let message):
             let rank = rank(of: message)
+            recent.add(message, at: timed.at, isDelayed: timed.isDelayed)
             if !isShown(message.chat) {
                 waiting.add(timed, rank: rank)
                 messageUnseen(timed, rank)
@@ -219,8 +222,8 @@ package final class NodeHub {
             return
         case .typing(let chat, let people): typing[chat] = people.isEmpty ? nil : people
         case .notice(let notice): standingNotices.note(notice)
-        case .delivered(let receipt): return forward(outcome: timed, of: receipt.message)
-        case .failed(let failure): return forward(outcome: timed, of: failure.message)
+        case .delivered(let receipt): return forward(outcome: timed, of: receipt.message, in: receipt.chat)
+        case .failed(let failure): return forward(outcome: timed, of: failure.message, in: failure.chat)
         case .peer, .missed: break
         }
         for frontEnd in frontEnds where frontEnd.wants(timed.event) { frontEnd.add(timed) }
@@ -232,21 +235,29 @@ package final class NodeHub {
         return max(surroundings.rank(message.sender.user, message.chat), isPrivate ? .member : .stranger)
     }
 
-    private func forward(outcome: TimedEvent, of message: MessageID) {
+    /// Reports an outcome to the sender and to all who get the messages of the chat.
+    private func forward(outcome: TimedEvent, of message: MessageID, in chat: String) {
         guard let sender = senders[message] else { return }
         senders[message] = sender.outcomes > 1 ? (sender.frontEnd, sender.outcomes - 1) : nil
-        frontEnds.first { $0.number == sender.frontEnd }?.add(outcome)
+        switch outcome.event {
+        case .delivered(let receipt): recent.record(receipt)
+        case .failed(let failure): recent.record(failure)
+        default: break
+        }
+        for frontEnd in frontEnds where frontEnd.number == sender.frontEnd || frontEnd.wantsMessages(in: chat) {
+            frontEnd.add(outcome)
+        }
     }
 
     /// Reports a sent message to the other front ends, before any outcome.
     func sent(_ text: String, _ message: MessageID, recipients: Int, in chat: String, by sender: HubFrontEnd) {
         if recipients > 0 { senders[message] = (sender.number, recipients) }
         drafts.sent(in: chat, by: sender.number)
-        let own = OwnMessage(at: surroundings.wall(), chat: chat, message: message, text: text)
-        for frontEnd in frontEnds where frontEnd !== sender {
-            if frontEnd.subscription.wants(.message, in: chat, isMember: frontEnd.isIn(chat)) {
-                frontEnd.add(.own(own))
-            }
+        let own = OwnMessage(
+            at: surroundings.wall(), chat: chat, message: message, recipients: recipients, text: text)
+        recent.add(own)
+        for frontEnd in frontEnds where frontEnd !== sender && frontEnd.wantsMessages(in: chat) {
+            frontEnd.add(.own(own))
         }
     }
 

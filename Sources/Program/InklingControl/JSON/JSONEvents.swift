@@ -77,6 +77,7 @@ package struct JSONEvents: Sendable {
         line.add("from", person)
         line.add("own", .boolean(true))
         line.add("sent", .unsigned(own.message.rawValue))
+        line.add("to", .integer(own.recipients))
         line.add("text", own.text)
         return line
     }

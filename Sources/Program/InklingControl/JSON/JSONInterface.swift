@@ -245,6 +245,7 @@ package final class JSONInterface {
         case (.joined(let chat, let peers), _): return joined(chat, peers, pending)
         case (.done, .leave(let chat)): if open == chat { open = nil }
         case (.done, .open(let chat)): open = chat
+        case (.done, .closeChat): open = nil
         case (.done, .subscribe(let subscription)): self.subscription = subscription
         default: break
         }

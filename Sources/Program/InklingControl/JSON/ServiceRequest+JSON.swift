@@ -28,8 +28,20 @@ package struct RequestCodec: Sendable {
                 return isKept == true ? .keep(chat, isConfirmed: isConfirmed) : .join(chat, isConfirmed: isConfirmed)
             }),
         chat("leave", isNamed: true, ServiceRequest.leave(chat:)),
-        chat("open", isNamed: true, ServiceRequest.open(chat:)),
+        RequestCodec(
+            word: "open",
+            encode: {
+                switch $0 {
+                case .open(let chat): [("chat", .string(chat))]
+                case .closeChat: []
+                default: nil
+                }
+            },
+            decode: { fields throws(NodeError) in
+                fields.has("chat") ? .open(chat: try fields.chat(isNamed: true)) : .closeChat
+            }),
         chat("read", ServiceRequest.read(chat:)),
+        chat("recent", ServiceRequest.recent(chat:)),
         plain("away", .setAway(true)),
         plain("back", .setAway(false)),
         RequestCodec(
@@ -142,8 +154,8 @@ extension ServiceRequest {
     var chat: String? {
         switch self {
         case .join(let chat, _), .keep(let chat, _): chat.name
-        case .leave(let chat), .open(let chat), .read(let chat), .compose(_, let chat), .startTyping(let chat),
-            .stopTyping(let chat), .send(_, let chat), .peers(let chat), .measureRoundTrips(let chat),
+        case .leave(let chat), .open(let chat), .read(let chat), .recent(let chat), .compose(_, let chat),
+            .startTyping(let chat), .stopTyping(let chat), .send(_, let chat), .peers(let chat), .measureRoundTrips(let chat),
             .invite(let chat), .sightings(let chat):
             chat
         default: nil

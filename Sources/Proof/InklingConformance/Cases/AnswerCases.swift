@@ -119,6 +119,22 @@ extension Catalogue {
             try program.ask(["do": "join", "chat": "another"], expecting: "ok")
             try expectLooking([false, true])
         },
+        Case("A-36.1", "an `open` without `chat` ends the typing and leaves no chat current", also: "T-10") { trial in
+            let program = try trial.startAnswering(needs: .chats)
+            let peer = try trial.peer()
+            try peer.open(to: program)
+            program.compose("hello")
+            try peer.awaitTyping(true)
+            try program.ask(["do": "open"], expecting: "ok")
+            try peer.awaitTyping(false)
+            let answer = try program.ask(["do": "compose", "text": "x"])
+            try expect(
+                answer["code"]?.string == "bad-command", "`bad-command` for a `compose` without a current chat",
+                actual: program.describe(answer))
+            try program.ask(["do": "open", "chat": .string(trial.chatName)], expecting: "ok")
+            program.compose("hello again")
+            try peer.awaitTyping(true)
+        },
         Case("A-3.4", "`quit` and `stop` are answered, and end it with a bye", also: "J-10") { trial in
             for word in ["quit", "stop"] {
                 let program = try trial.startAnswering(ProgramArguments(chat: trial.chatName, state: word), needs: [])

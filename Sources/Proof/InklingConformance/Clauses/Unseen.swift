@@ -48,5 +48,6 @@ extension Clause {
         "A-32": socket,
         "A-33": socket,
         "A-34": socket,
+        "A-37": socket,
     ]
 }
