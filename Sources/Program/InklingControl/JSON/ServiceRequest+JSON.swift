@@ -155,8 +155,8 @@ extension ServiceRequest {
         switch self {
         case .join(let chat, _), .keep(let chat, _): chat.name
         case .leave(let chat), .open(let chat), .read(let chat), .recent(let chat), .compose(_, let chat),
-            .startTyping(let chat), .stopTyping(let chat), .send(_, let chat), .peers(let chat), .measureRoundTrips(let chat),
-            .invite(let chat), .sightings(let chat):
+            .startTyping(let chat), .stopTyping(let chat), .send(_, let chat), .peers(let chat),
+            .measureRoundTrips(let chat), .invite(let chat), .sightings(let chat):
             chat
         default: nil
         }
