@@ -114,7 +114,7 @@ let package = Package(
             ],
             path: "Sources/Program/InklingWeb",
             resources: ["index.html", "style.css", "icon.svg", "main.js"].map { .embedInCode("Page/\($0)") },
-            swiftSettings: strict + small),
+            swiftSettings: strict + small + testable),
         .target(
             name: "InklingCLI",
             dependencies: [
@@ -190,6 +190,13 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: tests),
+        .testTarget(
+            name: "InklingWebTests",
+            dependencies: [
+                "Inkling", "InklingControl", "InklingWeb", "InklingWire", "ProcessSupport",
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: tests),
         .testTarget(

@@ -15,7 +15,7 @@ package struct DaemonObstacle: Error, Equatable, Sendable {
 
 /// The ways of a program to its user's daemon.
 package struct DaemonAccess {
-    /// Connects to the daemon. It starts none.
+    /// Connects to the daemon, and starts none.
     ///
     /// - Returns: A socket that does not block, which the caller closes.
     let connect: () -> Result<Int32, DaemonObstacle>

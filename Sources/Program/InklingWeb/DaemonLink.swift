@@ -2,7 +2,7 @@ import InklingControl
 import NIOCore
 import NIOPosix
 
-/// What happens at a ``DaemonLink``.
+/// The events of a ``DaemonLink``.
 protocol DaemonLinkOwner: AnyObject {
     /// A connection stands, and the daemon's first line has come.
     func daemonReady(_ line: [UInt8])

@@ -4,7 +4,7 @@ import NIOCore
 
 /// The proof of both sides of a WebSocket that they know the same key. The server proves first.
 struct Handshake {
-    /// What a message causes.
+    /// The next step after a message.
     enum Step {
         case reply(String)
         /// The page knows this key.

@@ -37,17 +37,17 @@ enum WebPipeline {
                 guard let connection = gate.connection else {
                     return channel.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
                 }
-                return channel.pipeline.syncOperations.removeHandler(requests).flatMapThrowing {
+                return channel.pipeline.syncOperations.removeHandler(requests).assumeIsolated().flatMapThrowing {
                     try channel.pipeline.syncOperations.addHandler(SocketHandler(connection))
                     gate.pass()
-                }
+                }.nonisolated()
             })
         return (upgraders: [upgrader], completionHandler: { _ in })
     }
 }
 
-/// The first handler of a connection: it checks the user before it reads, bounds heads, and passes on one request at a
-/// time.
+/// The first handler of a connection. The gate checks the user before a read, bounds heads, and passes on one request at
+/// a time.
 final class HeadGate: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

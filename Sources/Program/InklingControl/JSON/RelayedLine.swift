@@ -8,7 +8,7 @@ package struct RelayedLine {
         self.members = members
     }
 
-    /// The word of the request, if it is a text.
+    /// The word of the request; nil if the line has none, or one that is not a text.
     package var word: String? { members["do"]?.string }
 
     /// The ID of the request; nil if the line has none, or one that is not valid.
