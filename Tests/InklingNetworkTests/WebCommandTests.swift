@@ -9,7 +9,9 @@ extension NetworkTests {
         private static func inkling(_ arguments: [String], on host: Host) throws -> Child {
             try Child(
                 host.command([try NodeProcess.program()] + arguments + ["--state-dir", directory]),
-                environment: ["XDG_CONFIG_HOME": "/run/config", "LOGNAME": "tool", "DISPLAY": "", "WAYLAND_DISPLAY": ""])
+                environment: [
+                    "XDG_CONFIG_HOME": "/run/config", "LOGNAME": "tool", "DISPLAY": "", "WAYLAND_DISPLAY": "",
+                ])
         }
 
         private static func run(_ arguments: String..., on host: Host) async throws -> Child {
@@ -84,7 +86,8 @@ extension NetworkTests {
         func besideChat() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
                 let host = network[0]
-                let chat = try Self.inkling(["chat", "kitchen", "--json", "--no-discovery", "--name", "Alice"], on: host)
+                let chat = try Self.inkling(
+                    ["chat", "kitchen", "--json", "--no-discovery", "--name", "Alice"], on: host)
                 let deadline = now() + 10
                 while chat.outputCount == 0, now() < deadline { try await pause(0.02) }
                 let web = try await Self.run("web", on: host)
