@@ -20,13 +20,13 @@ package final class TicketSocket {
         let lock = Glibc.open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard lock >= 0 else { throw .system(errno) }
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
-            close(lock)
+            Glibc.close(lock)
             return nil
         }
         do throws(ListeningSocket.Failure) {
             socket = try ListeningSocket(at: path)
         } catch {
-            close(lock)
+            Glibc.close(lock)
             throw error
         }
         self.lock = lock

@@ -9,6 +9,9 @@ enum ChildProcess {
         "LISTEN_FDS", "LISTEN_FDNAMES",
     ]
 
+    /// `POSIX_SPAWN_SETSID`, which <spawn.h> hides from Swift.
+    private static let newSession: Int32 = 0x80
+
     /// The reason why a program can't start.
     struct Failure: Error {
         /// The system's code.
@@ -69,7 +72,7 @@ enum ChildProcess {
         let group =
             switch place {
             case .group: POSIX_SPAWN_SETPGROUP
-            case .session: POSIX_SPAWN_SETSID
+            case .session: newSession
             }
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK) | Int16(group))
         let words = arguments.map { strdup($0) } + [nil]
