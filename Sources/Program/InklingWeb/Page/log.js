@@ -4,7 +4,7 @@
  */
 
 import { $, bdi, button, element, icon, link, unseen } from "./dom.js";
-import { clock, day, label, pieces, plain } from "./text.js";
+import { clock, day, deed, lines, pieces, plain } from "./text.js";
 
 const MOST = 300;
 /** How many rows the window moves at once, and within how many pixels of its end. */
@@ -200,12 +200,12 @@ export class Log {
 
   #row(message, previous) {
     const { kind, from, own, at, key, version } = message;
-    const isDay = !previous || day(previous.at) !== day(at);
+    const isDay = !previous || midnight(previous.at) !== midnight(at);
     const isMarked = this.#chat.marker === key;
     const isFirst = isDay || isMarked || previous.kind !== kind || previous.from.user !== from.user
       || previous.own !== own || at - previous.at > PAUSE;
     const person = this.#model.person(this.#chat, from);
-    const name = own ? "You" : label(person);
+    const name = own ? "You" : person.label;
     const isHit = this.#hit === key;
     const sign = [version * !own, message.isWhole, isDay && day(at), isMarked, isFirst, name, person.verified, isHit,
       this.#query].join();
@@ -225,23 +225,23 @@ export class Log {
 
   #bubble(message, { isFirst, person, name, isHit }) {
     const { own, at, delayed, isMention } = message;
-    const deed = message.text.startsWith("/me ") && message.text.slice(4).trim();
+    const action = deed(message.text);
     const isLong = !message.isWhole && (message.text.length > LONGEST || message.text.split("\n").length > LINES);
     const text = element("p", { class: "text", dir: "auto" });
-    const shown = deed || message.text;
+    const shown = action ?? message.text;
     text.append(...this.#words(isLong ? folded(shown) : shown));
-    const author = () => [own ? name : bdi(plain(name, 80), "author"), person.verified ? icon("shield", "verified") : null];
+    const author = () => [own ? name : bdi(name, "author"), person.verified ? icon("shield", "verified") : null];
     const all = isLong ? button("show-all", {}, "Show all") : null;
     all?.addEventListener("click", () => {
       message.isWhole = true;
       this.render();
     });
     return element("article", {
-      class: ["message", own && "own", isFirst && "first", isMention && "mention", deed && "deed", isHit && "hit"]
+      class: ["message", own && "own", isFirst && "first", isMention && "mention", action && "deed", isHit && "hit"]
         .filter(Boolean).join(" "),
       "data-own": own ? "true" : undefined,
     },
-    own ? unseen("You: ") : isFirst || deed ? element("h3", { class: "by" }, ...author()) : unseen(`${plain(name, 80)}: `),
+    own ? unseen("You: ") : isFirst || action ? element("h3", { class: "by" }, ...author()) : unseen(`${name}: `),
     isMention ? unseen("This message has your name. ") : null,
     element("div", { class: "bubble" }, text, all,
       element("small", { class: "meta" }, element("time", { datetime: new Date(at * 1_000).toISOString() }, clock(at)),
@@ -265,13 +265,13 @@ export class Log {
   }
 
   #remark({ text, warning, from }, name) {
-    if (!warning) return element("p", { class: "remark" }, text);
+    if (!warning) return element("p", { class: "remark" }, lines(text));
     const compare = button("compare", {}, "Compare fingerprints");
     compare.addEventListener("click", () => this.#actions.compare(from.user));
     const known = this.#chat.people.get(warning.known);
     return element("div", { class: "remark warning" }, icon("warning"),
-      element("p", {}, bdi(plain(name, 80)), ` is not the ${warning.verified ? "person you verified" : "person you know"}`,
-        ...known ? [" as ", bdi(plain(label(known), 80))] : [" by that name"],
+      element("p", {}, bdi(name), ` is not the ${warning.verified ? "person you verified" : "person you know"}`,
+        ...known ? [" as ", bdi(known.label)] : [" by that name"],
         ": the key is different. It may be a new device, or somebody else using that name. "
         + "Share nothing secret until you have compared fingerprints."),
       compare);
@@ -279,7 +279,7 @@ export class Log {
 
   /** Writes the outcome of an own message. */
   #fill(place, message) {
-    const words = outcome(message, (user) => plain(label(this.#chat.people.get(user) ?? { user, name: "" }), 40));
+    const words = outcome(message, (user) => this.#model.person(this.#chat, { user }).label);
     place.replaceChildren(words.text);
     place.classList.toggle("bad", words.isBad);
     if (!words.isBad || message.isRetried) return;
@@ -305,6 +305,8 @@ function outcome({ state, to, delivered, failed, error }, name) {
   if (delivered.size < to) return { text: received || "On its way", isBad: false };
   return { text: to === 1 ? "Delivered" : `Delivered to all ${to}`, isBad: false };
 }
+
+const midnight = (seconds) => new Date(seconds * 1_000).setHours(0, 0, 0, 0);
 
 function folded(text) {
   return `${text.split("\n").slice(0, LINES - 4).join("\n").slice(0, LONGEST - 200)}…`;

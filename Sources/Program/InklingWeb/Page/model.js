@@ -124,7 +124,9 @@ export class Model {
   /** Applies a change of verification or blocking to the person in all chats. */
   know(key, change) {
     for (const { people } of this.chats.values()) {
-      for (const person of people.values()) if (person.key === key) Object.assign(person, change);
+      for (const person of people.values()) {
+        if (person.key === key) person.label = label(Object.assign(person, change));
+      }
     }
     this.changed.add("people").add("log");
   }
@@ -143,9 +145,9 @@ export class Model {
     return chat.typing.users.filter(({ user }) => !this.muted.has(user)).map((user) => this.person(chat, user));
   }
 
-  /** What is known of a message's author or of a typist. */
-  person(chat, { user, name }) {
-    return chat.people.get(user) ?? { user, name };
+  /** What is known of a message's author or of a typist, with a label. */
+  person(chat, from) {
+    return chat.people.get(from.user) ?? { label: label(from), ...from };
   }
 
   present(chat) {
@@ -211,6 +213,7 @@ export class Model {
     namesakes, at }) {
     const person = { user, name, presence, key, verified, blocked, firstSeen, onlineSince, names, namesake, namesakes };
     person.lastSeen = lastSeen ?? (presence === "offline" ? at : undefined);
+    person.label = label(person);
     chat.people.set(user, person);
     this.changed.add("people").add("chats").add("log").add("typing");
   }
@@ -356,7 +359,7 @@ export class Model {
   #made(key, { at, text, from, own = false, delayed = false, sent, message, ...rest }) {
     const isMention = !own && mentions(text, this.self.name);
     return {
-      key, at, text, from, own, delayed, isMention, number: own ? sent : message, kind: "message", state: "sent",
+      key, at, text, from: { ...from, label: label(from) }, own, delayed, isMention, number: own ? sent : message, kind: "message", state: "sent",
       version: 0, isWhole: false, ...outcomes(rest),
     };
   }
@@ -390,5 +393,5 @@ const ORDER = ["online", "away", "offline"];
 /** The people of a chat: those who are there first, then by label. */
 export function sorted(people) {
   const rank = ({ presence }) => ORDER.indexOf(presence);
-  return [...people].sort((left, right) => rank(left) - rank(right) || label(left).localeCompare(label(right)));
+  return [...people].sort((left, right) => rank(left) - rank(right) || left.label.localeCompare(right.label));
 }

@@ -2,18 +2,16 @@
 
 import { $, avatar, bdi, button, dots, element, icon, reconcile, unseen } from "./dom.js";
 import { sorted } from "./model.js";
-import { ago, groups, isolate, label, plain, typing } from "./text.js";
+import { ago, groups, isolate, plain, typing } from "./text.js";
 
 /** The shortest time between two announcements of who types, in milliseconds. */
 const PAUSE = 2_000;
 
-const name = (person) => plain(label(person), 80);
-
 /** What a person's presence is in words. */
-export function presence({ presence, lastSeen }, now = Date.now() / 1_000) {
+export function presence({ presence, lastSeen }) {
   if (presence === "online") return "Active now";
   if (presence === "away") return "Away";
-  return lastSeen ? `Last seen ${ago(Math.max(0, now - lastSeen))}` : "Last seen recently";
+  return lastSeen ? `Last seen ${ago(lastSeen)}` : "Last seen recently";
 }
 
 /** The warning about a person whom readers could take for another one, or null. */
@@ -58,9 +56,8 @@ export class View {
   #typing(chat) {
     const people = this.#model.typists(chat);
     if (!people.length) return "";
-    const isPlain = people.length === chat.typing.users.length && people.every((person) => label(person) === person.name);
-    return isPlain && /^[\x20-\x7e]*$/.test(chat.typing.text)
-      ? chat.typing.text : typing(people.map((person) => isolate(name(person))));
+    const isPlain = people.length === chat.typing.users.length && people.every(({ label, name }) => label === name);
+    return isPlain && /^[\x20-\x7e]+$/.test(chat.typing.text) ? chat.typing.text : typing(people.map(({ label }) => label));
   }
 
   #announce(text) {
@@ -85,7 +82,7 @@ export class View {
       if (text) return { text, isTyping: true };
       const last = chat.messages.at(-1);
       if (last?.kind === "message") {
-        const author = last.own ? "You" : name(model.person(chat, last.from));
+        const author = last.own ? "You" : model.person(chat, last.from).label;
         return { text: `${isolate(author)}: ${plain(last.text.replace(/^\/me /, ""), 80)}` };
       }
       const count = model.present(chat);
@@ -122,15 +119,15 @@ export class View {
       .filter(Boolean).join(" · ");
     reconcile($("people"), chat ? sorted(chat.people.values()) : [], {
       key: ({ user }) => user,
-      sign: (person) => [name(person), state(person), person.verified, lookalike(chat, person), types.has(person.user)].join("|"),
+      sign: (person) => [person.label, state(person), person.verified, lookalike(chat, person), types.has(person.user)].join("|"),
       make: ({ user }) => element("li", {}, button("person", { "data-user": user, "aria-haspopup": "dialog" })),
       update: (item, person) => {
         const warning = lookalike(chat, person);
         item.className = person.presence;
         item.firstElementChild.replaceChildren(
-          avatar(name(person), element("span", { class: `dot ${person.presence}` })),
+          avatar(person.label, element("span", { class: `dot ${person.presence}` })),
           element("span", { class: "two" },
-            element("span", { class: "line" }, bdi(name(person), "name"),
+            element("span", { class: "line" }, bdi(person.label, "name"),
               person.verified ? icon("shield", "verified") : null, types.has(person.user) ? dots() : null,
               types.has(person.user) ? unseen("typing") : null),
             element("small", {}, state(person)),
