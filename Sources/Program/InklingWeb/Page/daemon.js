@@ -1,89 +1,65 @@
-/** Requests to the daemon, and its lines into the model: at most a few milliseconds of them in a frame. */
+// Requests to the daemon with their answers, and the daemon's lines for the model, a few milliseconds in a frame.
 
-/** The time for lines in one turn, in milliseconds; the rest waits for the next frame. */
 const BUDGET = 8;
 
 export class Daemon {
-  #connection;
-  #model;
-  #onLine;
-  #pending = new Map();
-  #id = 0;
-  #queue = [];
-  #head = 0;
-  #isWaiting = false;
+	#waiting = new Map();
+	#id = 0;
+	#queue = [];
+	#isLate = false;
 
-  /** @param onLine is called after the model applied a line. */
-  constructor(model, onLine) {
-    this.#model = model;
-    this.#onLine = onLine;
-  }
+	/** `onLine` is called after the model applied a line. */
+	constructor(model, onLine) {
+		Object.assign(this, { model, onLine });
+	}
 
-  set connection(connection) {
-    this.#connection = connection;
-  }
+	/** Returns the promise of an answer, also if that is an error. The members of `own` stay in the page. */
+	request(request, own) {
+		return new Promise((resolve) => {
+			const id = ++this.#id;
+			this.#waiting.set(id, { request: { ...request, ...own }, resolve });
+			if (!this.connection.send({ ...request, id })) this.#take({ on: "error", text: "Not connected.", id });
+		});
+	}
 
-  /** Sends a request and returns its answer, which can be an `error`. `own` members stay in the page. */
-  request(request, own = {}) {
-    return new Promise((resolve) => {
-      const id = ++this.#id;
-      this.#pending.set(id, { request: { ...request, ...own }, resolve });
-      if (!this.#connection.send({ ...request, id })) this.#answer({ on: "error", code: "lost", text: "Not connected.", id });
-    });
-  }
+	receive(text) {
+		this.#queue.push(text);
+		if (!this.#isLate) this.#drain();
+	}
 
-  /** Sends a request whose answer has no use. */
-  tell(request) {
-    this.#connection.send(request);
-  }
+	/** Ends all requests that have no answer. */
+	disconnect() {
+		this.#queue = [];
+		this.model.disconnect();
+		const waiting = [...this.#waiting.values()];
+		this.#waiting.clear();
+		for (const { resolve } of waiting) resolve({ on: "error", text: "The connection ended before an answer." });
+	}
 
-  receive(text) {
-    this.#queue.push(text);
-    if (!this.#isWaiting) this.#drain();
-  }
+	#drain() {
+		const end = performance.now() + BUDGET;
+		const queue = this.#queue;
+		let count = 0;
+		while (count < queue.length && performance.now() < end) {
+			try {
+				this.#take(JSON.parse(queue[count++]));
+			} catch (error) {
+				console.error(error);
+			}
+			if (queue !== this.#queue) return;
+		}
+		queue.splice(0, count);
+		this.#isLate = queue.length > 0;
+		// A hidden tab has no frames.
+		if (this.#isLate) (document.hidden ? setTimeout : requestAnimationFrame)(() => this.#drain());
+	}
 
-  /** Ends all requests without an answer. */
-  disconnect() {
-    this.#queue.length = this.#head = 0;
-    this.#abandon();
-    this.#model.disconnect();
-  }
-
-  #drain() {
-    const end = performance.now() + BUDGET;
-    this.#isWaiting = false;
-    while (this.#head < this.#queue.length) {
-      if (performance.now() > end) {
-        this.#isWaiting = true;
-        // A hidden tab has no frames.
-        if (document.hidden) setTimeout(() => this.#drain(), 20);
-        else requestAnimationFrame(() => this.#drain());
-        return;
-      }
-      const text = this.#queue[this.#head++];
-      let line;
-      try {
-        line = JSON.parse(text);
-      } catch {
-        continue;
-      }
-      if (line && typeof line === "object") this.#answer(line);
-    }
-    this.#queue.length = this.#head = 0;
-  }
-
-  #answer(line) {
-    const waiting = line.id === undefined ? undefined : this.#pending.get(line.id);
-    this.#pending.delete(line.id);
-    if (line.on === "ready" || line.state === "lost") this.#abandon();
-    this.#model.apply(line, waiting?.request);
-    this.#onLine(line, waiting?.request);
-    waiting?.resolve(line);
-  }
-
-  #abandon() {
-    const pending = [...this.#pending.values()];
-    this.#pending.clear();
-    for (const { resolve } of pending) resolve({ on: "error", code: "lost", text: "The connection ended before an answer." });
-  }
+	#take(line) {
+		if (line.on === "ready" || line.state === "lost") this.disconnect();
+		const { request, resolve } = this.#waiting.get(line.id) ?? {};
+		this.#waiting.delete(line.id);
+		this.model.apply(line, request);
+		this.onLine(line, request);
+		resolve?.(line);
+	}
 }

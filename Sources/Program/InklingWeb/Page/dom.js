@@ -1,101 +1,74 @@
-/** Builders of elements. Text goes in as text nodes alone, and attributes by a list of harmless names. */
-
-const SVG = "http://www.w3.org/2000/svg";
-const HARMLESS = /^(class|id|type|title|role|dir|datetime|(data|aria)-[a-z-]+)$/;
+// Builders of elements. Texts become text nodes: nothing parses markup.
 
 export const $ = (id) => document.getElementById(id);
 
-/** An element with these attributes and children: elements and texts. Absent children are left out. */
-export function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (!HARMLESS.test(name)) throw new Error(`the attribute ${name} is not allowed`);
-    if (value !== undefined) made.setAttribute(name, value);
-  }
-  made.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
-  return made;
+/** Returns an element: el("p.day", { id: "x", onclick() {} }, "text", child). Empty children are left out. */
+export function el(kind, ...parts) {
+	const [tag, ...classes] = kind.split(".");
+	const made = document.createElement(tag);
+	if (classes.length) made.className = classes.join(" ");
+	for (const part of parts.flat()) {
+		if (part?.constructor !== Object) {
+			if (part) made.append(part);
+			continue;
+		}
+		for (const [name, value] of Object.entries(part)) {
+			if (name === "onclick") made.addEventListener("click", value);
+			else if (/^(id|dir|role|(data|aria)-[a-z]+)$/.test(name)) made.setAttribute(name, value);
+			else throw Error(`no attribute ${name}`);
+		}
+	}
+	return made;
 }
 
-export function button(name, attributes, ...children) {
-  return element("button", { type: "button", class: name, ...attributes }, ...children);
+/** Returns a name in a box that keeps its direction from the text beside it. */
+export const bdi = (text, kind = "bdi") => el(kind, { dir: "auto" }, text);
+
+export const unseen = (text) => el("span.hidden", text);
+
+export const dots = () => el("span.dots", { "aria-hidden": "true" }, el("i"), el("i"), el("i"));
+
+export function svg(tag, attributes, ...children) {
+	const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+	for (const name of Object.keys(attributes)) made.setAttribute(name, attributes[name]);
+	made.append(...children);
+	return made;
 }
 
-/** A name in a box of its own, whose direction moves nothing beside it. */
-export const bdi = (text, name) => element("bdi", { dir: "auto", class: name }, text);
+/** Returns a picture of index.html. */
+export const icon = (name, words) =>
+	svg("svg", { class: name, role: "img", "aria-label": words }, svg("use", { href: `#${name}` }));
 
-/** Text for screen readers alone. */
-export const unseen = (text) => element("span", { class: "hidden" }, text);
-
-/** An icon of index.html; with words, it has a meaning of its own. */
-export function icon(name, words) {
-  const svg = document.createElementNS(SVG, "svg");
-  const use = document.createElementNS(SVG, "use");
-  use.setAttribute("href", `#i-${name}`);
-  svg.append(use);
-  svg.setAttribute("class", `i-${name}`);
-  if (!words) return svg;
-  svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", words);
-  return svg;
-}
-
-export const dots = () => element("span", { class: "dots", "aria-hidden": "true" }, ...["i", "i", "i"].map((tag) => element(tag)));
-
-/** A link to the web in a new tab, or the bare text if the address has another scheme. */
+/** Returns a link to a website, which opens in a new tab. */
 export function link({ text, href }) {
-  const { protocol } = new URL(href);
-  if (protocol !== "http:" && protocol !== "https:") return text;
-  const made = element("a", {}, text);
-  made.href = href;
-  made.target = "_blank";
-  made.rel = "noopener noreferrer";
-  return made;
+	if (!/^https?:$/.test(new URL(href).protocol)) return text;
+	return Object.assign(el("a", text), { href, target: "_blank", rel: "noopener noreferrer" });
 }
 
-/** The code of a QR code as a picture: one path of squares. */
-export function squares(rows, words) {
-  const quiet = 4;
-  const size = rows.length + 2 * quiet;
-  const svg = document.createElementNS(SVG, "svg");
-  svg.setAttribute("viewBox", `0 0 ${size} ${size}`);
-  svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", words);
-  const path = document.createElementNS(SVG, "path");
-  path.setAttribute("d", rows.flatMap((row, y) =>
-    row.map((isDark, x) => isDark ? `M${x + quiet} ${y + quiet}h1v1h-1z` : "")).join(""));
-  svg.append(path);
-  return svg;
-}
-
-/** A circle with the first letter of a name, in a colour of the name's own. */
+/** Returns a circle with a name's first letter, in one of six colours. */
 export function avatar(name, ...children) {
-  const letter = [...name].find((letter) => /[\p{L}\p{N}]/u.test(letter)) ?? "?";
-  const sum = [...name].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)) % 997, 7);
-  return element("span", { class: `avatar c${sum % 6}`, "aria-hidden": "true" }, letter.toUpperCase(), ...children);
+	const [letter = "?"] = name.match(/[\p{L}\p{N}]/u) ?? [];
+	const sum = [...name].reduce((sum, letter) => sum * 31 + letter.codePointAt() & 0xffff, 0);
+	return el(`span.avatar.c${sum % 6}`, { "aria-hidden": "true" }, letter.toUpperCase(), ...children);
 }
 
-/**
- * Makes the children of a list follow `items`. A child keeps its element, and with it the focus, while its key lasts;
- * `update` fills it again when `sign` changes.
- */
-export function reconcile(list, items, { key, sign, make, update }) {
-  const children = new Map([...list.children].map((child) => [child.dataset.key, child]));
-  let next = list.firstElementChild;
-  for (const item of items) {
-    const name = key(item);
-    let child = children.get(name);
-    children.delete(name);
-    if (!child) {
-      child = make(item);
-      child.dataset.key = name;
-    }
-    const signature = sign(item);
-    if (child.dataset.sign !== signature) {
-      child.dataset.sign = signature;
-      update(child, item);
-    }
-    if (child === next) next = next.nextElementSibling;
-    else list.insertBefore(child, next);
-  }
-  for (const child of children.values()) child.remove();
+/** Makes a list's children follow rows of [key, sign, make]. A child is made again when its sign changes. */
+export function sync(list, rows) {
+	const old = new Map([...list.children].map((child) => [child.key, child]));
+	let next = list.firstChild;
+	for (const [key, sign, make] of rows) {
+		let child = old.get(key);
+		old.delete(key);
+		if (child?.sign !== sign) {
+			const made = Object.assign(make(), { key, sign });
+			const hasFocus = child?.contains(document.activeElement);
+			if (child === next && child) next = made;
+			child?.replaceWith(made);
+			if (hasFocus) made.querySelector("button")?.focus();
+			child = made;
+		}
+		if (child === next) next = next.nextSibling;
+		else list.insertBefore(child, next);
+	}
+	for (const child of old.values()) child.remove();
 }

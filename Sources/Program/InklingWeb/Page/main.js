@@ -1,4 +1,4 @@
-/** The page: what the user does becomes requests, and what the model changes is rendered once in a frame. */
+// The page: what the user does becomes requests, and what the model has is rendered once in a frame.
 
 import { Connection } from "./connection.js";
 import { Daemon } from "./daemon.js";
@@ -10,371 +10,279 @@ import { isCommand, plain, spoken } from "./text.js";
 import { View } from "./view.js";
 
 /** The longest message, in bytes (M-1). */
-const LONGEST = 65_536;
-/** The typing ends after this time without the focus, in milliseconds, as after a pause (T-9). */
-const PAUSE = 2_900;
-/** How often the page asks for the chats of other front ends and renders times, in milliseconds. */
-const REFRESH = 20_000;
-/** The time after a join in which a node looks for others (A-35), in milliseconds. */
-const LOOKING = 3_000;
+const LONGEST = 65536;
+/** In milliseconds: the end of typing without the focus (T-9), the look for others (A-35), and the refresh of chats. */
+const BLUR = 2900;
+const LOOKING = 3000;
+const REFRESH = 20000;
 
 const model = new Model();
 const view = new View(model);
 const daemon = new Daemon(model, applied);
+const dialogs = new Dialogs(model, daemon, { enter, render });
 const log = new Log(model, { retry, compare: (user) => dialogs.person(user) });
-const dialogs = new Dialogs(model, daemon, { enter, changed: render });
-const connection = new Connection((line) => daemon.receive(line), connected);
-daemon.connection = connection;
-
+const connection = daemon.connection = new Connection((line) => daemon.receive(line), connected);
+const tell = (request) => connection.send(request);
+const { body } = document;
 const draft = $("draft");
-let banner = {};
+
 let isDrawing = false;
-/** The text that stands for the draft at the daemon: the draft itself stays in this page. */
+let banner = [];
+/** What the daemon has for the draft. The draft itself stays in the page. */
 let stand = "";
 let found = [];
-let place = -1;
-
-// MARK: Rendering
+let place = 0;
+let timer;
 
 function render() {
-  if (isDrawing) return;
-  isDrawing = true;
-  const draw = () => {
-    isDrawing = false;
-    const changed = new Set(model.changed);
-    model.changed.clear();
-    view.render(changed);
-    if (changed.has("log")) log.render();
-  };
-  // A hidden tab has no frames, but a title.
-  if (document.hidden) setTimeout(draw, 200);
-  else requestAnimationFrame(draw);
+	if (isDrawing) return;
+	isDrawing = true;
+	// A hidden tab has no frames, but a title.
+	(document.hidden ? setTimeout : requestAnimationFrame)(() => {
+		isDrawing = false;
+		view.render();
+		log.render();
+	});
 }
 
 function showBanner() {
-  const { text, button } = model.lost
-    ? { text: `The connection to Inkling’s daemon is lost: ${plain(model.lost.text, 300)} Your draft stays here.`,
-      button: model.lost.starts ? "Start again" : undefined }
-    : banner;
-  $("banner").hidden = !text;
-  $("banner-text").textContent = text ?? "";
-  $("banner-action").hidden = !button;
-  $("banner-action").textContent = button ?? "";
+	const { lost } = model;
+	const [text, button] = lost ? [`Inkling's daemon is lost: ${plain(lost.text, 300)} Your draft stays here.`, lost.starts] : banner;
+	$("banner").hidden = !text;
+	$("banner-text").textContent = text;
+	$("banner-action").hidden = !button;
+	$("banner-action").textContent = lost ? "Start again" : "Try again";
+	render();
 }
 
 function hint(text = "") {
-  $("hint").hidden = !text;
-  $("hint").textContent = text;
+	$("hint").textContent = text;
 }
 
-// MARK: The connection
-
-function connected(state) {
-  banner = state;
-  if (!state.up) {
-    daemon.disconnect();
-    model.lost = null;
-    lose();
-  }
-  showBanner();
-}
-
-function lose() {
-  stand = "";
-  for (const part of ["self", "typing", "chats"]) model.changed.add(part);
-  render();
+function connected(isUp, ...words) {
+	banner = words;
+	if (!isUp) {
+		model.lost = null;
+		daemon.disconnect();
+	}
+	showBanner();
 }
 
 function applied(line, request) {
-  if (line.on === "ready") begin();
-  else if (line.on === "typing" && line.chat === model.current) view.typing();
-  else if (line.waited && line.on === "message" && model.shown === line.chat) markRead();
-  else if (line.on === "inkling-web") {
-    showBanner();
-    if (line.state === "lost") lose();
-  } else if (line.on === "ok" && request?.do === "leave" && !model.open) close();
-  render();
+	if (line.on === "ready") begin();
+	else if (line.on === "typing") view.typing();
+	else if (line.on === "inkling-web") showBanner();
+	else if (line.waited && model.shown === line.chat) {
+		clearTimeout(timer);
+		timer = setTimeout(tell, 50, { do: "read", chat: line.chat });
+	} else if (request?.do === "leave" && !model.open) close();
+	render();
 }
 
-/** Asks for everything that a page shows, as after a reload. */
+/** Asks for all that the page shows, as after a reload. */
 async function begin() {
-  showBanner();
-  daemon.request({ do: "status" });
-  daemon.request({ do: "people", blocked: true });
-  await daemon.request({ do: "subscribe" });
-  const name = model.current ?? history.state?.chat;
-  if (model.chat(name)) enter(name);
-  else if (model.current) close();
+	stand = "";
+	showBanner();
+	daemon.request({ do: "status" });
+	await daemon.request({ do: "subscribe" });
+	const name = model.current ?? history.state;
+	if (model.chats.has(name)) enter(name);
+	else close();
 }
 
-let reading = 0;
-
-/** Tells the daemon once for many lines that the user has read what waited. */
-function markRead() {
-  clearTimeout(reading);
-  reading = setTimeout(() => model.shown && daemon.tell({ do: "read", chat: model.shown }), 50);
-}
-
-// MARK: Chats
-
-/** Opens a chat: joins it in this page, reads what was said, and shows it. */
+/** Opens a chat in the page. */
 async function enter(name) {
-  const chat = model.chat(name);
-  if (!chat) return;
-  if (model.current !== name) {
-    if (model.open) model.open.draft = draft.value;
-    draft.value = chat.draft;
-    closeSearch();
-    resize();
-    hint();
-  }
-  model.current = name;
-  history.replaceState({ chat: name }, "");
-  document.body.dataset.view = "chat";
-  stand = "";
-  for (const part of ["chats", "people", "log", "typing"]) model.changed.add(part);
-  if (!model.isReady) return render();
-  const joined = chat.isJoined ? null : daemon.request({ do: "join", chat: name, open: false });
-  const recent = chat.isRecent ? null : daemon.request({ do: "recent", chat: name });
-  show();
-  log.enter(chat);
-  render();
-  const refused = await joined;
-  if (refused?.on === "error" && refused.code !== "chat-exists") hint(plain(refused.text, 400));
-  await recent;
-  if (model.current !== name) return;
-  log.enter(chat);
-  if (!matchMedia("(max-width: 760px)").matches) draft.focus();
-  look(chat);
-  setTimeout(() => look(chat), LOOKING);
+	const chat = model.chats.get(name);
+	if (name !== model.current) {
+		if (model.open) model.open.draft = draft.value;
+		draft.value = chat.draft;
+		stand = "";
+		hint();
+		closeSearch();
+	}
+	model.current = name;
+	history.replaceState(name, "");
+	body.dataset.view = "chat";
+	if (!model.isReady) return log.enter(chat);
+	const joined = chat.isJoined || daemon.request({ do: "join", chat: name, open: false });
+	const recent = chat.isRecent || daemon.request({ do: "recent", chat: name });
+	show();
+	const { on, text } = await joined;
+	if (on === "error") hint(plain(text, 300));
+	await recent;
+	if (name !== model.current) return;
+	log.enter(chat);
+	render();
+	if (getComputedStyle($("side")).display !== "none") draft.focus();
+	look(chat);
+	setTimeout(look, LOOKING, chat);
 }
 
-/** Makes the current chat the daemon's too, while the page is in sight. */
+/** Makes the page's chat the daemon's current one, while the page is in sight. */
 function show() {
-  if (document.hidden || !model.current || !model.isReady) return;
-  daemon.request({ do: "open", chat: model.current });
-  daemon.tell({ do: "read", chat: model.current });
-  model.show(model.current);
+	if (document.hidden || !model.open) return;
+	tell({ do: "open", chat: model.current });
+	tell({ do: "read", chat: model.current });
+	model.show();
 }
 
-/** Asks what discovery sees, for a user who is alone. */
-async function look(chat) {
-  if (model.current !== chat.name || !model.isReady || model.present(chat) > 0) return;
-  await daemon.request({ do: "sightings", chat: chat.name });
-  await daemon.request({ do: "chats" });
-  render();
+/** Asks what discovery finds, for a user who is alone. */
+function look(chat) {
+	if (model.open !== chat || model.present(chat)) return;
+	daemon.request({ do: "sightings", chat: chat.name });
+	daemon.request({ do: "chats" });
 }
 
 function close() {
-  model.current = model.shown = null;
-  history.replaceState(null, "");
-  draft.value = "";
-  document.body.dataset.view = "list";
-  for (const part of ["chats", "people", "typing"]) model.changed.add(part);
-  render();
+	model.current = model.shown = null;
+	history.replaceState(null, "");
+	body.dataset.view = "list";
+	render();
 }
 
-document.addEventListener("visibilitychange", () => {
-  if (document.hidden) {
-    compose("");
-    model.shown = null;
-    daemon.tell({ do: "open" });
-  } else {
-    daemon.request({ do: "chats" });
-    const hasUnread = model.open?.firstUnread;
-    show();
-    render();
-    if (hasUnread) requestAnimationFrame(() => {
-      log.render();
-      log.toMarker();
-    });
-  }
-});
+document.onvisibilitychange = () => {
+	if (document.hidden) {
+		compose("");
+		model.shown = null;
+		return tell({ do: "open" });
+	}
+	daemon.request({ do: "chats" });
+	const hasUnread = model.open?.firstUnread;
+	show();
+	if (hasUnread) log.enter(model.open);
+	render();
+};
 
-$("chats").addEventListener("click", ({ target }) => {
-  const name = target.closest("[data-chat]")?.dataset.chat;
-  if (name) enter(name);
-});
+// The draft
 
-$("chats").addEventListener("keydown", (event) => {
-  const buttons = [...$("chats").querySelectorAll("button")];
-  const index = buttons.indexOf(document.activeElement);
-  const target = { ArrowDown: index + 1, ArrowUp: index - 1, Home: 0, End: buttons.length - 1 }[event.key];
-  if (target === undefined) return;
-  event.preventDefault();
-  buttons[Math.min(buttons.length - 1, Math.max(0, target))]?.focus();
-});
-
-// MARK: The draft
-
-/** Tells the daemon that the draft changed, by a text that stands for it. */
 function compose(text) {
-  if (!model.current || !model.isReady || text === stand) return;
-  stand = text;
-  daemon.tell({ do: "compose", chat: model.current, text });
+	if (text !== stand && tell({ do: "compose", chat: model.current, text })) stand = text;
 }
 
+/** Tells the daemon of an edit, by a text that stands for the draft. */
 function edit() {
-  const { value } = draft;
-  hint();
-  const counts = /[^\s\p{C}\p{Z}]/u.test(value) && !isCommand(value);
-  compose(counts ? (stand === "x" ? "xx" : "x") : "");
-  resize();
-  if (value.length > LONGEST / 4) sizeOf(value);
+	const text = draft.value;
+	const counts = /[^\s\p{C}\p{Z}]/u.test(text) && !isCommand(text);
+	compose(!counts ? "" : stand === "x" ? "xx" : "x");
+	hint();
+	if (text.length > LONGEST / 3) fits(text);
 }
 
-function resize() {
-  draft.rows = Math.min(6, draft.value.split("\n").length);
-}
-
-/** Whether a message fits; says so if it does not. */
-function sizeOf(text) {
-  const bytes = new TextEncoder().encode(text).length;
-  if (bytes > LONGEST) {
-    hint(`This message has ${bytes.toLocaleString("en")} bytes, and one can have 65,536. Shorten it, or send it in parts.`);
-  }
-  return bytes <= LONGEST;
+/** Returns whether a message is short enough, and otherwise says so. */
+function fits(text) {
+	const { length } = new TextEncoder().encode(text);
+	if (length > LONGEST) hint(`This message has ${length} bytes, and ${LONGEST} are possible. Send it in parts.`);
+	return length <= LONGEST;
 }
 
 function send() {
-  const chat = model.open;
-  const { value } = draft;
-  if (!chat || !value.trim()) return;
-  if (!model.isReady) return hint("Not connected: your text stays here until you can send it.");
-  if (isCommand(value)) {
-    const word = plain(value.split(/\s/)[0], 30);
-    return hint(word === "/me" ? "Write what you do after /me, as in: /me waves"
-      : `There is no command ${word} here. To begin a message with a slash, type two.`);
-  }
-  const text = spoken(value.trimEnd().toWellFormed?.() ?? value.trimEnd());
-  if (!sizeOf(text)) return;
-  post(chat, text);
-  draft.value = "";
-  stand = "";
-  hint();
-  resize();
+	const text = draft.value.trimEnd();
+	if (!text) return;
+	if (!model.isReady) return hint("Not connected. Your text stays here.");
+	if (isCommand(text)) return hint(`${plain(text.split(/\s/)[0], 20)} is no command of this page, which has /me ACTION. To begin with a slash, type two.`);
+	if (!fits(spoken(text))) return;
+	post(spoken(text));
+	draft.value = stand = "";
+	hint();
 }
 
-/** Sends a message, which the conversation shows at once. */
-function post(chat, text) {
-  const message = model.compose(chat, text, Date.now() / 1_000);
-  daemon.request({ do: "send", chat: chat.name, text }, { local: message.key });
-  log.follow();
-  render();
+function post(text) {
+	const { open } = model;
+	const local = model.compose(open, text, Date.now() / 1000);
+	daemon.request({ do: "send", chat: open.name, text }, { local });
+	log.follow();
+	render();
 }
 
 function retry(message) {
-  if (!model.isReady || !model.open) return hint("Not connected: try again when the connection is back.");
-  message.isRetried = true;
-  message.version += 1;
-  post(model.open, message.text);
+	if (!model.isReady) return;
+	message.isRetried = true;
+	message.version++;
+	post(message.text);
 }
 
-draft.addEventListener("input", edit);
-draft.addEventListener("keydown", (event) => {
-  // Some browsers end a composition with a key of code 229 after it.
-  if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
-  event.preventDefault();
-  send();
-});
-$("composer").addEventListener("submit", (event) => {
-  event.preventDefault();
-  send();
-  draft.focus();
-});
-
-let blurred = 0;
-draft.addEventListener("blur", () => { blurred = setTimeout(() => compose(""), PAUSE); });
-draft.addEventListener("focus", () => clearTimeout(blurred));
-
-const refuseFiles = (event, data) => {
-  if (!data?.files.length || data.types.includes("text/plain")) return;
-  event.preventDefault();
-  hint("Inkling sends text alone: pictures and files can’t be sent.");
+draft.oninput = edit;
+draft.onkeydown = (event) => {
+	// Some browsers send code 229 with the Enter that ends a composition.
+	if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+	event.preventDefault();
+	send();
 };
-draft.addEventListener("paste", (event) => refuseFiles(event, event.clipboardData));
-for (const name of ["dragover", "drop"]) {
-  document.addEventListener(name, (event) => refuseFiles(event, event.dataTransfer));
-}
+draft.onblur = () => { timer = setTimeout(compose, BLUR, ""); };
+draft.onfocus = () => clearTimeout(timer);
+draft.onpaste = draft.ondrop = (event) => {
+	const { files, types } = event.clipboardData ?? event.dataTransfer;
+	if (!files.length || types.includes("text/plain")) return;
+	event.preventDefault();
+	hint("Inkling sends text only: no pictures and files.");
+};
+$("composer").onsubmit = (event) => {
+	event.preventDefault();
+	send();
+	draft.focus();
+};
 
-// MARK: Search and panes
+// Search and panes
 
 function closeSearch() {
-  if ($("search-bar").hidden) return;
-  $("search-bar").hidden = true;
-  $("search-open").setAttribute("aria-expanded", "false");
-  $("search").value = "";
-  log.search(null);
+	$("search-bar").hidden = true;
+	$("search").value = "";
+	log.search("");
 }
 
+/** Goes to the next found message in a direction. */
 function step(by) {
-  if (!found.length) return;
-  place = (place + by + found.length) % found.length;
-  log.go(found[place]);
-  $("search-count").textContent = `${place + 1} of ${found.length}`;
+	if (!found.length) return;
+	place = (place + by + found.length) % found.length;
+	log.go(found[place]);
+	$("search-count").textContent = `${place + 1} of ${found.length}`;
 }
 
-function search() {
-  const text = $("search").value.trim();
-  found = log.search(text);
-  place = found.length;
-  $("search-count").textContent = text && !found.length ? "Not found" : "";
-  if (text) step(-1);
-}
+$("search").oninput = () => {
+	found = log.search($("search").value.trim());
+	place = 0;
+	$("search-count").textContent = "Not found";
+	step(-1);
+};
+$("search-bar").onkeydown = ({ key }) => {
+	if (key !== "Escape") return;
+	closeSearch();
+	$("search-open").focus();
+};
+$("search-bar").onsubmit = (event) => {
+	event.preventDefault();
+	step(-1);
+};
 
-$("search-open").addEventListener("click", () => {
-  if (!$("search-bar").hidden) return closeSearch();
-  $("search-bar").hidden = false;
-  $("search-open").setAttribute("aria-expanded", "true");
-  $("search").focus();
-});
-$("search").addEventListener("input", search);
-$("search-bar").addEventListener("submit", (event) => {
-  event.preventDefault();
-  step(-1);
-});
-$("search-bar").addEventListener("keydown", (event) => {
-  if (event.key === "Escape") {
-    closeSearch();
-    $("search-open").focus();
-  }
-});
-$("search-previous").addEventListener("click", () => step(-1));
-$("search-next").addEventListener("click", () => step(1));
-$("search-close").addEventListener("click", closeSearch);
+$("chats").onclick = ({ target }) => {
+	const name = target.closest("[data-chat]")?.dataset.chat;
+	if (name) enter(name);
+};
+$("chats").onkeydown = (event) => {
+	const buttons = [...$("chats").querySelectorAll("button")];
+	const index = buttons.indexOf(document.activeElement);
+	const target = { ArrowDown: index + 1, ArrowUp: index - 1, Home: 0, End: buttons.length - 1 }[event.key];
+	if (target === undefined) return;
+	event.preventDefault();
+	buttons[target]?.focus();
+};
+const clicks = {
+	"search-previous": () => step(-1), "search-next": () => step(1), "search-close": closeSearch,
+	"search-open": () => {
+		$("search-bar").hidden = false;
+		$("search").focus();
+	},
+	"people-open": () => { body.dataset.view = body.dataset.view === "people" ? "chat" : "people"; },
+	"people-close": () => { body.dataset.view = "chat"; },
+	"back-to-list": () => { body.dataset.view = "list"; },
+	"banner-action": () => model.lost ? tell({ do: "inkling-web-start" }) : connection.open(),
+};
+for (const id of Object.keys(clicks)) $(id).onclick = clicks[id];
+for (const button of document.querySelectorAll("[aria-label]")) button.title ||= button.ariaLabel;
 
-$("people-open").addEventListener("click", () => {
-  const isNarrow = matchMedia("(max-width: 1000px)").matches;
-  const { body } = document;
-  if (isNarrow) body.dataset.view = body.dataset.view === "people" ? "chat" : "people";
-  else body.classList.toggle("without-people");
-  $("people-open").setAttribute("aria-expanded", String(isNarrow || !body.classList.contains("without-people")));
-  if (body.dataset.view === "people") $("people-close").focus();
-});
-$("people-close").addEventListener("click", () => {
-  document.body.dataset.view = "chat";
-  $("people-open").focus();
-});
-$("back-to-list").addEventListener("click", () => {
-  document.body.dataset.view = "list";
-  $("chats").querySelector("[aria-current]")?.focus();
-});
-$("banner-action").addEventListener("click", () => {
-  if (model.lost) daemon.tell({ do: "inkling-web-start" });
-  else connection.open();
-});
-
-// MARK: The page's life
-
-addEventListener("pagehide", () => {
-  compose("");
-  connection.close();
-});
-addEventListener("pageshow", ({ persisted }) => persisted && connection.open());
-setInterval(() => {
-  if (document.hidden || !model.isReady) return;
-  model.changed.add("people");
-  daemon.request({ do: "chats" });
-}, REFRESH);
-
+onpagehide = () => {
+	compose("");
+	connection.close();
+};
+setInterval(() => document.hidden || daemon.request({ do: "chats" }), REFRESH);
 connection.open();

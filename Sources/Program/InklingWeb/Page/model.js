@@ -1,397 +1,248 @@
-/**
- * The state of the page: chats, people, messages. `apply` takes the daemon's lines and changes the state.
- * The model reads no clock, touches no document and sends nothing.
- */
+// The state of the page: chats, people and messages. The model has no clock, no document and no connection.
 
 import { label } from "./text.js";
 
-/** The most messages that the page holds of one chat, and how many it drops at once beyond that. */
-const MOST = 10_000;
-const DROPPED = 500;
+/** The most messages that the page holds of a chat; beyond it, the oldest 500 go. */
+const MOST = 10000;
+const LETTER = "[\\p{L}\\p{N}]";
+const RANKS = ["online", "away", "offline"];
 
-/** A chat of this page or of the daemon. */
-class Chat {
-  people = new Map();
-  /** The event `typing` last applied. */
-  typing = { users: [], text: "" };
-  messages = [];
-  /** The messages by the daemon's start and their number: numbers begin again with each run of the daemon. */
-  byKey = new Map();
-  draft = "";
-  unread = 0;
-  /** The first message that came while the chat was not shown; then, while it is shown, the one below the marker. */
-  firstUnread = null;
-  marker = null;
-  missed = 0;
-  /** Whether this connection has joined the chat, and whether it has read the chat's recent messages. */
-  isJoined = false;
-  isRecent = false;
-  isSecret = false;
-  isLooking = false;
-  /** The answer to `sightings`, or null. */
-  sightings = null;
+/** Returns the pattern that finds a text in either case. */
+export const pattern = (text, around = (text) => text) =>
+	RegExp(around(text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")), "giu");
 
-  constructor(name) {
-    this.name = name;
-  }
-}
+const outcomes = ({ to, delivered = [], failed = [] }) =>
+	({ to, delivered: new Set(delivered), failed: new Map(failed.map(({ user, why }) => [user, why])) });
 
 export class Model {
-  chats = new Map();
-  self = { user: "", name: "", key: "", away: false };
-  /** The chat in the conversation pane, and the one that is also in sight. */
-  current = null;
-  shown = null;
-  /** The reason why no daemon is connected, or null. */
-  lost = null;
-  isReady = false;
-  notices = new Map();
-  blocked = [];
-  /** How many messages of each muted person were not shown. */
-  muted = new Map();
-  /** The parts of the page to render: any of `chats`, `people`, `log`, `typing`, `self`, `notices`. */
-  changed = new Set();
-  #since = 0;
-  #locals = 0;
+	chats = new Map();
+	self = { user: "", name: "" };
+	/** The name of the chat in the page, and the same while the page is in sight. */
+	current = null;
+	shown = null;
+	isReady = false;
+	/** The bridge's line about the lost daemon. */
+	lost = null;
+	notices = new Map();
+	blocked = [];
+	/** How many messages of each muted person were left out. */
+	muted = new Map();
+	/** The daemon's start: numbers of messages begin again with it. */
+	#since = 0;
+	#locals = 0;
 
-  chat(name) {
-    return this.chats.get(name) ?? null;
-  }
+	get open() {
+		return this.chats.get(this.current);
+	}
 
-  get open() {
-    return this.chat(this.current);
-  }
+	get unread() {
+		return [...this.chats.values()].reduce((sum, { unread }) => sum + unread, 0);
+	}
 
-  get unread() {
-    return [...this.chats.values()].reduce((sum, chat) => sum + chat.unread, 0);
-  }
+	/** Applies a line, which may answer a request. */
+	apply(line, request) {
+		const { on, text } = line;
+		const name = line.chat ?? request?.chat;
+		const chat = ["peer", "typing", "message"].includes(on) ? this.#chat(name) : this.chats.get(name);
+		if (on === "ready") this.#begin(line);
+		else if (on === "status" || on === "chats") this.#list(line);
+		else if (on === "self") Object.assign(this.self, { name: line.name, away: line.away });
+		else if (on === "people") this.blocked = line.people;
+		else if (on === "notice") this.#notice(line);
+		else if (on === "ok") this.#done(line, request);
+		else if (line.state === "lost") this.lost = line;
+		else if (line.state === "back") this.lost = null;
+		else if (line.state === "reused") this.notices.set("reused", "Somebody used this page's address a second time, and was refused. If it was not you, another program reads your addresses: end inkling web.");
+		else if (!chat) return;
+		else if (on === "peer") this.#meet(chat, line);
+		else if (on === "typing") chat.typing = line;
+		else if (on === "message") this.#receive(chat, line);
+		else if (on === "recent") this.#recall(chat, line.messages);
+		else if (on === "sightings") chat.sightings = line;
+		else if (on === "missed" && line.messages) this.#remark(chat, { text: `${line.messages} messages were not kept.` });
+		else if (on === "sent") this.#settle(chat, request?.local, { state: "sent", to: line.to, at: line.at }, line.message);
+		else if (on === "error" && request.do === "send") this.#settle(chat, request.local, { state: "refused", error: text });
+		else if (on === "delivered" || on === "failed") {
+			const message = chat.byKey.get(this.#key({ own: true, sent: line.message }));
+			if (!message) return;
+			if (on === "failed") message.failed.set(line.user, line.why);
+			else message.delivered.add(line.user);
+			message.version++;
+		}
+	}
 
-  /** Applies a line; `request` is the request that the line answers, if it answers one. */
-  apply(line, request) {
-    const chat = this.chat(line.chat ?? request?.chat);
-    const { on } = line;
-    if (on === "ready") this.#begin(line);
-    else if (on === "status" || on === "chats") this.#list(line);
-    else if (on === "self") this.#own(line);
-    else if (on === "peer") this.#meet(this.#enter(line.chat), line);
-    else if (on === "typing") this.#type(this.#enter(line.chat), line);
-    else if (on === "message") this.#receive(this.#enter(line.chat), line);
-    else if (on === "recent" && chat) this.#recall(chat, line.messages);
-    else if (on === "sent" && chat) this.#sent(chat, line, request);
-    else if ((on === "delivered" || on === "failed") && chat) this.#settle(chat, line);
-    else if (on === "missed" && chat) this.#miss(chat, line);
-    else if (on === "notice") this.#notice(line);
-    else if (on === "people") this.#change("self", () => { this.blocked = line.people; });
-    else if (on === "sightings" && chat) this.#change("log", () => { chat.sightings = line; });
-    else if (on === "who" && chat) for (const person of line.peers) this.#meet(chat, person);
-    else if (on === "ok" && request) this.#done(line, request);
-    else if (on === "error" && request?.do === "send") this.#refuse(chat, line, request);
-    else if (on === "inkling-web") this.#bridge(line);
-  }
+	/** Records that the current chat came into sight: what waited is below its marker. */
+	show() {
+		this.shown = this.current;
+		if (this.open) Object.assign(this.open, { marker: this.open.firstUnread, firstUnread: null, unread: 0 });
+	}
 
-  /** Makes a chat the one in sight, or none: what came meanwhile is below the marker, and read. */
-  show(name) {
-    this.shown = name;
-    const chat = this.chat(name);
-    if (!chat) return;
-    chat.marker = chat.firstUnread;
-    chat.firstUnread = null;
-    chat.unread = 0;
-    this.changed.add("chats").add("log");
-  }
+	/** Adds a message of the user before its request, and returns its key. */
+	compose(chat, text, at) {
+		const key = `local/${++this.#locals}`;
+		chat.marker = null;
+		this.#add(chat, key, { at, text, own: true, from: this.self }).state = "sending";
+		return key;
+	}
 
-  /** Adds the user's message before its `send`, and returns it. */
-  compose(chat, text, at) {
-    const message = this.#made(`local/${++this.#locals}`, { at, text, own: true, from: this.self });
-    message.state = "sending";
-    chat.marker = null;
-    this.#append(chat, message);
-    return message;
-  }
+	/** Records that the connection ended. Requests without an answer never get one. */
+	disconnect() {
+		this.isReady = false;
+		for (const chat of this.chats.values()) {
+			Object.assign(chat, { typing: { users: [] }, isJoined: false, isRecent: false });
+			for (const { state, key } of chat.messages) if (state === "sending") this.#settle(chat, key, { state: "unknown" });
+		}
+	}
 
-  /** Records that the connection ended: requests without an answer get none any more. */
-  disconnect() {
-    this.isReady = false;
-    for (const chat of this.chats.values()) {
-      this.#type(chat, { users: [], text: "" });
-      chat.isJoined = chat.isRecent = false;
-      for (const message of chat.messages) {
-        if (message.state === "sending") this.#mark(message, () => { message.state = "unknown"; });
-      }
-    }
-  }
+	/** Records in all chats what the user decided about a key. */
+	know(key, change) {
+		for (const { people } of this.chats.values()) {
+			for (const person of people.values()) {
+				if (person.key === key) person.label = label(Object.assign(person, change));
+			}
+		}
+	}
 
-  /** Applies a change of verification or blocking to the person in all chats. */
-  know(key, change) {
-    for (const { people } of this.chats.values()) {
-      for (const person of people.values()) {
-        if (person.key === key) person.label = label(Object.assign(person, change));
-      }
-    }
-    this.changed.add("people").add("log");
-  }
+	/** Returns the person behind a `from`, with a label. */
+	person({ people }, from) {
+		return people.get(from.user) ?? { label: label(from), ...from };
+	}
 
-  /** Mutes a person in this tab, or ends that and returns how many messages were not shown. */
-  mute(user, isMuted) {
-    const count = this.muted.get(user) ?? 0;
-    if (isMuted) this.muted.set(user, 0);
-    else this.muted.delete(user);
-    for (const name of ["people", "chats", "typing"]) this.changed.add(name);
-    return count;
-  }
+	/** Returns a chat's people: those who are there first, then by label. */
+	people({ people }) {
+		const rank = ({ presence, label }) => RANKS.indexOf(presence) + label.toLowerCase();
+		return [...people.values()].sort((left, right) => rank(left) < rank(right) ? -1 : 1);
+	}
 
-  /** The people of a chat who type, without muted ones, the latest start first. */
-  typists(chat) {
-    return chat.typing.users.filter(({ user }) => !this.muted.has(user)).map((user) => this.person(chat, user));
-  }
+	present({ people }) {
+		return [...people.values()].filter(({ presence }) => presence !== "offline").length;
+	}
 
-  /** What is known of a message's author or of a typist, with a label. */
-  person(chat, from) {
-    return chat.people.get(from.user) ?? { label: label(from), ...from };
-  }
+	/** Returns who types in a chat and is not muted, the latest start first. */
+	typists(chat) {
+		return chat.typing.users.filter(({ user }) => !this.muted.has(user)).map((from) => this.person(chat, from));
+	}
 
-  present(chat) {
-    return [...chat.people.values()].filter(({ presence }) => presence !== "offline").length;
-  }
+	#chat(name) {
+		const chat = this.chats.get(name) ?? {
+			name, people: new Map(), typing: { users: [] }, messages: [], byKey: new Map(), draft: "", unread: 0,
+		};
+		this.chats.set(name, chat);
+		return chat;
+	}
 
-  #change(part, change) {
-    change();
-    this.changed.add(part);
-  }
+	#begin({ user, name, key }) {
+		this.self = { user, name, key, away: false };
+		this.lost = null;
+		this.isReady = true;
+		this.notices.clear();
+		for (const { people } of this.chats.values()) for (const person of people.values()) person.presence = "offline";
+	}
 
-  #mark(message, change) {
-    change();
-    message.version += 1;
-    this.changed.add("log");
-  }
+	#list({ chats, since, away }) {
+		if (since) {
+			this.#since = since;
+			this.self.away = away;
+		}
+		const names = chats.map(({ chat }) => chat);
+		for (const name of this.chats.keys()) if (!names.includes(name)) this.chats.delete(name);
+		for (const { chat: name, secret, waiting, looking } of chats) {
+			const chat = Object.assign(this.#chat(name), { isSecret: secret, isLooking: looking });
+			if (name === this.shown) continue;
+			chat.unread = waiting;
+			if (!waiting) chat.firstUnread = null;
+		}
+	}
 
-  #enter(name) {
-    let chat = this.chat(name);
-    if (!chat) {
-      chat = new Chat(name);
-      this.chats.set(name, chat);
-      this.changed.add("chats");
-    }
-    return chat;
-  }
+	#meet({ people }, person) {
+		const { at, presence } = person;
+		people.set(person.user, { lastSeen: presence === "offline" ? at : 0, ...person, label: label(person) });
+	}
 
-  #begin({ user, name, key }) {
-    this.disconnect();
-    this.self = { user, name, key, away: false };
-    this.lost = null;
-    this.isReady = true;
-    this.notices.clear();
-    for (const chat of this.chats.values()) {
-      for (const person of chat.people.values()) person.presence = "offline";
-    }
-    for (const part of ["self", "people", "notices", "chats", "log", "typing"]) this.changed.add(part);
-  }
+	#receive(chat, line) {
+		const { own, waited, from } = line;
+		const key = this.#key(line);
+		const isKnown = chat.byKey.has(key);
+		if (this.#isMuted(line, isKnown)) return;
+		if (!isKnown) this.#add(chat, key, line);
+		if (own) return;
+		if (this.shown !== chat.name) {
+			chat.unread += !isKnown;
+			chat.firstUnread ??= key;
+		} else if (waited) chat.marker ??= key;
+	}
 
-  #list({ chats, since, away }) {
-    if (since !== undefined) this.#since = since;
-    if (away !== undefined) this.#change("self", () => { this.self.away = away; });
-    const names = new Set(chats.map(({ chat }) => chat));
-    for (const name of this.chats.keys()) if (!names.has(name)) this.chats.delete(name);
-    for (const { chat: name, secret, waiting, looking } of chats) {
-      const chat = this.#enter(name);
-      chat.isSecret = secret;
-      chat.isLooking = looking === true;
-      if (name === this.shown) continue;
-      chat.unread = waiting;
-      if (!waiting) chat.firstUnread = null;
-    }
-    this.changed.add("chats").add("people").add("log");
-  }
+	#isMuted({ own, from: { user } }, isKnown) {
+		if (own || !this.muted.has(user)) return false;
+		this.muted.set(user, this.muted.get(user) + !isKnown);
+		return true;
+	}
 
-  #own({ name, away }) {
-    this.self.name = name;
-    this.self.away = away;
-    this.changed.add("self").add("log");
-  }
+	/** Merges the daemon's last messages of a chat with those of the page. */
+	#recall(chat, lines) {
+		for (const line of lines) {
+			const key = this.#key(line);
+			// The daemon has a message whose answer was lost with a connection.
+			const lost = !chat.byKey.has(key) && line.own
+				&& chat.messages.find(({ state, text }) => state === "unknown" && text === line.text);
+			if (lost) chat.byKey.set(key, lost);
+			if (chat.byKey.has(key)) {
+				if (line.own) this.#settle(chat, key, { ...outcomes(line), state: "sent" });
+			} else if (!this.muted.has(line.from.user)) this.#add(chat, key, line);
+		}
+		chat.messages.sort((left, right) => left.at - right.at);
+		chat.isRecent = true;
+	}
 
-  #meet(chat, { user, name, presence, key, verified, blocked, lastSeen, firstSeen, onlineSince, names, namesake,
-    namesakes, at }) {
-    const person = { user, name, presence, key, verified, blocked, firstSeen, onlineSince, names, namesake, namesakes };
-    person.lastSeen = lastSeen ?? (presence === "offline" ? at : undefined);
-    person.label = label(person);
-    chat.people.set(user, person);
-    this.changed.add("people").add("chats").add("log").add("typing");
-  }
+	/** Changes an own message, and gives it the daemon's number. */
+	#settle(chat, key, change, number) {
+		const message = chat.byKey.get(key);
+		if (!message) return;
+		Object.assign(message, change).version++;
+		if (number) chat.byKey.set(this.#key({ own: true, sent: number }), message);
+	}
 
-  #type(chat, { users, text }) {
-    if (!users.length && !chat.typing.users.length) return;
-    chat.typing = { users, text };
-    this.changed.add("typing");
-  }
+	#notice(line) {
+		const { code, text, user, chat } = line;
+		if (code === "discovery-up") this.notices.delete("discovery-down");
+		else if (code === "key-changed") {
+			for (const place of this.chats.values()) {
+				if (chat ? chat === place.name : place.people.has(user)) this.#remark(place, line);
+			}
+		} else if (code !== "open-chat") this.notices.set(code, text);
+	}
 
-  #receive(chat, line) {
-    const message = this.#made(this.#key(line), line);
-    const known = chat.byKey.get(message.key);
-    const isOwn = line.own === true;
-    if (!isOwn && this.muted.has(line.from.user)) {
-      if (!known) this.muted.set(line.from.user, this.muted.get(line.from.user) + 1);
-      return;
-    }
-    if (!known) this.#append(chat, message);
-    if (isOwn) return;
-    if (this.shown !== chat.name) {
-      if (!known) chat.unread += 1;
-      chat.firstUnread ??= message.key;
-    } else if (line.waited) {
-      chat.marker ??= message.key;
-      this.#mark(known ?? message, () => {});
-    }
-    this.changed.add("chats");
-  }
+	/** Adds a line of the page's own: a warning if it names a person. */
+	#remark(chat, line) {
+		const { user, name } = line;
+		const at = line.at ?? chat.messages.at(-1)?.at ?? 0;
+		this.#add(chat, `local/${++this.#locals}`, { ...line, at, from: { user, name } }).remark = line;
+	}
 
-  /** Merges the daemon's last messages of a chat with those that the page has. */
-  #recall(chat, lines) {
-    const last = chat.messages.at(-1)?.at ?? 0;
-    let isLate = false;
-    for (const line of lines) {
-      const key = this.#key(line);
-      let known = chat.byKey.get(key);
-      if (!known && line.own) known = this.#recognise(chat, line, key);
-      if (known) {
-        if (line.own) this.#mark(known, () => { Object.assign(known, outcomes(line)); });
-      } else if (!this.muted.has(line.from.user)) {
-        isLate ||= line.at < last;
-        this.#append(chat, this.#made(key, line));
-      }
-    }
-    if (isLate) chat.messages.sort((left, right) => left.at - right.at);
-    chat.isRecent = true;
-    this.changed.add("log").add("chats");
-  }
+	#done({ chat: name, peers = [], invite, at }, request) {
+		if (request?.do === "join") {
+			const chat = Object.assign(this.#chat(name), { isJoined: true, isSecret: invite !== undefined });
+			for (const person of peers) this.#meet(chat, { at, ...person });
+		} else if (request?.do === "leave") this.chats.delete(request.chat);
+		else if (/^(away|back)$/.test(request?.do)) this.self.away = request.do === "away";
+	}
 
-  /** The message whose answer a lost connection took, if the daemon has it: it is this one. */
-  #recognise(chat, line, key) {
-    const found = chat.messages.find(({ state, text }) => state === "unknown" && text === line.text);
-    if (found) {
-      found.state = "sent";
-      chat.byKey.set(key, found);
-    }
-    return found;
-  }
+	#key({ own, sent, message }) {
+		return `${this.#since}/${own ? "own" : "from"}/${own ? sent : message}`;
+	}
 
-  #sent(chat, line, request) {
-    const message = request?.local && chat.byKey.get(request.local);
-    if (!message) return;
-    const key = this.#key({ own: true, sent: line.message });
-    chat.byKey.set(key, message);
-    this.#mark(message, () => Object.assign(message, { state: "sent", to: line.to, at: line.at, number: line.message }));
-  }
-
-  #settle(chat, { on, message: number, user, why }) {
-    const message = chat.byKey.get(this.#key({ own: true, sent: number }));
-    if (!message) return;
-    this.#mark(message, () => {
-      if (on === "delivered") message.delivered.add(user);
-      else message.failed.set(user, why);
-    });
-  }
-
-  #refuse(chat, { text }, request) {
-    const message = request.local && chat?.byKey.get(request.local);
-    if (message) this.#mark(message, () => Object.assign(message, { state: "refused", error: text }));
-  }
-
-  #miss(chat, { messages }) {
-    chat.missed += messages;
-    const text = messages === 1 ? "1 message was not kept." : `${messages} messages were not kept.`;
-    if (messages) this.#remark(chat, { text, at: chat.messages.at(-1)?.at ?? 0 });
-  }
-
-  #notice(line) {
-    const { code, text, user, chat } = line;
-    if (code === "key-changed") {
-      const chats = [...this.chats.values()].filter(({ name, people }) => chat ? name === chat : people.has(user));
-      for (const place of chats.length || !this.open ? chats : [this.open]) this.#remark(place, line);
-    } else if (code === "discovery-up") {
-      this.notices.delete("discovery-down");
-    } else if (code !== "open-chat") {
-      this.notices.set(code, text);
-    }
-    this.changed.add("notices");
-  }
-
-  /** Adds a line that is no message: a warning if it names a person. */
-  #remark(chat, { at, text, user, name, known, verified }) {
-    const message = this.#made(`local/${++this.#locals}`, { at, text, from: { user, name } });
-    message.warning = user ? { known, verified } : null;
-    message.kind = "remark";
-    this.#append(chat, message);
-  }
-
-  #done({ chat: name, peers, invite, at }, request) {
-    if (request.do === "join") {
-      const chat = this.#enter(name);
-      chat.isJoined = true;
-      chat.isSecret = invite !== undefined;
-      chat.isLooking ||= !peers?.length;
-      for (const person of peers ?? []) this.#meet(chat, { ...person, at });
-    } else if (request.do === "leave") {
-      this.chats.delete(request.chat);
-      if (this.current === request.chat) this.current = this.shown = null;
-      this.changed.add("chats").add("log").add("people");
-    } else if (request.do === "away" || request.do === "back") {
-      this.#change("self", () => { this.self.away = request.do === "away"; });
-    }
-  }
-
-  #bridge({ state, text, starts }) {
-    if (state === "lost") {
-      this.lost = { text, starts };
-      this.disconnect();
-    } else if (state === "back") {
-      this.lost = null;
-    } else if (state === "reused") {
-      this.notices.set(state, "Somebody opened this page’s address a second time. It was refused. If it was not you, "
-        + "close inkling web and find out which program reads your addresses.");
-      this.changed.add("notices");
-    }
-  }
-
-  #key({ own, sent, message }) {
-    return `${this.#since}/${own ? "own" : "from"}/${own ? sent : message}`;
-  }
-
-  #made(key, { at, text, from, own = false, delayed = false, sent, message, ...rest }) {
-    const isMention = !own && mentions(text, this.self.name);
-    return {
-      key, at, text, from: { ...from, label: label(from) }, own, delayed, isMention, number: own ? sent : message, kind: "message", state: "sent",
-      version: 0, isWhole: false, ...outcomes(rest),
-    };
-  }
-
-  #append(chat, message) {
-    chat.messages.push(message);
-    chat.byKey.set(message.key, message);
-    if (chat.messages.length > MOST) {
-      const dropped = new Set(chat.messages.splice(0, DROPPED));
-      for (const [key, old] of chat.byKey) if (dropped.has(old)) chat.byKey.delete(key);
-    }
-    this.changed.add("log").add("chats");
-  }
-}
-
-/** The outcomes of an own message, as `recent` and `message` have them. */
-function outcomes({ to, delivered = [], failed = [] }) {
-  return { to, delivered: new Set(delivered), failed: new Map(failed.map(({ user, why }) => [user, why])) };
-}
-
-/** Whether a text has the user's name as a word. */
-function mentions(text, name) {
-  if (!name || !text) return false;
-  const start = text.toLowerCase().indexOf(name.toLowerCase());
-  const isLetter = (letter) => letter !== undefined && /[\p{L}\p{N}]/u.test(letter);
-  return start >= 0 && !isLetter(text[start - 1]) && !isLetter(text[start + name.length]);
-}
-
-const ORDER = ["online", "away", "offline"];
-
-/** The people of a chat: those who are there first, then by label. */
-export function sorted(people) {
-  const rank = ({ presence }) => ORDER.indexOf(presence);
-  return [...people].sort((left, right) => rank(left) - rank(right) || left.label.localeCompare(right.label));
+	#add(chat, key, { at, text, from, own, delayed, ...rest }) {
+		const { name } = this.self;
+		const isMention = !own && name && pattern(name, (name) => `(?<!${LETTER})${name}(?!${LETTER})`).test(text);
+		const message = {
+			key, at, text, own, delayed, isMention, from: { ...from, label: label(from) }, version: 0, ...outcomes(rest),
+		};
+		chat.messages.push(message);
+		chat.byKey.set(key, message);
+		if (chat.messages.length > MOST) {
+			const dropped = new Set(chat.messages.splice(0, 500));
+			for (const [key, message] of chat.byKey) if (dropped.has(message)) chat.byKey.delete(key);
+		}
+		return message;
+	}
 }
