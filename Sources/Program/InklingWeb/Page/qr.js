@@ -1,6 +1,6 @@
-// QR codes, model 2 (ISO/IEC 18004): byte mode, error correction level M, versions 1 to 15. A dark module is 1.
+// QR codes (ISO/IEC 18004, model 2): byte mode, level M, versions 1 to 15. Dark modules are 1.
 
-/** The check bytes of a block and the number of blocks, by version. */
+/** The check bytes of a block, and the blocks, by version. */
 const CHECKS = [0, 10, 16, 26, 18, 24, 16, 18, 22, 22, 26, 30, 22, 22, 24, 24];
 const BLOCKS = [0, 1, 1, 1, 2, 2, 4, 4, 4, 5, 5, 5, 8, 9, 9, 10];
 
@@ -10,31 +10,29 @@ const inverts = (mask, x, y) => [
   x * y % 6, (x * y % 2 + x * y % 3) % 2, ((x + y) % 2 + x * y % 3) % 2,
 ][mask] === 0;
 
-// The powers of 2 in GF(256), reduced by x^8 + x^4 + x^3 + x^2 + 1.
+// The powers of 2 in GF(256).
 const powers = [1];
 for (let last = 1; powers.length < 255; powers.push(last)) last = last << 1 ^ (last > 127 ? 0x11D : 0);
 const product = (a, b) => a && b ? powers[(powers.indexOf(a) + powers.indexOf(b)) % 255] : 0;
 
 /** Returns the Reed-Solomon check bytes of a block. */
 function checkBytes(block, count) {
-  // The product of all (x + 2^i), the highest power of x first.
-  let divisor = [1];
-  for (let i = 0; i < count; i++) {
-    divisor = [...divisor, 0].map((term, j) => term ^ product(divisor[j - 1], powers[i]));
-  }
+  // The product of all (x + power), the highest power of x first.
+  const divisor = powers.slice(0, count)
+    .reduce((terms, power) => [...terms, 0].map((term, i) => term ^ product(terms[i - 1], power)), [1]);
   return block.reduce((rest, byte) =>
-    rest.map((_, j) => rest[j + 1] ^ product(divisor[j + 1], byte ^ rest[0])), Array(count).fill(0));
+    rest.map((_, i) => rest[i + 1] ^ product(divisor[i + 1], byte ^ rest[0])), Array(count).fill(0));
 }
 
 /** Returns a value followed by the check bits of a BCH code. */
 function withCheckBits(value, divisor) {
-  const zeros = Math.clz32(divisor), shifted = value << 31 - zeros;
-  let rest = shifted;
-  while (Math.clz32(rest) <= zeros) rest ^= divisor << zeros - Math.clz32(rest);
-  return shifted | rest;
+  const degree = 31 - Math.clz32(divisor);
+  let rest = value << degree;
+  for (let i = 3; i >= 0; i--) if (rest >> degree + i) rest ^= divisor << i;
+  return value << degree | rest;
 }
 
-/** Draws both copies of the format: level M, which is 0, and the number of the mask. */
+/** Draws the format twice: level M, which is 0, and the mask. */
 function drawFormat(rows, mask) {
   const end = rows.length - 1, format = withCheckBits(mask, 0x537) ^ 0x5412;
   for (let i = 0; i < 15; i++) {
@@ -44,18 +42,17 @@ function drawFormat(rows, mask) {
   }
 }
 
-/** Returns the fixed patterns of a symbol. The modules of the data are undefined. */
+/** Returns the fixed patterns of a symbol. Modules of the data are undefined. */
 function frame(version) {
-  const size = 4 * version + 17, last = size - 7;
+  const size = 4 * version + 17;
   const rows = Array.from({ length: size }, () => Array(size).fill());
-  const drawSquares = (midX, midY, modules) => rows.forEach((row, y) => row.forEach((_, x) => {
-    const distance = Math.max(Math.abs(x - midX), Math.abs(y - midY));
-    if (distance < modules.length) row[x] = modules[distance];
+  const draw = (midX, midY, rings) => rows.forEach((row, y) => row.forEach((_, x) => {
+    row[x] = rings[Math.max(Math.abs(x - midX), Math.abs(y - midY))] ?? row[x];
   }));
-  for (const [x, y] of [[3, 3], [last + 3, 3], [3, last + 3]]) drawSquares(x, y, [1, 1, 0, 1, 0]);
+  for (const [x, y] of [[3, 3], [size - 4, 3], [3, size - 4]]) draw(x, y, [1, 1, 0, 1, 0]);
   const inner = version < 7 ? [] : version < 14 ? [2 * version + 8] : [26, 2 * version + 18];
-  const middles = version > 1 ? [6, ...inner, last] : [];
-  for (const x of middles) for (const y of middles) if (rows[y][x] === undefined) drawSquares(x, y, [1, 0, 1]);
+  const mids = version > 1 ? [6, ...inner, size - 7] : [];
+  for (const x of mids) for (const y of mids) if (rows[y][x] === undefined) draw(x, y, [1, 0, 1]);
   for (let i = 8; i < size - 8; i++) rows[6][i] = rows[i][6] = 1 - i % 2;
   for (let i = 0; version > 6 && i < 18; i++) {
     const x = i / 3 | 0, y = size - 11 + i % 3;
@@ -66,20 +63,19 @@ function frame(version) {
   return rows;
 }
 
-/** Returns the places of the undefined modules in the order of the data: upwards and downwards by two columns. */
+/** Returns the places of the data: pairs of columns, upwards and downwards in turn. */
 function places(rows) {
   const size = rows.length, found = [];
-  for (let right = size - 1, isUp = true; right > 0; right -= 2, isUp = !isUp) {
-    if (right === 6) right--;
+  for (let right = size - 1; right > 0; right -= right === 8 ? 3 : 2) {
     for (let i = 0; i < size; i++) {
-      const y = isUp ? size - 1 - i : i;
+      const y = (right + 1) % 4 < 2 ? size - 1 - i : i;
       for (const x of [right, right - 1]) if (rows[y][x] === undefined) found.push([x, y]);
     }
   }
   return found;
 }
 
-/** Returns how hard a symbol is to read, by the four rules of the standard. */
+/** Returns how hard a symbol is to read, by the standard's four rules. */
 function penalty(rows) {
   let sum = 0, dark = 0;
   for (const line of [...rows, ...rows.map((_, x) => rows.map((row) => row[x]))]) {
@@ -87,21 +83,22 @@ function penalty(rows) {
     sum += 40 * [...line.join("").matchAll(/(?=10111010000|00001011101)/g)].length;
   }
   rows.forEach((row, y) => row.forEach((bit, x) => {
+    const below = rows[y + 1] ?? [];
+    if ([row[x + 1], below[x], below[x + 1]].every((other) => other === bit)) sum += 3;
     dark += bit;
-    if ([rows[y + 1]?.[x], row[x + 1], rows[y + 1]?.[x + 1]].every((other) => other === bit)) sum += 3;
   }));
   return sum + 10 * Math.floor(Math.abs(20 * dark / rows.length ** 2 - 10));
 }
 
-/** Returns a text as a QR code without its quiet zone: rows of modules, true for dark ones. */
+/** Returns a text as rows of modules, true for dark ones, without the quiet zone. */
 export function qr(text) {
   const hex = (number, digits) => number.toString(16).padStart(digits, "0");
-  const bytes = [...new TextEncoder().encode(text)];
+  const bytes = [...new TextEncoder().encode(text)], content = bytes.map((byte) => hex(byte, 2)).join("");
   for (let version = 1; version < 16; version++) {
     const fixed = frame(version), free = places(fixed), count = BLOCKS[version];
     const room = (free.length >> 3) - CHECKS[version] * count;
-    // The mode, the length, the bytes and the end, each digit 4 bits.
-    const digits = `4${hex(bytes.length, version < 10 ? 2 : 4)}${bytes.map((byte) => hex(byte, 2)).join("")}0`;
+    // The mode, the length, the bytes and the end.
+    const digits = `4${hex(bytes.length, version < 10 ? 2 : 4)}${content}0`;
     if (digits.length > 2 * room) continue;
     const data = digits.match(/../g).map((pair) => parseInt(pair, 16));
     while (data.length < room) data.push(0xEC, 0x11);
