@@ -17,14 +17,14 @@ const product = (a, b) => a && b ? powers[(powers.indexOf(a) + powers.indexOf(b)
 
 /** Returns the Reed-Solomon check bytes of a block. */
 function checkBytes(block, count) {
-  // The product of all (x + power), the highest power of x first.
+  // The product of all (x + power).
   const divisor = powers.slice(0, count)
     .reduce((terms, power) => [...terms, 0].map((term, i) => term ^ product(terms[i - 1], power)), [1]);
   return block.reduce((rest, byte) =>
     rest.map((_, i) => rest[i + 1] ^ product(divisor[i + 1], byte ^ rest[0])), Array(count).fill(0));
 }
 
-/** Returns a value followed by the check bits of a BCH code. */
+/** Returns a value and its BCH check bits. */
 function withCheckBits(value, divisor) {
   const degree = 31 - Math.clz32(divisor);
   let rest = value << degree;
@@ -32,7 +32,7 @@ function withCheckBits(value, divisor) {
   return value << degree | rest;
 }
 
-/** Draws the format twice: level M, which is 0, and the mask. */
+/** Draws the format twice: level M, which is 0, and a mask. */
 function drawFormat(rows, mask) {
   const end = rows.length - 1, format = withCheckBits(mask, 0x537) ^ 0x5412;
   for (let i = 0; i < 15; i++) {
@@ -64,18 +64,17 @@ function frame(version) {
 }
 
 /** Returns the places of the data: pairs of columns, upwards and downwards in turn. */
-function places(rows) {
-  const size = rows.length, found = [];
+function* places(rows) {
+  const size = rows.length;
   for (let right = size - 1; right > 0; right -= right === 8 ? 3 : 2) {
-    for (let i = 0; i < size; i++) {
-      const y = (right + 1) % 4 < 2 ? size - 1 - i : i;
-      for (const x of [right, right - 1]) if (rows[y][x] === undefined) found.push([x, y]);
+    for (let i = 0; i < 2 * size; i++) {
+      const x = right - i % 2, y = (right + 1) % 4 < 2 ? size - 1 - (i >> 1) : i >> 1;
+      if (rows[y][x] === undefined) yield [x, y];
     }
   }
-  return found;
 }
 
-/** Returns how hard a symbol is to read, by the standard's four rules. */
+/** Returns the penalty of a symbol by the four rules. */
 function penalty(rows) {
   let sum = 0, dark = 0;
   for (const line of [...rows, ...rows.map((_, x) => rows.map((row) => row[x]))]) {
@@ -92,28 +91,26 @@ function penalty(rows) {
 
 /** Returns a text as rows of modules, true for dark ones, without the quiet zone. */
 export function qr(text) {
-  const hex = (number, digits) => number.toString(16).padStart(digits, "0");
-  const bytes = [...new TextEncoder().encode(text)], content = bytes.map((byte) => hex(byte, 2)).join("");
+  const bytes = [...new TextEncoder().encode(text)], { length } = bytes;
   for (let version = 1; version < 16; version++) {
-    const fixed = frame(version), free = places(fixed), count = BLOCKS[version];
+    const fixed = frame(version), free = [...places(fixed)], count = BLOCKS[version];
     const room = (free.length >> 3) - CHECKS[version] * count;
-    // The mode, the length, the bytes and the end.
-    const digits = `4${hex(bytes.length, version < 10 ? 2 : 4)}${content}0`;
-    if (digits.length > 2 * room) continue;
-    const data = digits.match(/../g).map((pair) => parseInt(pair, 16));
+    // The mode and the end take half a byte each.
+    const parts = [version > 9 ? [length >> 8] : [], length & 255, bytes, 0].flat();
+    if (parts.length > room) continue;
+    const data = parts.map((part, i) => (parts[i - 1] ?? 4) << 4 & 255 | part >> 4);
     while (data.length < room) data.push(0xEC, 0x11);
-    // The last blocks can be one byte longer than the others.
-    data.length = room;
+    // The last blocks can be one byte longer.
     const blocks = Array.from({ length: count }, (_, i) => data.splice(0, Math.floor((room + i) / count)));
     const mixed = (parts) => parts.at(-1).flatMap((_, i) => parts.flatMap((part) => part[i] ?? []));
     const sent = [...mixed(blocks), ...mixed(blocks.map((block) => checkBytes(block, CHECKS[version])))];
-    const symbols = [0, 1, 2, 3, 4, 5, 6, 7].map((mask) => {
+    const [best] = [0, 1, 2, 3, 4, 5, 6, 7].map((mask) => {
       const rows = fixed.map((row) => [...row]);
       drawFormat(rows, mask);
       free.forEach(([x, y], i) => rows[y][x] = sent[i >> 3] >> 7 - i % 8 & 1 ^ inverts(mask, x, y));
       return { rows, penalty: penalty(rows) };
-    });
-    return symbols.sort((a, b) => a.penalty - b.penalty)[0].rows.map((row) => row.map(Boolean));
+    }).sort((a, b) => a.penalty - b.penalty);
+    return best.rows.map((row) => row.map(Boolean));
   }
-  throw new RangeError("The text is too long for a QR code.");
+  throw new RangeError("The text is too long for a QR code");
 }

@@ -18,11 +18,10 @@ const RULES = [
 /** Returns a text of several lines made safe. Control characters show as `\x1b`. */
 export const lines = (text) => RULES.reduce((rest, rule) => rest.replace(...rule), String(text ?? ""));
 
-const clusters = new Intl.Segmenter();
 /** Cuts a text after `max` grapheme clusters. A long one counts as several. */
 function cut(text, max, end) {
   if (text.length <= max) return text;
-  for (const { segment, index } of clusters.segment(text)) {
+  for (const { segment, index } of new Intl.Segmenter().segment(text)) {
     max -= Math.ceil(segment.length / 16);
     if (max < 0) return text.slice(0, index).trimEnd() + end;
   }
@@ -33,24 +32,23 @@ function cut(text, max, end) {
 export const plain = (text, max = Infinity) =>
   cut(lines(text).replace(RegExp(`\\s+${PILED}*`, "gu"), " ").trim(), max, "…");
 
-/** Returns a line that can't move the text beside it, without bidirectional controls inside. */
+/** Returns a line that can't move the text beside it. */
 export const isolate = (text) =>
-  `\u2068${String(text).replace(/[\u202a-\u202e\u2066-\u2069]/g, "").replace(/[\n\r\x1c-\x1e\x85\u2029]/g, " ")}\u2069`;
+  `\u2068${String(text).replace(/[\u202a-\u202e\u2066-\u2069\n\r\x1c-\x1e\x85\u2029]/g, "")}\u2069`;
 
-/** A link: without unpaired brackets, and without punctuation behind it. */
+/** A link, without punctuation at its end, and its beginning up to the host. */
 const LINK =
-  /\bhttps?:\/\/(?:[^\s<>"`|\\()[\]{}«»「」（）]|\([^\s()]*\)|\[[^\s[\]]*\])+(?<![.,:;!?'*_~…”’、。，！？])/gi;
+  /\b(?=(https?:\/\/[^\s/?#]+))(?:[^\s<>"`|\\()[\]{}«»「」（）]|\([^\s()]*\)|\[[^\s[\]]*\])+(?<![.,:;!?'*_~…”’、。，！？])/gi;
 
-/** Returns a message made safe, in pieces: `{text}`, or `{text, href}` for a link, with the ASCII form of its host. */
+/** Returns a message in safe pieces: `{text}`, or `{text, href}` for a link with its host in ASCII. */
 export function pieces(text) {
   const safe = lines(text), result = [];
   let end = 0;
-  for (const { 0: link, index } of safe.matchAll(LINK)) {
-    const [, host, path] = /:\/\/([^/?#]*)(.*)/.exec(link) ?? [];
-    if (!host || host.includes("@") || !URL.canParse(link)) continue;
-    const url = new URL(link);
+  for (const { 0: link, 1: start, index } of safe.matchAll(LINK)) {
+    if (start.includes("@") || !URL.canParse(link)) continue;
+    const { protocol, host, href } = new URL(link);
     if (index > end) result.push({ text: safe.slice(end, index) });
-    result.push({ text: `${url.protocol}//${url.host}${path}`, href: url.href });
+    result.push({ text: `${protocol}//${host}${link.slice(start.length)}`, href });
     end = index + link.length;
   }
   return end < safe.length ? [...result, { text: safe.slice(end) }] : result;
@@ -59,7 +57,7 @@ export function pieces(text) {
 /** Signs, words and user IDs in names that could mislead. */
 const DOUBTFUL = /[^\p{L}\p{M}\p{N}\p{ExtPict} .'’_@#&+!?/-]|[✅✔☑🔒🔐🛡⚠]|\b(you|someone|verified|inkling)\b|[a-z2-7]{16}/iu;
 
-/** Returns a person's name, with a piece of the user ID if it could mislead; without a name, the user ID. */
+/** Returns a person's name, with a piece of the user ID if it could mislead, or else the user ID. */
 export function label({ user, name, namesakes = [], verified }) {
   const shown = plain(name, 32);
   if (!/[\p{L}\p{N}]/u.test(shown)) return user;
@@ -90,7 +88,7 @@ export const deed = (text) => /^\/me (\s*\S.*)/s.exec(text)?.[1];
 /** Returns the message that a draft sends: "/x" for "//x". */
 export const spoken = (draft) => draft.replace(/^\/\//, "/");
 
-/** Returns whether a draft is a command of the prompt, and no message. */
+/** Returns whether a draft is a command. */
 export const isCommand = (draft) => /^\/(?!\/|me \s*\S)/.test(draft);
 
 const date = (seconds) => new Date(seconds * 1000);
@@ -99,11 +97,11 @@ const days = (from, to) => Math.round((date(to).setHours(12, 0, 0) - date(from).
 /** Returns a local time such as "09:05". */
 export const clock = (seconds) => date(seconds).toTimeString().slice(0, 5);
 
-/** Returns "Today", "Yesterday", or a local date such as "Tuesday 3 March 2026". */
+/** Returns "Today", "Yesterday" or a local date. */
 export const day = (seconds, now = Date.now() / 1000) => ["Today", "Yesterday"][days(seconds, now)]
   ?? date(seconds).toLocaleDateString("en-GB", { dateStyle: "full" });
 
-/** Returns how long ago a time was, such as "5 minutes ago" or "yesterday". */
+/** Returns how long ago a time was, such as "5 minutes ago". */
 export function ago(seconds, now = Date.now() / 1000) {
   const minutes = (now - seconds) / 60, count = days(seconds, now);
   if (minutes < 1) return "just now";
