@@ -96,7 +96,13 @@ export function connect(onLine, onState) {
 		const end = performance.now() + BUDGET;
 		const lines = queue;
 		let count = 0;
-		while (count < lines.length && lines === queue && performance.now() < end) receive(JSON.parse(lines[count++]));
+		while (count < lines.length && lines === queue && performance.now() < end) {
+			try {
+				receive(JSON.parse(lines[count++]));
+			} catch (error) {
+				console.error(error);
+			}
+		}
 		lines.splice(0, count);
 		isLate = queue.length > 0;
 		// A hidden tab has no frames.

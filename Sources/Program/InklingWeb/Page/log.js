@@ -106,8 +106,9 @@ function scrolled() {
 	const first = Math.max(0, chat.messages.indexOf(top));
 	const rest = chat.messages.length - first - count;
 	const below = log.scrollHeight - log.scrollTop - log.clientHeight;
-	follows = rest <= 0 && below < 48;
-	if (log.scrollTop < NEAR && first > 0) move(first - STEP);
+	follows = below < 48 && (follows || rest <= 0);
+	if (follows) settle();
+	else if (log.scrollTop < NEAR && first > 0) move(first - STEP);
 	else if (below < NEAR && rest > 0) move(Math.max(first, first + count + STEP - MOST));
 	else settle();
 }
