@@ -6,6 +6,14 @@ export function write(id, text = "") {
 	if ($(id).textContent !== text) $(id).textContent = text;
 }
 
+/** Sets by ID what a click or a form does. */
+export function on(acts) {
+	for (const id in acts) $(id)[$(id).tagName === "FORM" ? "onsubmit" : "onclick"] = (event) => {
+		if (event.type === "submit") event.preventDefault();
+		acts[id](event);
+	};
+}
+
 /** Returns an element: el("p.day", { id: "x", onclick() {} }, "text", child). */
 export function el(kind, ...parts) {
 	const [tag, ...names] = kind.split(".");
@@ -37,7 +45,7 @@ export function svg(size, words, child, attributes) {
 
 export const icon = (name, words) => svg(24, words, "use", { href: `#${name}`, class: name });
 
-/** Returns a circle with a name's first letter and a colour of its own. */
+/** Returns a circle with a name's first letter. */
 export function avatar(name, child) {
 	const [letter = "?"] = name.match(/[\p{L}\p{N}]/u) ?? [];
 	const made = el("span.avatar", { "aria-hidden": true }, letter.toUpperCase(), child);
