@@ -62,7 +62,7 @@ export function connect(onLine, onState) {
 		const { subtle } = crypto;
 		const secret = decode(key);
 		const digest = new Uint8Array(await subtle.digest("SHA-256", join(bytes("inkling web id"), secret)));
-		const name = [...digest.slice(0, 8)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+		const name = [...digest.slice(0, 8)].map((byte) => byte.toString(16).padStart(2, 0)).join("");
 		const hmac = await subtle.importKey("raw", secret, HMAC, false, ["sign", "verify"]);
 		const own = crypto.getRandomValues(new Uint8Array(32));
 		const put = (step) => opened.send(JSON.stringify(step));
@@ -91,8 +91,7 @@ export function connect(onLine, onState) {
 
 	/** Passes lines on for 8 ms, and the rest in the next frame. A hidden tab has no frames. */
 	function drain() {
-		const end = performance.now() + 8;
-		const lines = queue;
+		const end = performance.now() + 8, lines = queue;
 		let count = 0;
 		while (count < lines.length && lines === queue && performance.now() < end) {
 			try {

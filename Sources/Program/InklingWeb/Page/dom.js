@@ -8,22 +8,19 @@ export function write(id, text = "") {
 
 /** Sets by ID what a click or a form does. */
 export function on(acts) {
-	for (const id in acts) $(id)[$(id).tagName === "FORM" ? "onsubmit" : "onclick"] = (event) => {
-		if (event.type === "submit") event.preventDefault();
-		acts[id](event);
-	};
+	for (const id in acts) $(id)[$(id).elements ? "onsubmit" : "onclick"] = acts[id];
 }
+onsubmit = (event) => event.preventDefault();
 
 /** Returns an element: el("p.day", { id: "x", onclick() {} }, "text", child). */
 export function el(kind, ...parts) {
-	const [tag, ...names] = kind.split(".");
-	const made = document.createElement(tag);
+	const [tag, ...names] = kind.split("."), made = document.createElement(tag);
 	made.className = names.join(" ");
 	for (const part of parts.flat()) {
 		if (part?.constructor !== Object) made.append(part || "");
 		else for (const name in part) {
 			if (name === "onclick") made.onclick = part.onclick;
-			else if (/^(id|dir|role|(data|aria)-\w+)$/.test(name)) made.setAttribute(name, part[name]);
+			else if (/^(id|dir|(data|aria)-\w+)$/.test(name)) made.setAttribute(name, part[name]);
 		}
 	}
 	return made;
