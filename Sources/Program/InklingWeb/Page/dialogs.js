@@ -22,14 +22,12 @@ const open = (name) => {
 };
 const say = (name, text) => write(`${name}-error`, text);
 
-/** Shows an error beside its field. Returns whether there is none. */
 function isDone(name, answer) {
 	const isError = answer.on === "error";
 	say(name, isError ? plain(answer.text, 400) : "");
 	return !isError;
 }
 
-/** Asks the user, and resolves to whether the answer is yes. */
 function confirm(text, yes) {
 	const dialog = $("dialog-ask");
 	write("ask-text", text);
@@ -46,7 +44,6 @@ function showJoin(title, label, isInvite) {
 	open("join");
 }
 
-/** Returns 16 random bytes in base32 (W-7). */
 function secret() {
 	const bits = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(2).padStart(8, "0")).join("");
 	return `${bits}00`.replace(/.{5}/g, (bits) => "abcdefghijklmnopqrstuvwxyz234567"[parseInt(bits, 2)]);
@@ -73,7 +70,7 @@ async function join() {
 async function invite() {
 	const { name } = model.open;
 	const { invite } = await ask("invite", { chat: name });
-	write("invite-how", invite ? "Each person with this invite can join and read. Pass it on in a way that you trust."
+	write("invite-how", invite ? "Everybody with this invite can join and read."
 		: "Anybody on this network joins this open chat by its name.");
 	$("invite-text").value = invite ?? name;
 	$("invite-show").hidden = !invite;
@@ -84,7 +81,7 @@ async function invite() {
 function copy() {
 	$("invite-text").select();
 	navigator.clipboard.writeText($("invite-text").value).then(
-		() => say("invite", "Copied. Other programs can read the clipboard."),
+		() => say("invite", "Copied: other programs can read it."),
 		() => say("invite", "The text is selected: copy it with Ctrl+C."));
 }
 
@@ -111,7 +108,6 @@ async function rename() {
 	if (isDone("name", await ask("nick", { name }))) $("dialog-name").close();
 }
 
-/** Shows a person of the open chat, and what to compare. */
 export async function showPerson(next) {
 	if (!model.open.people.has(next)) return;
 	user = next;
@@ -137,7 +133,6 @@ function fill() {
 	render();
 }
 
-/** Has the daemon store what the user decided about a person. */
 async function settle(decision, change, text) {
 	const { key } = shown();
 	if (!isDone("person", await ask(decision, { key }))) return;
@@ -151,13 +146,13 @@ function mute() {
 	const count = muted.get(user);
 	if (!muted.delete(user)) muted.set(user, 0);
 	fill();
-	say("person", count === undefined ? "Muted in this tab. They don't notice." : `${count} messages came meanwhile, and are not shown.`);
+	say("person", count === undefined ? "Muted in this tab." : `${count} messages not shown.`);
 }
 
 async function block() {
 	const { label, verified, blocked } = shown();
 	const whom = `${isolate(label)}${verified ? ", whom you verified" : ""}`;
-	if (blocked || await confirm(`Block ${whom}? In all chats and for good, you see nothing of each other.`, "Block")) {
+	if (blocked || await confirm(`Block ${whom}? For good, you see nothing of each other.`, "Block")) {
 		settle(blocked ? "unblock" : "block", { blocked: !blocked });
 	}
 }
@@ -171,6 +166,6 @@ on({
 	people: ({ target }) => showPerson(target.closest("[data-user]")?.dataset.user),
 	match: () => settle("verify", { verified: true }),
 	"no-match": () => settle("unverify", { verified: false },
-		"Somebody may pretend to be this person. Share nothing secret, and ask them in another way."),
+		"Somebody may pretend to be this person: share nothing secret."),
 	"ask-yes": () => $("dialog-ask").close("yes"),
 });

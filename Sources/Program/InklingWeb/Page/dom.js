@@ -6,7 +6,6 @@ export function write(id, text = "") {
 	if ($(id).textContent !== text) $(id).textContent = text;
 }
 
-/** Sets by ID what a click or a form does. */
 export function on(acts) {
 	for (const id in acts) $(id)[$(id).elements ? "onsubmit" : "onclick"] = acts[id];
 }
@@ -26,7 +25,6 @@ export function el(kind, ...parts) {
 	return made;
 }
 
-/** Returns a name in a box of its own direction. */
 export const bdi = (text, kind = "bdi") => el(kind, { dir: "auto" }, text);
 export const unseen = (text) => el("span.hidden", text);
 export const dots = () => el("span.dots", { "aria-hidden": true }, el("i"), el("i"), el("i"));
@@ -42,7 +40,6 @@ export function svg(size, words, child, attributes) {
 
 export const icon = (name, words) => svg(24, words, "use", { href: `#${name}`, class: name });
 
-/** Returns a circle with a name's first letter. */
 export function avatar(name, child) {
 	const [letter = "?"] = name.match(/[\p{L}\p{N}]/u) ?? [];
 	const made = el("span.avatar", { "aria-hidden": true }, letter.toUpperCase(), child);

@@ -13,10 +13,7 @@ const NEAR = 800;
 /** What is not folded, in characters and lines. */
 const LONGEST = 1200;
 const LINES = 20;
-const WHY = {
-	bye: "left", quit: "you left", left: "you left", silence: "out of reach", will: "quit", stalled: "did not answer",
-	full: "too many links", "lost-state": "connection lost", replaced: "restarted",
-};
+const WHY = { bye: "left", quit: "you left", left: "you left", silence: "out of reach", stalled: "did not answer" };
 
 const log = $("conversation");
 const rows = log.children;
@@ -24,7 +21,6 @@ let chat, query, hit;
 /** The first message of the window and their number; whether the end stays in sight; the last message in sight then. */
 let top, count = 0, follows = true, seen;
 
-/** Shows a chat at its first unread message, or at its end. */
 export function open(next) {
 	if (next !== chat) {
 		log.replaceChildren();
@@ -42,7 +38,6 @@ export function follow() {
 	render();
 }
 
-/** Marks a text, and returns the messages that have it. */
 export function search(text) {
 	query = text && pattern(text);
 	hit = null;
@@ -74,13 +69,11 @@ export function render() {
 	settle();
 }
 
-/** Puts a row that many pixels below the top. */
 function place(wanted, distance) {
 	const row = [...rows].find(({ key }) => key === wanted);
 	if (row) log.scrollTop = row.offsetTop - distance;
 }
 
-/** Keeps the end in sight, or says how much came below. */
 function settle() {
 	const all = chat?.messages ?? [];
 	if (follows) {
@@ -132,7 +125,7 @@ function rowOf(message, before) {
 }
 
 function bubble(message, { label, verified }, isFirst) {
-	const { at, delayed, isMention, own } = message;
+	const { at, isMention, own } = message;
 	const action = deed(message.text);
 	const text = action ?? message.text;
 	const start = text.split("\n", LINES).join("\n").slice(0, LONGEST);
@@ -146,11 +139,10 @@ function bubble(message, { label, verified }, isFirst) {
 		own || !isFirst && !action ? unseen(`${label}: `) : el("h2.by.line", bdi(label), verified && icon("shield", "verified")),
 		el("div.bubble", el("p.text", { dir: "auto" }, words(isLong ? `${start}…` : text)),
 			isLong && el("button.all", { onclick: showAll }, "Show all"),
-			el("small.meta", isMention && "for you · ", delayed && "came late · ", clock(at))),
+			el("small.meta", isMention && "for you · ", clock(at))),
 		own && el("small.outcome"));
 }
 
-/** Returns a text as nodes, with links and what the user searches. */
 const words = (text) => pieces(text).flatMap(({ text, href }) => {
 	if (/^https?:/.test(href)) return Object.assign(el("a", text), { href, target: "_blank", rel: "noopener noreferrer" });
 	const found = query ? text.match(query) ?? [] : [];
@@ -165,7 +157,6 @@ function remark({ text, user, known, verified }, { label }) {
 	el("button", { onclick: () => showPerson(user) }, "Compare"));
 }
 
-/** Writes the outcome of an own message. */
 function fill(row) {
 	const { message } = row;
 	const [text, isBad] = outcome(message);
@@ -176,14 +167,13 @@ function fill(row) {
 	row.version = message.version;
 }
 
-/** Returns the words for an outcome, and whether the message may not have arrived. */
 function outcome({ state, to, delivered, failed, error }) {
 	if (state === "sending") return ["Sending…"];
 	if (state === "unknown") return ["Not known: the connection ended before an answer.", true];
 	if (state === "error") return [`Not sent: ${plain(error, 300)}`, true];
 	if (to === 0) return ["Nobody was here to receive it.", true];
 	const some = delivered.size ? `Delivered to ${delivered.size} of ${to}` : "";
-	const people = [...failed].map(([user, why]) => `${person(chat, { user }).label} (${WHY[why] ?? why})`);
+	const people = [...failed].map(([user, why]) => `${person(chat, { user }).label} (${WHY[why] ?? "connection lost"})`);
 	if (people.length > 3) people.splice(3, Infinity, `${failed.size - 3} more`);
 	if (failed.size) return [`${some && `${some}. `}May not have reached ${people.join(", ")}.`, true];
 	if (delivered.size < to) return [some || "On its way"];

@@ -8,12 +8,7 @@ import { apply, compose, disconnect, model, present, show } from "./model.js";
 import { isCommand, plain, spoken } from "./text.js";
 import * as view from "./view.js";
 
-/** The longest message, in bytes (M-1). */
 const LONGEST = 65536;
-/** In milliseconds: the end of typing without the focus (T-9), the look for others (A-35), the refresh of chats. */
-const BLUR = 2900;
-const LOOKING = 3000;
-const REFRESH = 20000;
 
 const { dataset } = document.body;
 const draft = $("draft");
@@ -66,7 +61,6 @@ function applied(line, request) {
 	render();
 }
 
-/** Asks for all that the page shows, as after a reload. */
 async function begin() {
 	stand = "";
 	showBanner();
@@ -77,7 +71,6 @@ async function begin() {
 	else closeChat();
 }
 
-/** Opens a chat in the page. */
 export async function enter(name) {
 	const chat = model.chats.get(name);
 	if (name !== model.current) {
@@ -102,17 +95,15 @@ export async function enter(name) {
 	log.open(chat);
 	if ($("side").offsetWidth) draft.focus();
 	look(chat);
-	setTimeout(look, LOOKING, chat);
+	setTimeout(look, 3000, chat);
 }
 
-/** Makes the page's chat the daemon's current one, while the page is in sight. */
 function showChat() {
 	if (document.hidden || !model.open) return;
 	for (const name of ["open", "read"]) tell({ do: name, chat: model.current });
 	show();
 }
 
-/** Asks what discovery finds, for a user who is alone. */
 function look(chat) {
 	if (model.open !== chat || present(chat)) return;
 	ask("sightings", { chat: chat.name });
@@ -133,9 +124,8 @@ document.onvisibilitychange = () => {
 		return tell({ do: "open" });
 	}
 	ask("chats");
-	const hasUnread = model.open?.firstUnread;
 	showChat();
-	if (hasUnread) log.open(model.open);
+	if (model.open?.marker) log.open(model.open);
 	render();
 };
 
@@ -144,7 +134,6 @@ function type(text) {
 	if (text !== stand && tell({ do: "compose", chat: model.current, text })) stand = text;
 }
 
-/** Returns whether a message is short enough, and otherwise says so. */
 function fits(text) {
 	const { length } = new TextEncoder().encode(text);
 	if (length > LONGEST) hint(`This message has ${length} bytes, and ${LONGEST} are possible. Send it in parts.`);
@@ -155,7 +144,7 @@ function send() {
 	const text = draft.value.trimEnd();
 	draft.focus();
 	if (!model.isReady) return hint("Not connected. Your text stays here.");
-	if (isCommand(text)) return hint(`${plain(text.split(/\s/)[0], 20)} is no command of this page, which has /me ACTION. To begin with a slash, type two.`);
+	if (isCommand(text)) return hint(`${plain(text.split(/\s/)[0], 20)} is no command here: there is /me ACTION. To begin with a slash, type two.`);
 	if (!text || !fits(spoken(text))) return;
 	draft.value = stand = "";
 	hint();
@@ -188,7 +177,7 @@ draft.onkeydown = (event) => {
 	event.preventDefault();
 	send();
 };
-draft.onblur = () => { blurred = setTimeout(type, BLUR, ""); };
+draft.onblur = () => { blurred = setTimeout(type, 2900, ""); };
 draft.onfocus = () => clearTimeout(blurred);
 draft.onpaste = draft.ondrop = (event) => {
 	const { files, types } = event.clipboardData ?? event.dataTransfer;
@@ -203,7 +192,6 @@ function closeSearch() {
 	log.search("");
 }
 
-/** Goes to the next found message in a direction. */
 function step(by) {
 	place = (place + by + found.length) % found.length;
 	write("search-count", found.length ? `${place + 1} of ${found.length}` : "Not found");
@@ -249,5 +237,5 @@ onpagehide = () => {
 	type("");
 	close();
 };
-setInterval(() => document.hidden || ask("chats"), REFRESH);
+setInterval(() => document.hidden || ask("chats"), 20000);
 open();

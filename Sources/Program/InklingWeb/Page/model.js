@@ -2,8 +2,6 @@
 
 import { label } from "./text.js";
 
-/** The most messages of a chat in the page. Beyond it, the oldest 500 go. */
-const MOST = 10000;
 const RANKS = ["online", "away", "offline"];
 
 const chats = new Map();
@@ -17,27 +15,23 @@ export const model = {
 /** The daemon's start, with which numbers of messages begin again. */
 let since, locals = 0;
 
-/** Returns the pattern that finds a text in either case, between those around. */
 export const pattern = (text, before = "", after = "") =>
 	RegExp(before + text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&") + after, "giu");
 
-/** Returns a chat's people: those who are there first, then by label. */
 export function sorted({ people }) {
 	const rank = (one) => RANKS.indexOf(one.presence) + one.label.toLowerCase();
 	return [...people.values()].sort((left, right) => rank(left) < rank(right) ? -1 : 1);
 }
 
-/** Returns the person behind the `from` of a line. */
 export const person = ({ people }, from) => people.get(from.user) ?? { label: label(from), ...from };
 export const present = ({ people }) => [...people.values()].filter((one) => one.presence !== "offline").length;
-/** Returns who types and is not muted, the latest start first. */
 export const typists = (chat) => chat.typing.users.filter((one) => !muted.has(one.user)).map((one) => person(chat, one));
 
-const keyOf = ({ own, sent, message }) => `${since}/${own ? `own/${sent}` : message}`;
+const ownKey = (number) => `${since}/own/${number}`;
+const keyOf = ({ own, sent, message }) => own ? ownKey(sent) : `${since}/${message}`;
 const outcomes = ({ to, delivered = [], failed = [] }) =>
 	({ to, delivered: new Set(delivered), failed: new Map(failed.map(({ user, why }) => [user, why])) });
 
-/** Applies a line, which may answer a request. */
 export function apply(line, request = {}) {
 	const { on } = line, name = line.chat ?? request.chat;
 	const chat = /^(peer|typing|message)$/.test(on) ? chatOf(name) : chats.get(name);
@@ -77,7 +71,6 @@ const handlers = {
 			chat.firstUnread ??= key;
 		} else if (line.waited) chat.marker ??= key;
 	},
-	/** Merges the daemon's last messages of a chat with those of the page. */
 	recent(line, chat) {
 		const { byKey, messages } = chat;
 		for (const one of line.messages) {
@@ -91,10 +84,10 @@ const handlers = {
 		chat.isRecent = true;
 	},
 	sent({ to, at, message }, chat, { local }) {
-		chat.byKey.set(keyOf({ own: true, sent: message }), settle(chat, local, { to, at, state: "sent" }));
+		chat.byKey.set(ownKey(message), settle(chat, local, { to, at, state: "sent" }));
 	},
-	delivered({ user, message }, chat) { settle(chat, keyOf({ own: true, sent: message })).delivered.add(user); },
-	failed({ user, why, message }, chat) { settle(chat, keyOf({ own: true, sent: message })).failed.set(user, why); },
+	delivered({ user, message }, chat) { settle(chat, ownKey(message)).delivered.add(user); },
+	failed({ user, why, message }, chat) { settle(chat, ownKey(message)).failed.set(user, why); },
 	error({ text }, chat, { local }) {
 		if (local) settle(chat, local, { error: text, state: "error" });
 	},
@@ -129,7 +122,6 @@ export function show() {
 	Object.assign(open, { marker: open.firstUnread, firstUnread: null, unread: 0 });
 }
 
-/** Adds a message of the user before its request, and returns its key. */
 export function compose(chat, text, at) {
 	const key = `local/${++locals}`;
 	chat.marker = null;
@@ -137,7 +129,6 @@ export function compose(chat, text, at) {
 	return key;
 }
 
-/** Records that the connection ended. Requests without an answer never get one. */
 export function disconnect() {
 	model.isReady = false;
 	for (const chat of chats.values()) {
@@ -146,7 +137,6 @@ export function disconnect() {
 	}
 }
 
-/** Records in all chats what the user decided about a key. */
 export function decide(key, change) {
 	for (const { people } of chats.values()) {
 		for (const one of people.values()) if (one.key === key) one.label = label(Object.assign(one, change));
@@ -177,12 +167,11 @@ function remark(chat, line) {
 }
 
 function add({ messages, byKey }, key, { at, text, from, own, delayed, ...rest }) {
-	const { name } = model.self;
-	const isMention = !own && name && pattern(name, "(?<![\\p{L}\\p{N}])", "(?![\\p{L}\\p{N}])").test(text);
+	const { name } = model.self, isMention = !own && name && pattern(name, "(?<!\\p{L})", "(?!\\p{L})").test(text);
 	const message = { key, at, text, own, delayed, isMention, from: { ...from, label: label(from) }, version: 0, ...outcomes(rest) };
 	messages.push(message);
 	byKey.set(key, message);
-	if (messages.length > MOST) {
+	if (messages.length > 10000) {
 		const old = new Set(messages.splice(0, 500));
 		for (const [key, one] of byKey) if (old.has(one)) byKey.delete(key);
 	}
