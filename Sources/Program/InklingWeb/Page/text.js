@@ -55,7 +55,7 @@ export function pieces(text) {
 }
 
 /** Signs, words and user IDs in names that could mislead. */
-const DOUBTFUL = /[^\p{L}\p{M}\p{N}\p{ExtPict} .'’_@#&+!?/-]|[✅✔☑🔒🔐🛡⚠]|\b(you|someone|verified|inkling)\b|[a-z2-7]{16}/iu;
+const DOUBTFUL = /[^\p{L}\p{M}\p{N}\p{ExtPict} .'’_@#&+!?/-]|[✅✔☑🔒🔐🛡⚠]|\b(you|someone|verified|inkling)\b|[a-z2-7]{16}|\.{3}$/iu;
 
 /** Returns a person's name, with a piece of the user ID if it could mislead, or else the user ID. */
 export function label({ user, name, namesakes = [], verified }) {
