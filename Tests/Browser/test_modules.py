@@ -292,7 +292,8 @@ class TextTests(ModuleCase):
             # These could be taken for other people, or for what the program says.
             *((person(name), f"{name} ~mall") for name in (
                 "Bob ~abcd", "You", "someone", "Bob (verified)", "Bob, Charlie", "Bob ✓", "Bob ✅", "Bob: hi", "Bob 🔒",
-                "nfxg62dfoj3xs2lk", "Zoe nfxg62dfoj3xs2lk", "ｎｆｘｇ６２ｄｆｏｊ３ｘｓ２ｌｋ", "“Zoe”", "* Bob has left")),
+                "nfxg62dfoj3xs2lk", "Zoe nfxg62dfoj3xs2lk", "ｎｆｘｇ６２ｄｆｏｊ３ｘｓ２ｌｋ", "“Zoe”", "* Bob has left",
+                "Bob is typing", "Active now, away")),
             # The user ID tells apart names that differ only where they are cut.
             (person("Bob " * 10), "Bob " * 7 + "Bob… ~mall"),
         ])
