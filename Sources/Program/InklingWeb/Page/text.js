@@ -5,7 +5,7 @@ const PILED = "[\\p{M}\\u200c\\u200d\\u1160-\\u11ff\\ud7b0-\\ud7ff\\uff9e\\uff9f
 const RULES = [
   [/\r\n?|[\x85\u2028\u2029]/g, "\n"],
   // Invisible characters, and those that turn the text around.
-  [/(?![\u200c\u200d\ufe0f])[\p{DI}\p{Bidi_C}]/gu, ""],
+  [/(?![\u200c\u200d\ufe0f])\p{DI}/gu, ""],
   [/[\p{Cn}\p{Co}\p{Cs}\ufff9-\ufffb]/gu, "\ufffd"],
   // Skin tones, selectors and joiners that change no picture and join no letters.
   [/(?<!\p{EBase})\p{EMod}|(?<!\p{ExtPict}|[#*\d](?=.\u20e3))\ufe0f/gu, ""],
@@ -15,7 +15,7 @@ const RULES = [
   [/[^\P{Cc}\n\t]/gu, (control) => "\\x" + control.charCodeAt().toString(16).padStart(2, "0")],
 ];
 
-/** Returns a text of several lines made safe. Control characters show as `\x1b`. */
+/** Returns lines of text made safe. Control characters show as `\x1b`. */
 export const lines = (text) => RULES.reduce((rest, rule) => rest.replace(...rule), String(text ?? ""));
 
 /** Cuts a text after `max` grapheme clusters. A long one counts as several. */
@@ -55,9 +55,9 @@ export function pieces(text) {
 }
 
 /** Signs, words and user IDs in names that could mislead. */
-const DOUBTFUL = /[^\p{L}\p{M}\p{N}\p{ExtPict} .'’_@#&+!?/-]|[✅✔☑🔒🔐🛡⚠]|\b(you|someone|verified|inkling)\b|[a-z2-7]{16}/iu;
+const DOUBTFUL = /[^\p{L}\p{M}\p{N}\p{ExtPict} .'’_@#&+!?/-]|[✅✔☑🔒🔐🛡⚠]|\b(you|someone|verified|inkling|away|is here|has left|is typing)\b|[a-z2-7]{16}|\.{3}$/iu;
 
-/** Returns a person's name, with a piece of the user ID if it could mislead, or else the user ID. */
+/** Returns a person's name, with a piece of the user ID if it could mislead, or the user ID. */
 export function label({ user, name, namesakes = [], verified }) {
   const shown = plain(name, 32);
   if (!/[\p{L}\p{N}]/u.test(shown)) return user;
@@ -92,7 +92,7 @@ export const spoken = (draft) => draft.replace(/^\/\//, "/");
 export const isCommand = (draft) => /^\/(?!\/|me \s*\S)/.test(draft);
 
 const date = (seconds) => new Date(seconds * 1000);
-const days = (from, to) => Math.round((date(to).setHours(12, 0, 0) - date(from).setHours(12, 0, 0)) / 864e5);
+const days = (from, to) => Math.round((date(to).setHours(0, 0, 0) - date(from).setHours(0, 0, 0)) / 864e5);
 
 /** Returns a local time such as "09:05". */
 export const clock = (seconds) => date(seconds).toTimeString().slice(0, 5);
