@@ -7,12 +7,11 @@ import { qr } from "./qr.js";
 import { groups, isolate, plain } from "./text.js";
 import { lookalike, presence } from "./view.js";
 
-const ANYBODY = "Anybody on this network can read the open chat.";
+const OPEN = "A private chat of yours may have such a name: to enter it, use its invite. Anybody on this network can read the open chat.";
 /** The questions about names that stand for two chats (A-33, A-34). */
 const QUESTIONS = {
-	"private-name": `A private chat of yours had such a name: to enter it, use its invite. ${ANYBODY}`,
-	"names-unknown": `The list of your private chats can't be read, and may have this name. ${ANYBODY}`,
-	"open-name": "An open chat of yours, or the default chat, has such a name. You could take one for the other.",
+	"private-name": OPEN, "names-unknown": OPEN,
+	"open-name": "An open chat of yours has such a name. You could take one for the other.",
 };
 let user;
 
@@ -79,10 +78,7 @@ async function invite() {
 }
 
 function copy() {
-	$("invite-text").select();
-	navigator.clipboard.writeText($("invite-text").value).then(
-		() => say("invite", "Copied: other programs can read it."),
-		() => say("invite", "The text is selected: copy it with Ctrl+C."));
+	navigator.clipboard.writeText($("invite-text").value).then(() => say("invite", "Copied: other programs can read it."));
 }
 
 function showCode() {
@@ -93,8 +89,8 @@ function showCode() {
 
 async function leave() {
 	const { name, isSecret } = model.open;
-	const back = isSecret ? "Only its invite brings you back: copy it first." : "Its name brings you back.";
-	if (await confirm(`Leave ${isolate(plain(name, 64))}? ${back}`, "Leave")) ask("leave", { chat: name });
+	const back = isSecret ? " To come back, you need its invite." : "";
+	if (await confirm(`Leave ${isolate(plain(name, 64))}?${back}`, "Leave")) ask("leave", { chat: name });
 }
 
 function showUser() {
@@ -142,11 +138,8 @@ async function settle(decision, change, text) {
 }
 
 function mute() {
-	const { muted } = model;
-	const count = muted.get(user);
-	if (!muted.delete(user)) muted.set(user, 0);
+	if (!model.muted.delete(user)) model.muted.add(user);
 	fill();
-	say("person", count === undefined ? "Muted in this tab." : `${count} messages not shown.`);
 }
 
 async function block() {

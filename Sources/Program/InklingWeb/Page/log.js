@@ -1,4 +1,4 @@
-// The conversation: a window of at most 300 rows, which moves with the scrolling. What the user reads keeps its place.
+// The conversation: a window of 300 rows, which moves with the scrolling. What the user reads keeps its place.
 
 import { showPerson } from "./dialogs.js";
 import { $, bdi, el, icon, on, sync, unseen, write } from "./dom.js";
@@ -6,19 +6,14 @@ import { retry } from "./main.js";
 import { model, pattern, person } from "./model.js";
 import { clock, day, deed, lines, pieces, plain } from "./text.js";
 
-const MOST = 300;
-/** How many rows the window moves, within how many pixels of its end. */
-const STEP = 100;
-const NEAR = 800;
-/** What is not folded, in characters and lines. */
-const LONGEST = 1200;
-const LINES = 20;
+/** The rows of the window, and those by which it moves. */
+const MOST = 300, STEP = 100;
 const WHY = { bye: "left", quit: "you left", left: "you left", silence: "out of reach", stalled: "did not answer" };
 
 const log = $("conversation");
 const rows = log.children;
 let chat, query, hit;
-/** The first message of the window and their number; whether the end stays in sight; the last message in sight then. */
+/** The window's first message and its rows; whether the end stays in sight, and the last message that did. */
 let top, count = 0, follows = true, seen;
 
 export function open(next) {
@@ -63,7 +58,6 @@ export function render() {
 	top = all[first];
 	sync(log, all.slice(first, first + count).map((message, index) => rowOf(message, all[first + index - 1])));
 	for (const row of rows) if (row.message.own && row.version !== row.message.version) fill(row);
-	// Rows of the past are no news for a screen reader.
 	log.ariaLive = follows ? "polite" : "off";
 	if (anchor) place(anchor.key, distance);
 	settle();
@@ -91,8 +85,8 @@ function scrolled() {
 	const below = log.scrollHeight - log.scrollTop - log.clientHeight;
 	follows = below < 48 && (follows || rest <= 0);
 	if (follows) settle();
-	else if (log.scrollTop < NEAR && first > 0) move(first - STEP);
-	else if (below < NEAR && rest > 0) move(Math.max(first, first + count + STEP - MOST));
+	else if (log.scrollTop < 800 && first > 0) move(first - STEP);
+	else if (below < 800 && rest > 0) move(Math.max(first, first + count + STEP - MOST));
 	else settle();
 }
 
@@ -115,7 +109,6 @@ function rowOf(message, before) {
 	const { at, from, key, own } = message;
 	const date = (!before || midnight(before.at) !== midnight(at)) && day(at);
 	const isMarked = chat.marker === key;
-	// A pause of 5 minutes begins another group.
 	const isFirst = date || isMarked || before.from.user !== from.user || before.remark || at - before.at > 300;
 	const author = own ? { label: "You" } : person(chat, from);
 	const sign = [author.label, author.verified, date, isMarked, !isFirst, message === hit, message.isWhole, query].join();
@@ -128,17 +121,13 @@ function bubble(message, { label, verified }, isFirst) {
 	const { at, isMention, own } = message;
 	const action = deed(message.text);
 	const text = action ?? message.text;
-	const start = text.split("\n", LINES).join("\n").slice(0, LONGEST);
+	const start = text.split("\n", 20).join("\n").slice(0, 1200);
 	const isLong = !message.isWhole && start !== text;
-	const showAll = () => {
-		message.isWhole = true;
-		render();
-	};
 	const kinds = [own && ".own", isFirst && ".first", isMention && ".mention", action && ".deed", message === hit && ".hit"];
 	return el(`article${kinds.filter(Boolean).join("")}`,
 		own || !isFirst && !action ? unseen(`${label}: `) : el("h2.by.line", bdi(label), verified && icon("shield", "verified")),
 		el("div.bubble", el("p.text", { dir: "auto" }, words(isLong ? `${start}…` : text)),
-			isLong && el("button.all", { onclick: showAll }, "Show all"),
+			isLong && el("button.all", { onclick: () => render(message.isWhole = true) }, "Show all"),
 			el("small.meta", isMention && "for you · ", clock(at))),
 		own && el("small.outcome"));
 }
@@ -146,14 +135,13 @@ function bubble(message, { label, verified }, isFirst) {
 const words = (text) => pieces(text).flatMap(({ text, href }) => {
 	if (/^https?:/.test(href)) return Object.assign(el("a", text), { href, target: "_blank", rel: "noopener noreferrer" });
 	const found = query ? text.match(query) ?? [] : [];
-	return text.split(query || null).flatMap((part, index) => [part, found[index] && el("mark", found[index])]);
+	return text.split(query || undefined).flatMap((part, index) => [part, found[index] && el("mark", found[index])]);
 });
 
 function remark({ text, user, known, verified }, { label }) {
 	if (!user) return el("p.day", lines(text));
 	return el("div.alert", icon("warning"), el("p", bdi(label), " is not the ", bdi(chat.people.get(known)?.label ?? "person"),
-		` you ${verified ? "verified" : "know"}: the key is different. It may be a new device, or somebody else with that name. `
-		+ "Share nothing secret until you have compared fingerprints."),
+		` you ${verified ? "verified" : "know"}: the key is different. Share nothing secret until you have compared fingerprints.`),
 	el("button", { onclick: () => showPerson(user) }, "Compare"));
 }
 

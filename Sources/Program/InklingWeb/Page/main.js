@@ -8,8 +8,6 @@ import { apply, compose, disconnect, model, present, show } from "./model.js";
 import { isCommand, plain, spoken } from "./text.js";
 import * as view from "./view.js";
 
-const LONGEST = 65536;
-
 const { dataset } = document.body;
 const draft = $("draft");
 export const { open, close, tell, ask } = connect(applied, connected);
@@ -134,18 +132,13 @@ function type(text) {
 	if (text !== stand && tell({ do: "compose", chat: model.current, text })) stand = text;
 }
 
-function fits(text) {
-	const { length } = new TextEncoder().encode(text);
-	if (length > LONGEST) hint(`This message has ${length} bytes, and ${LONGEST} are possible. Send it in parts.`);
-	return length <= LONGEST;
-}
-
 function send() {
-	const text = draft.value.trimEnd();
+	const text = draft.value.trimEnd(), { length } = new TextEncoder().encode(spoken(text));
 	draft.focus();
+	if (!text) return;
 	if (!model.isReady) return hint("Not connected. Your text stays here.");
-	if (isCommand(text)) return hint(`${plain(text.split(/\s/)[0], 20)} is no command here: there is /me ACTION. To begin with a slash, type two.`);
-	if (!text || !fits(spoken(text))) return;
+	if (isCommand(text)) return hint(`${plain(text.split(/\s/)[0], 20)} is no command here. To begin with a slash, type two.`);
+	if (length > 65536) return hint(`This message has ${length} bytes, and 65536 are possible. Send it in parts.`);
 	draft.value = stand = "";
 	hint();
 	post(spoken(text));
@@ -169,7 +162,6 @@ draft.oninput = () => {
 	const text = draft.value;
 	hint();
 	type(!/[^\s\p{C}\p{Z}]/u.test(text) || isCommand(text) ? "" : stand === "x" ? "xx" : "x");
-	if (text.length > LONGEST / 3) fits(text);
 };
 draft.onkeydown = (event) => {
 	// Some browsers send code 229 with the Enter that ends a composition.

@@ -5,8 +5,7 @@ import { label } from "./text.js";
 const RANKS = ["online", "away", "offline"];
 
 const chats = new Map();
-/** By muted person, how many messages were left out. */
-const muted = new Map();
+const muted = new Set();
 /** `current` names the chat in the page, and `shown` the same while the page is in sight. */
 export const model = {
 	chats, muted, self: {}, current: null, shown: null, lost: null, isReady: false,
@@ -35,10 +34,11 @@ const outcomes = ({ to, delivered = [], failed = [] }) =>
 export function apply(line, request = {}) {
 	const { on } = line, name = line.chat ?? request.chat;
 	const chat = /^(peer|typing|message)$/.test(on) ? chatOf(name) : chats.get(name);
-	if (Object.hasOwn(handlers, on) && (chat || !line.chat || on === "ok")) handlers[on](line, chat, request);
+	if (chat || !line.chat || on === "ok") handlers[on]?.(line, chat, request);
 }
 
 const handlers = {
+	__proto__: null,
 	ready({ user, name, key }) {
 		disconnect();
 		Object.assign(model, { self: { user, name, key }, lost: null, isReady: true });
@@ -63,7 +63,7 @@ const handlers = {
 	typing(line, chat) { chat.typing = line; },
 	message(line, chat) {
 		const key = keyOf(line), { own, from: { user } } = line, isNew = !chat.byKey.has(key);
-		if (!own && muted.has(user)) return muted.set(user, muted.get(user) + isNew);
+		if (isNew && !own && muted.has(user)) return;
 		if (isNew) add(chat, key, line);
 		if (own) return;
 		if (model.shown !== chat.name) {
@@ -91,9 +91,7 @@ const handlers = {
 	error({ text }, chat, { local }) {
 		if (local) settle(chat, local, { error: text, state: "error" });
 	},
-	missed({ messages }, chat) {
-		if (messages) remark(chat, { text: `${messages} messages were not kept.` });
-	},
+	missed({ messages }, chat) { remark(chat, { text: `${messages} messages were not kept.` }); },
 	sightings(line, chat) { chat.sightings = line; },
 	notice(line) {
 		const { code, user, chat } = line;

@@ -30,7 +30,6 @@ export function render() {
 	write("you-name", name);
 	write("you-state", isReady ? self.away ? "Away" : "Active" : "Not connected");
 	$("away").checked = self.away;
-	$("no-chats").hidden = !isReady || all.length;
 	$("chat").hidden = $("people-pane").hidden = !open;
 	$("welcome").hidden = open;
 	$("send").disabled = !isReady;
