@@ -13,14 +13,13 @@ const draft = $("draft");
 export const { open, close, tell, ask } = connect(applied, connected);
 const hint = (text) => write("hint", text);
 let isDrawing, banner = [], reading, blurred;
-/** What the daemon has for the draft. The draft itself stays in the page. */
+/** The text that stands for the draft at the daemon: the draft itself stays in the page. */
 let stand = "";
 let found = [], place = 0;
 
 export function render() {
 	if (isDrawing) return;
 	isDrawing = true;
-	// A hidden tab has no frames, but a title.
 	(document.hidden ? setTimeout : requestAnimationFrame)(() => {
 		isDrawing = false;
 		view.render();
@@ -30,10 +29,7 @@ export function render() {
 
 function connected(isUp, ...words) {
 	banner = words;
-	if (!isUp) {
-		disconnect();
-		model.lost = null;
-	}
+	if (!isUp) disconnect();
 	showBanner();
 }
 
@@ -81,8 +77,8 @@ export async function enter(name) {
 	model.current = name;
 	history.replaceState(name, "");
 	dataset.view = "chat";
-	const joined = model.isReady && !chat.isJoined && ask("join", { chat: name, open: false });
-	const recent = model.isReady && !chat.isRecent && ask("recent", { chat: name });
+	const joined = !chat.isJoined && ask("join", { chat: name, open: false });
+	const recent = !chat.isRecent && ask("recent", { chat: name });
 	showChat();
 	log.open(chat);
 	render();
@@ -127,7 +123,6 @@ document.onvisibilitychange = () => {
 	render();
 };
 
-/** Tells the daemon of an edit, by a text that stands for the draft. */
 function type(text) {
 	if (text !== stand && tell({ do: "compose", chat: model.current, text })) stand = text;
 }
@@ -145,8 +140,7 @@ function send() {
 }
 
 function post(text) {
-	const { open } = model;
-	const local = compose(open, text, Date.now() / 1000);
+	const { open } = model, local = compose(open, text, Date.now() / 1000);
 	ask("send", { chat: open.name, text }, { local });
 	log.follow();
 }
@@ -185,20 +179,17 @@ function closeSearch() {
 }
 
 function step(by) {
-	place = (place + by + found.length) % found.length;
+	place = (place + by + found.length) % found.length || 0;
 	write("search-count", found.length ? `${place + 1} of ${found.length}` : "Not found");
 	if (found.length) log.go(found[place]);
 }
 
 $("search").oninput = () => {
 	found = log.search($("search").value.trim());
-	place = 0;
-	step(-1);
+	step(place = 0);
 };
 $("search-bar").onkeydown = ({ key }) => {
-	if (key !== "Escape") return;
-	closeSearch();
-	$("search-open").focus();
+	if (key === "Escape") draft.focus(closeSearch());
 };
 $("chats").onkeydown = (event) => {
 	const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -208,7 +199,7 @@ $("chats").onkeydown = (event) => {
 	buttons[buttons.indexOf(document.activeElement) + by]?.focus();
 };
 on({
-	composer: send, "search-bar": () => step(-1), "search-next": () => step(1),
+	composer: send, "search-bar": () => step(1), "search-next": () => step(-1),
 	"search-open": () => {
 		if (!$("search-bar").hidden) return closeSearch();
 		$("search-bar").hidden = false;
