@@ -7,7 +7,7 @@ import { qr } from "./qr.js";
 import { groups, isolate, plain } from "./text.js";
 import { lookalike, presence } from "./view.js";
 
-const OPEN = "A private chat of yours may have such a name: to enter it, use its invite. Anybody on this network can read the open chat.";
+const OPEN = "A private chat of yours may have such a name. Anybody on this network can read the open chat.";
 /** The questions about names that stand for two chats. */
 const QUESTIONS = {
 	"private-name": OPEN, "names-unknown": OPEN,

@@ -66,8 +66,8 @@ async function begin() {
 }
 
 export async function enter(name) {
-	const chat = model.chats.get(name);
-	if (name !== model.current) {
+	const chat = model.chats.get(name), isOther = chat !== model.open;
+	if (isOther) {
 		if (model.open) model.open.draft = draft.value;
 		draft.value = chat.draft;
 		stand = "";
@@ -80,15 +80,14 @@ export async function enter(name) {
 	const joined = !chat.isJoined && ask("join", { chat: name, open: false });
 	const recent = !chat.isRecent && ask("recent", { chat: name });
 	showChat();
-	log.open(chat);
+	if (isOther) log.open(chat);
 	render();
 	const { on, text } = await joined;
 	if (on === "error") hint(plain(text, 300));
 	await recent;
-	if (name !== model.current) return;
-	log.open(chat);
-	if ($("side").offsetWidth) draft.focus();
-	look(chat);
+	if (chat !== model.open) return;
+	if (isOther) log.open(chat);
+	if (isOther && $("side").offsetWidth) draft.focus();
 	setTimeout(look, 3000, chat);
 }
 
@@ -169,7 +168,7 @@ draft.onpaste = draft.ondrop = (event) => {
 	const { files, types } = event.clipboardData ?? event.dataTransfer;
 	if (!files.length || types.includes("text/plain")) return;
 	event.preventDefault();
-	hint("Inkling sends text only: no pictures and files.");
+	hint("Inkling sends text only: no pictures.");
 };
 
 function closeSearch() {
@@ -178,15 +177,16 @@ function closeSearch() {
 	log.search("");
 }
 
-function step(by) {
-	place = (place + by + found.length) % found.length || 0;
-	write("search-count", found.length ? `${place + 1} of ${found.length}` : "Not found");
-	if (found.length) log.go(found[place]);
+function step() {
+	place = place % found.length + 1 || 0;
+	write("search-count", place ? `${place} of ${found.length}` : "Not found");
+	if (place) log.go(found[place - 1]);
 }
 
 $("search").oninput = () => {
 	found = log.search($("search").value.trim());
-	step(place = 0);
+	place = 0;
+	step();
 };
 $("search-bar").onkeydown = ({ key }) => {
 	if (key === "Escape") draft.focus(closeSearch());
@@ -199,7 +199,7 @@ $("chats").onkeydown = (event) => {
 	buttons[buttons.indexOf(document.activeElement) + by]?.focus();
 };
 on({
-	composer: send, "search-bar": () => step(1), "search-next": () => step(-1),
+	composer: send, "search-bar": step,
 	"search-open": () => {
 		if (!$("search-bar").hidden) return closeSearch();
 		$("search-bar").hidden = false;

@@ -56,7 +56,6 @@ function frame(version) {
 	return rows;
 }
 
-/** Returns the places of the data: pairs of columns, upwards and downwards in turn. */
 function* places(rows) {
 	const size = rows.length;
 	for (let right = size - 1; right > 0; right -= right === 8 ? 3 : 2) {
@@ -86,8 +85,7 @@ export function qr(text) {
 	for (let version = 1; version < 16; version++) {
 		const fixed = frame(version), free = [...places(fixed)], count = BLOCKS[version];
 		const room = (free.length >> 3) - CHECKS[version] * count;
-		// The mode and the end take half a byte each.
-		const parts = [version > 9 ? [length >> 8] : [], length & 255, bytes, 0].flat();
+			const parts = [version > 9 ? [length >> 8] : [], length & 255, bytes, 0].flat();
 		if (parts.length > room) continue;
 		const data = parts.map((part, i) => (parts[i - 1] ?? 4) << 4 & 255 | part >> 4);
 		while (data.length < room) data.push(0xEC, 0x11);

@@ -14,7 +14,6 @@ const RULES = [
 
 export const lines = (text) => RULES.reduce((rest, rule) => rest.replace(...rule), String(text ?? ""));
 
-/** Cuts a text after `max` grapheme clusters. A long one counts as several. */
 function cut(text, max, end) {
 	if (text.length <= max) return text;
 	for (const { segment, index } of new Intl.Segmenter().segment(text)) {

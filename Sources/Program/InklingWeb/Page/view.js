@@ -83,7 +83,7 @@ function header(chat) {
 	write("empty", [
 		count ? "No messages yet." : looking ? "Looking for others…" : "Nobody else is here yet.",
 		secret ? "Others join with this chat's invite."
-			: `Others on this network join by the name ${isolate(name)}, in such a page or in inkling chat.`,
+			: `Others on this network join by the name ${isolate(name)}.`,
 		"Messages reach only people who are here.",
 		count || looking || !sightings ? ""
 			: !sightings.instance ? "Discovery is off: others can't find this computer."
