@@ -113,7 +113,10 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOWebSocket", package: "swift-nio"),
             ],
             path: "Sources/Program/InklingWeb",
-            resources: ["index.html", "style.css", "icon.svg", "main.js"].map { .embedInCode("Page/\($0)") },
+            resources: [
+                "index.html", "style.css", "icon.svg", "connection.js", "dialogs.js", "dom.js", "log.js", "main.js",
+                "model.js", "qr.js", "text.js", "view.js",
+            ].map { .embedInCode("Page/\($0)") },
             swiftSettings: strict + small + testable),
         .target(
             name: "InklingCLI",

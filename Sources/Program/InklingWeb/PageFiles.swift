@@ -11,7 +11,15 @@ enum PageFiles {
         ("/index.html", PackageResources.index_html),
         ("/style.css", PackageResources.style_css),
         ("/icon.svg", PackageResources.icon_svg),
+        ("/connection.js", PackageResources.connection_js),
+        ("/dialogs.js", PackageResources.dialogs_js),
+        ("/dom.js", PackageResources.dom_js),
+        ("/log.js", PackageResources.log_js),
         ("/main.js", PackageResources.main_js),
+        ("/model.js", PackageResources.model_js),
+        ("/qr.js", PackageResources.qr_js),
+        ("/text.js", PackageResources.text_js),
+        ("/view.js", PackageResources.view_js),
     ]
 
     /// Other paths of these files. The page itself has no other path than `/`.
