@@ -95,12 +95,10 @@ final class DaemonStart {
     /// The path of this program.
     private static var program: String {
         let link = "/proc/self/exe"
-        var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
-        let count = bytes.withUnsafeMutableBytes { buffer in
-            buffer.withMemoryRebound(to: CChar.self) { readlink(link, $0.baseAddress, $0.count) }
-        }
+        var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink(link, &bytes, bytes.count)
         guard count > 0 else { return link }
-        let path = String(decoding: bytes[..<count], as: UTF8.self)
+        let path = String(decoding: bytes[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
         // An upgrade may have replaced the file.
         return Glibc.access(path, X_OK) == 0 ? path : link
     }

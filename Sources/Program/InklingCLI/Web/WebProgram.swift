@@ -30,16 +30,12 @@ final class WebProgram {
         guard let socket = SocketPath.path(stateDirectory: stateDirectory) else {
             throw CommandFailure(text: "there is no place for the socket; name one with --state-dir DIR")
         }
-        let path = socket[...(socket.lastIndex(of: "/") ?? socket.startIndex)] + TicketSocket.name
+        let path = String(socket[...(socket.lastIndex(of: "/") ?? socket.startIndex)]) + TicketSocket.name
         let end = Clock.steady + patience
         while true {
-            do throws(ListeningSocket.Failure) {
-                if let tickets = try TicketSocket(at: path) {
-                    defer { tickets.close() }
-                    return try serve(tickets, port: port, opens: opens, stateDirectory: stateDirectory)
-                }
-            } catch {
-                throw CommandFailure(text: "can't listen at \(SafeText.line(path)): \(error.text)")
+            if let tickets = try ticketSocket(at: path) {
+                defer { tickets.close() }
+                return try serve(tickets, port: port, opens: opens, stateDirectory: stateDirectory)
             }
             // The running server may not listen yet, or end just now.
             if let link = link(from: path) { return open(link, opens: opens) }
@@ -47,6 +43,14 @@ final class WebProgram {
                 throw CommandFailure(text: "inkling web runs already, and does not answer; end it, and try again")
             }
             usleep(step)
+        }
+    }
+
+    private static func ticketSocket(at path: String) throws -> TicketSocket? {
+        do throws(ListeningSocket.Failure) {
+            return try TicketSocket(at: path)
+        } catch {
+            throw CommandFailure(text: "can't listen at \(SafeText.line(path)): \(error.text)")
         }
     }
 
