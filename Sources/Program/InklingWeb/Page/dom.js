@@ -1,0 +1,69 @@
+// Elements. Texts become text nodes: nothing here parses markup.
+
+export const $ = (id) => document.getElementById(id);
+
+export function write(id, text = "") {
+	if ($(id).textContent !== text) $(id).textContent = text;
+}
+
+export function on(acts) {
+	for (const id in acts) $(id)[$(id).elements ? "onsubmit" : "onclick"] = acts[id];
+}
+onsubmit = (event) => event.preventDefault();
+
+function set(made, attributes) {
+	for (const name in attributes) made.setAttribute(name, attributes[name]);
+	return made;
+}
+
+/** Returns an element: el("p.day", { id: "x" }, { onclick }, "text", child). */
+export function el(kind, ...parts) {
+	const [tag, ...names] = kind.split("."), made = document.createElement(tag);
+	made.className = names.join(" ");
+	for (const part of parts.flat()) {
+		if (part?.constructor !== Object) made.append(part || "");
+		else if (part.onclick) made.onclick = part.onclick;
+		else set(made, part);
+	}
+	return made;
+}
+
+export const bdi = (text, kind = "bdi") => el(kind, { dir: "auto" }, text);
+export const unseen = (text) => el("span.hidden", text);
+export const dots = () => el("span.dots", { "aria-hidden": true }, el("i"), el("i"), el("i"));
+
+export function svg(size, words, child, attributes) {
+	const [made, inner] = ["svg", child].map((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag));
+	made.append(set(inner, attributes));
+	return set(made, { viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": words });
+}
+
+export const icon = (name, words = name) => svg(24, words, "use", { href: `#${name}`, class: name });
+
+export function avatar(name, child) {
+	const [letter = "?"] = name.match(/[\p{L}\p{N}]/u) ?? [];
+	const made = el("span.avatar", { "aria-hidden": true }, letter.toUpperCase(), child);
+	made.style.setProperty("--hue", 77 * letter.codePointAt());
+	return made;
+}
+
+/** Makes a list's children follow rows of [key, sign, make]. A child is made again when its sign changes. */
+export function sync(list, rows) {
+	const old = new Map([...list.children].map((child) => [child.key, child]));
+	let next = list.firstChild;
+	for (const [key, sign, make] of rows) {
+		const before = old.get(key);
+		let child = before;
+		if (before?.sign !== sign) {
+			child = Object.assign(make(), { key, sign });
+			const hasFocus = before?.contains(document.activeElement);
+			if (before && before === next) next = child;
+			before?.replaceWith(child);
+			if (hasFocus) child.querySelector("button")?.focus();
+		}
+		old.delete(key);
+		if (child === next) next = next.nextSibling;
+		else list.insertBefore(child, next);
+	}
+	for (const child of old.values()) child.remove();
+}

@@ -1,0 +1,224 @@
+// The page: what the user does becomes requests, and what the model has is rendered once in a frame.
+
+import { connect } from "./connection.js";
+import "./dialogs.js";
+import { $, on, write } from "./dom.js";
+import * as log from "./log.js";
+import { apply, compose, disconnect, model, present, show } from "./model.js";
+import { isCommand, plain, spoken } from "./text.js";
+import * as view from "./view.js";
+
+const { dataset } = document.body;
+const draft = $("draft");
+export const { open, close, tell, ask } = connect(applied, connected);
+const hint = (text) => write("hint", text);
+let isDrawing, banner = [], reading, blurred;
+/** The text that stands for the draft at the daemon: the draft itself stays in the page. */
+let stand = "";
+let found = [], place = 0;
+
+export function render() {
+	if (isDrawing) return;
+	isDrawing = true;
+	(document.hidden ? setTimeout : requestAnimationFrame)(() => {
+		isDrawing = false;
+		view.render();
+		log.render();
+	});
+}
+
+function connected(isUp, ...words) {
+	banner = words;
+	if (!isUp) disconnect();
+	showBanner();
+}
+
+function showBanner() {
+	const { lost } = model;
+	const [text, hasButton] = lost ? [`Inkling's daemon is lost: ${plain(lost.text, 300)} Your draft stays here.`, lost.starts] : banner;
+	write("banner-text", text);
+	write("banner-action", lost ? "Start again" : "Try again");
+	$("banner").hidden = !text;
+	$("banner-action").hidden = !hasButton;
+	render();
+}
+
+function applied(line, request) {
+	apply(line, request);
+	if (line.on === "ready") begin();
+	else if (line.on === "typing") view.showTyping();
+	else if (line.on === "inkling-web") showBanner();
+	else if (line.waited && line.chat === model.shown) {
+		clearTimeout(reading);
+		reading = setTimeout(tell, 50, { do: "read", chat: line.chat });
+	} else if (request?.do === "leave" && !model.open) closeChat();
+	render();
+}
+
+async function begin() {
+	stand = "";
+	showBanner();
+	ask("status");
+	await ask("subscribe");
+	const name = model.current ?? history.state;
+	if (model.chats.has(name)) enter(name);
+	else closeChat();
+}
+
+export async function enter(name) {
+	const chat = model.chats.get(name), isOther = chat !== model.open;
+	if (isOther) {
+		if (model.open) model.open.draft = draft.value;
+		draft.value = chat.draft;
+		stand = "";
+		hint();
+		closeSearch();
+	}
+	model.current = name;
+	history.replaceState(name, "");
+	dataset.view = "chat";
+	const joined = !chat.isJoined && ask("join", { chat: name, open: false });
+	const recent = !chat.isRecent && ask("recent", { chat: name });
+	showChat();
+	if (isOther) log.open(chat);
+	render();
+	const { on, text } = await joined;
+	if (on === "error") hint(plain(text, 300));
+	await recent;
+	if (chat !== model.open) return;
+	if (isOther) log.open(chat);
+	if (isOther && $("side").offsetWidth) draft.focus();
+	setTimeout(look, 3000, chat);
+}
+
+function showChat() {
+	if (document.hidden || !model.open) return;
+	for (const name of ["open", "read"]) tell({ do: name, chat: model.current });
+	show();
+}
+
+function look(chat) {
+	if (model.open !== chat || present(chat)) return;
+	ask("sightings", { chat: chat.name });
+	ask("chats");
+}
+
+function closeChat() {
+	model.current = model.shown = null;
+	history.replaceState(null, "");
+	dataset.view = "list";
+	render();
+}
+
+document.onvisibilitychange = () => {
+	if (document.hidden) {
+		type("");
+		model.shown = null;
+		return tell({ do: "open" });
+	}
+	ask("chats");
+	showChat();
+	if (model.open?.marker) log.open(model.open);
+	render();
+};
+
+function type(text) {
+	if (text !== stand && tell({ do: "compose", chat: model.current, text })) stand = text;
+}
+
+function send() {
+	const text = draft.value.trimEnd(), { length } = new TextEncoder().encode(spoken(text));
+	draft.focus();
+	if (!text) return;
+	if (!model.isReady) return hint("Not connected. Your text stays here.");
+	if (isCommand(text)) return hint(`${plain(text.split(/\s/)[0], 20)} is no command here. To begin with a slash, type two.`);
+	if (length > 65536) return hint(`This message has ${length} bytes, and 65536 are possible. Send it in parts.`);
+	draft.value = stand = "";
+	hint();
+	post(spoken(text));
+}
+
+function post(text) {
+	const { open } = model, local = compose(open, text, Date.now() / 1000);
+	ask("send", { chat: open.name, text }, { local });
+	log.follow();
+}
+
+export function retry(message) {
+	if (!model.isReady) return;
+	message.isRetried = true;
+	message.version++;
+	post(message.text);
+}
+
+draft.oninput = () => {
+	const text = draft.value;
+	hint();
+	type(!/[^\s\p{C}\p{Z}]/u.test(text) || isCommand(text) ? "" : stand === "x" ? "xx" : "x");
+};
+draft.onkeydown = (event) => {
+	// Some browsers send code 229 with the Enter that ends a composition.
+	if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+	event.preventDefault();
+	send();
+};
+draft.onblur = () => { blurred = setTimeout(type, 2900, ""); };
+draft.onfocus = () => clearTimeout(blurred);
+draft.onpaste = draft.ondrop = (event) => {
+	const { files, types } = event.clipboardData ?? event.dataTransfer;
+	if (!files.length || types.includes("text/plain")) return;
+	event.preventDefault();
+	hint("Inkling sends text only: no pictures.");
+};
+
+function closeSearch() {
+	$("search-bar").hidden = true;
+	$("search").value = "";
+	log.search("");
+}
+
+function step() {
+	place = place % found.length + 1 || 0;
+	write("search-count", place ? `${place} of ${found.length}` : "Not found");
+	if (place) log.go(found[place - 1]);
+}
+
+$("search").oninput = () => {
+	found = log.search($("search").value.trim());
+	place = 0;
+	step();
+};
+$("search-bar").onkeydown = ({ key }) => {
+	if (key === "Escape") draft.focus(closeSearch());
+};
+$("chats").onkeydown = (event) => {
+	const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+	if (!by) return;
+	event.preventDefault();
+	const buttons = [...$("chats").querySelectorAll("button")];
+	buttons[buttons.indexOf(document.activeElement) + by]?.focus();
+};
+on({
+	composer: send, "search-bar": step,
+	"search-open": () => {
+		if (!$("search-bar").hidden) return closeSearch();
+		$("search-bar").hidden = false;
+		$("search").focus();
+	},
+	chats: ({ target }) => {
+		const button = target.closest("button");
+		if (button) enter(button.dataset.chat);
+	},
+	"banner-action": () => model.lost ? tell({ do: "inkling-web-start" }) : open(),
+});
+for (const button of document.querySelectorAll(".icon")) {
+	const { to } = button.dataset;
+	button.title = button.ariaLabel;
+	if (to) button.onclick = () => { dataset.view = dataset.view === to ? "chat" : to; };
+}
+onpagehide = () => {
+	type("");
+	close();
+};
+setInterval(() => document.hidden || ask("chats"), 20000);
+open();

@@ -1,0 +1,173 @@
+// The state of the page: chats, people and messages. The model has no clock, no document and no connection.
+
+import { label } from "./text.js";
+
+const chats = new Map();
+const muted = new Set();
+/** `current` names the chat in the page, and `shown` the same while the page is in sight. */
+export const model = {
+	chats, muted, self: {}, current: null, shown: null, lost: null, isReady: false,
+	get open() { return chats.get(model.current); },
+};
+/** The daemon's start, with which numbers of messages begin again. */
+let since, locals = 0;
+
+export const pattern = (text, before = "", after = "") =>
+	RegExp(before + text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&") + after, "giu");
+
+export function sorted({ people }) {
+	const rank = (one) => (one.presence === "offline") + one.label.toLowerCase();
+	return [...people.values()].sort((left, right) => rank(left) < rank(right) ? -1 : 1);
+}
+
+export const person = ({ people }, from) => people.get(from.user) ?? { label: label(from), ...from };
+export const present = ({ people }) => [...people.values()].filter((one) => one.presence !== "offline").length;
+export const typists = (chat) => chat.typing.users.filter((one) => !muted.has(one.user)).map((one) => person(chat, one));
+
+const ownKey = (number) => `${since}/own/${number}`;
+const keyOf = ({ own, sent, message }) => own ? ownKey(sent) : `${since}/${message}`;
+const outcomes = ({ to, delivered = [], failed = [] }) =>
+	({ to, delivered: new Set(delivered), failed: new Map(failed.map(({ user, why }) => [user, why])) });
+
+export function apply(line, request = {}) {
+	const { on } = line, name = line.chat ?? request.chat;
+	const chat = /^(peer|typing|message)$/.test(on) ? chatOf(name) : chats.get(name);
+	if (chat || !line.chat || on === "ok") handlers[on]?.(line, chat, request);
+}
+
+const handlers = {
+	__proto__: null,
+	ready({ user, name, key }) {
+		disconnect();
+		Object.assign(model, { self: { user, name, key }, isReady: true });
+		for (const { people } of chats.values()) for (const one of people.values()) one.presence = "offline";
+	},
+	status(line) {
+		since = line.since;
+		model.self.away = line.away;
+		handlers.chats(line);
+	},
+	chats({ chats: all }) {
+		for (const name of chats.keys()) if (!all.some(({ chat }) => chat === name)) chats.delete(name);
+		for (const one of all) {
+			const chat = Object.assign(chatOf(one.chat), one);
+			if (chat.name === model.shown) continue;
+			chat.unread = one.waiting;
+			if (!one.waiting) chat.firstUnread = null;
+		}
+	},
+	self({ name, away }) { Object.assign(model.self, { name, away }); },
+	peer: meet,
+	typing(line, chat) { chat.typing = line; },
+	message(line, chat) {
+		const key = keyOf(line), { own, from: { user } } = line, isNew = !chat.byKey.has(key);
+		if (isNew && !own && muted.has(user)) return;
+		if (isNew) add(chat, key, line);
+		if (own) return;
+		if (model.shown !== chat.name) {
+			chat.unread += isNew;
+			chat.firstUnread ??= key;
+		} else if (line.waited) chat.marker ??= key;
+	},
+	recent(line, chat) {
+		const { byKey, messages } = chat;
+		for (const one of line.messages) {
+			const key = keyOf(one), isNew = !byKey.has(key);
+			const lost = one.own && isNew && messages.find(({ state, text }) => state === "unknown" && text === one.text);
+			if (lost) byKey.set(key, lost);
+			else if (isNew && (one.own || !muted.has(one.from.user))) add(chat, key, one);
+			if (one.own) settle(chat, key, { ...outcomes(one), state: "sent" });
+		}
+		messages.sort((left, right) => left.at - right.at);
+		chat.isRecent = true;
+	},
+	sent({ to, at, message }, chat, { local }) {
+		chat.byKey.set(ownKey(message), settle(chat, local, { to, at, state: "sent" }));
+	},
+	delivered({ user, message }, chat) { settle(chat, ownKey(message)).delivered.add(user); },
+	failed({ user, why, message }, chat) { settle(chat, ownKey(message)).failed.set(user, why); },
+	error({ text }, chat, { local }) {
+		if (local) settle(chat, local, { error: text, state: "error" });
+	},
+	missed({ messages }, chat) { remark(chat, { text: `${messages} messages were not kept.` }); },
+	sightings(line, chat) { chat.sightings = line; },
+	notice(line) {
+		const { code, user, chat } = line;
+		for (const one of code === "open-chat" ? [] : chats.values()) {
+			if (chat ? chat === one.name : !user || one.people.has(user)) remark(one, line);
+		}
+	},
+	ok({ chat: name, peers = [], invite, at }, chat, request) {
+		if (request.do === "leave") chats.delete(request.chat);
+		if (request.do !== "join") return;
+		const joined = Object.assign(chatOf(name), { isJoined: true, secret: !!invite });
+		for (const one of peers) meet({ at, ...one }, joined);
+	},
+	"inkling-web"(line) {
+		const { state } = line;
+		if (state === "reused") handlers.notice({ text: "This page's address was used again, in vain. If it was not you, end inkling web." });
+		else disconnect();
+		if (state === "lost") model.lost = line;
+	},
+};
+
+export function show() {
+	const { open } = model;
+	model.shown = model.current;
+	Object.assign(open, { marker: open.firstUnread, firstUnread: null, unread: 0 });
+}
+
+export function compose(chat, text, at) {
+	const key = `local/${++locals}`;
+	chat.marker = null;
+	add(chat, key, { at, text, own: true, from: model.self, state: "sending" });
+	return key;
+}
+
+export function disconnect() {
+	model.isReady = model.lost = null;
+	for (const chat of chats.values()) {
+		Object.assign(chat, { typing: { users: [] }, isJoined: false, isRecent: false });
+		for (const { state, key } of chat.messages) if (state === "sending") settle(chat, key, { state: "unknown" });
+	}
+}
+
+export function decide(key, change) {
+	for (const { people } of chats.values()) {
+		for (const one of people.values()) if (one.key === key) one.label = label(Object.assign(one, change));
+	}
+}
+
+function chatOf(name) {
+	if (!chats.has(name)) chats.set(name,
+		{ name, people: new Map(), typing: { users: [] }, messages: [], byKey: new Map(), draft: "", unread: 0 });
+	return chats.get(name);
+}
+
+function meet(line, { people }) {
+	people.set(line.user, { lastSeen: line.presence === "offline" && line.at, ...line, label: label(line) });
+}
+
+/** Changes an own message. An unknown one is of a time before this page. */
+function settle(chat, key, change) {
+	const message = chat.byKey.get(key) ?? outcomes({});
+	message.version++;
+	return Object.assign(message, change);
+}
+
+function remark(chat, line) {
+	const { user, name, at = chat.messages.at(-1)?.at ?? 0 } = line;
+	add(chat, `local/${++locals}`, { ...line, at, from: { user, name }, remark: line });
+}
+
+function add({ messages, byKey }, key, line) {
+	const { name } = model.self, { from, own, text } = line;
+	const isMention = !own && name && pattern(name, "(?<!\\p{L})", "(?!\\p{L})").test(text);
+	const message = { ...line, ...outcomes(line), key, isMention, from: { ...from, label: label(from) }, version: 0 };
+	messages.push(message);
+	byKey.set(key, message);
+	if (messages.length > 10000) {
+		const old = new Set(messages.splice(0, 500));
+		for (const [key, one] of byKey) if (old.has(one)) byKey.delete(key);
+	}
+}

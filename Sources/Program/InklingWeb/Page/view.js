@@ -1,0 +1,92 @@
+// What stands around the conversation: chats, people, the header, who types, and the title.
+
+import { $, avatar, bdi, dots, el, icon, sync, unseen, write } from "./dom.js";
+import { model, present, sorted, typists } from "./model.js";
+import { ago, isolate, plain, typing } from "./text.js";
+
+let isQuiet;
+
+const here = (count, nobody) => count > 1 ? `${count} people are here` : count ? "1 person is here" : nobody;
+
+export function presence({ user, presence, lastSeen, blocked }) {
+	const there = { online: "Active now", away: "Away" }[presence] ?? `Last seen ${lastSeen ? ago(lastSeen) : "recently"}`;
+	return `${there}${blocked ? " · blocked" : ""}${model.muted.has(user) ? " · muted" : ""}`;
+}
+
+export function lookalike({ namesakes, namesake, verified }) {
+	if (verified || !namesakes?.length) return "";
+	return `Not the ${plain(namesake?.names?.[0], 40) || "person"} you ${namesake?.verified ? "verified" : "know"}`;
+}
+
+export function render() {
+	const { chats, open, self, isReady } = model;
+	const all = [...chats.values()];
+	const name = plain(self.name, 64) || self.user || "";
+	sync($("chats"), all.map(chatRow));
+	sync($("people"), open ? sorted(open).map(personRow) : []);
+	write("you-name", name);
+	write("you-state", isReady ? self.away ? "Away" : "Active" : "Not connected");
+	$("away").checked = self.away;
+	$("chat").hidden = $("people-pane").hidden = !open;
+	$("welcome").hidden = open;
+	$("send").disabled = !isReady;
+	const unread = all.reduce((sum, { unread }) => sum + unread, 0);
+	document.title = `${unread ? `(${unread}) ` : ""}${open ? `${isolate(plain(open.name, 64))} – ` : ""}Inkling`;
+	if (open) header(open);
+	showTyping();
+}
+
+export function showTyping() {
+	const text = model.open ? typingText(model.open) : "";
+	write("typing-text", text);
+	$("typing").classList.toggle("on", text);
+	if (!isQuiet) announce();
+}
+
+function announce() {
+	const text = $("typing-text").textContent;
+	isQuiet = text !== $("announce").textContent;
+	write("announce", text);
+	if (isQuiet) setTimeout(announce, 2000);
+}
+
+const typingText = (chat) => typing(typists(chat).map(({ label }) => label));
+
+function chatRow(chat) {
+	const { name, unread, secret, messages } = chat, last = messages.at(-1);
+	const isCurrent = name === model.current, types = typingText(chat);
+	const said = last && !last.remark ? `${isolate(last.own ? "You" : last.from.label)}: ${plain(last.text.slice(0, 200), 80)}`
+		: here(present(chat), "Nobody else is here");
+	return [name, [unread, secret, isCurrent, types, said].join(), () => el("li",
+		el("button.wide", { "data-chat": name, "aria-current": isCurrent }, avatar(name),
+			el("span.two", el("span.line", bdi(plain(name, 64), "bdi.name"), secret && icon("lock", "private")),
+				types ? el("small.line.types", dots(), bdi(types)) : bdi(said, "small")),
+			unread && el("span.badge", `${unread}`, unseen(" unread"))))];
+}
+
+function personRow(person) {
+	const { user, label, verified } = person, state = presence(person), warning = lookalike(person);
+	const types = typists(model.open).some((one) => one.user === user);
+	return [user, [label, state, verified, warning, types].join(), () => el(`li.${person.presence}`,
+		el("button.wide", { "data-user": user }, avatar(label, el("span.dot")),
+			el("span.two", el("span.line", bdi(label, "bdi.name"), verified && icon("shield", "verified"), types && [dots(), unseen("typing")]),
+				el("small", state), warning && el("small.line.bad", icon("warning"), bdi(warning)))))];
+}
+
+function header(chat) {
+	const { secret, looking, messages, sightings } = chat, count = present(chat), name = plain(chat.name, 64);
+	write("title", name);
+	write("subtitle", `${secret ? "Private" : "Open to this network"} · ${here(count, "nobody else is here")}`);
+	$("conversation").ariaLabel = `Messages in ${isolate(name)}`;
+	$("empty").hidden = messages.length;
+	const silent = sightings?.found.some(({ self, linked }) => !self && !linked);
+	write("empty", [
+		count ? "No messages yet." : looking ? "Looking for others…" : "Nobody else is here yet.",
+		secret ? "Others join with this chat's invite."
+			: `Others on this network join by the name ${isolate(name)}.`,
+		"Messages reach only people who are here.",
+		count || looking || !sightings ? ""
+			: !sightings.instance ? "Discovery is off: others can't find this computer."
+			: `Discovery finds ${silent ? "a computer that does not answer" : "nobody"}. For help, run: inkling doctor`,
+	].join("\n"));
+}
