@@ -221,4 +221,4 @@ onpagehide = () => {
 	close();
 };
 setInterval(() => document.hidden || ask("chats"), 20000);
-open();
+onpageshow = open;
