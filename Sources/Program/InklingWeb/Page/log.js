@@ -6,7 +6,6 @@ import { retry } from "./main.js";
 import { model, pattern, person } from "./model.js";
 import { clock, day, deed, lines, pieces, plain } from "./text.js";
 
-/** The rows of the window, and those by which it moves. */
 const MOST = 300, STEP = 100;
 const WHY = { bye: "left", quit: "you left", left: "you left", silence: "out of reach", stalled: "did not answer" };
 
