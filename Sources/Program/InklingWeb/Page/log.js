@@ -1,4 +1,4 @@
-// The conversation: a window of 300 rows, which moves with the scrolling. What the user reads keeps its place.
+// The conversation: a window of 300 rows, which moves with the scrolling.
 
 import { showPerson } from "./dialogs.js";
 import { $, bdi, el, icon, on, sync, unseen, write } from "./dom.js";
