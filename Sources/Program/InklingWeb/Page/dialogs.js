@@ -77,7 +77,7 @@ async function invite() {
 }
 
 function copy() {
-	navigator.clipboard.writeText($("invite-text").value).then(() => say("invite", "Copied: other programs can read it."));
+	navigator.clipboard.writeText($("invite-text").value).then(() => say("invite", "Copied for all programs here."));
 }
 
 function showCode() {
@@ -157,6 +157,6 @@ on({
 	people: ({ target }) => showPerson(target.closest("[data-user]")?.dataset.user),
 	match: () => settle("verify", { verified: true }),
 	"no-match": () => settle("unverify", { verified: false },
-		"Somebody may pretend to be this person: share nothing secret."),
+		"Somebody may pretend to be this person."),
 	"ask-yes": () => $("dialog-ask").close("yes"),
 });

@@ -112,6 +112,7 @@ function closeChat() {
 }
 
 document.onvisibilitychange = () => {
+	isDrawing = false;
 	if (document.hidden) {
 		type("");
 		model.shown = null;
@@ -133,7 +134,7 @@ function send() {
 	if (!text) return;
 	if (!model.isReady) return hint("Not connected. Your text stays here.");
 	if (isCommand(text)) return hint(`${plain(text.split(/\s/)[0], 20)} is no command here. To begin with a slash, type two.`);
-	if (length > 65536) return hint(`This message has ${length} bytes, and 65536 are possible. Send it in parts.`);
+	if (length > 65536) return hint(`This message has ${length} bytes, of at most 65536. Send it in parts.`);
 	draft.value = stand = "";
 	hint();
 	post(spoken(text));
@@ -158,7 +159,6 @@ draft.oninput = () => {
 	type(!/[^\s\p{C}\p{Z}]/u.test(text) || isCommand(text) ? "" : stand === "x" ? "xx" : "x");
 };
 draft.onkeydown = (event) => {
-	// Code 229 is the Enter that ends a composition.
 	if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
 	event.preventDefault();
 	send();

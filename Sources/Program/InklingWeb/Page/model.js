@@ -92,9 +92,11 @@ const handlers = {
 	missed({ messages }, chat) { remark(chat, { text: `${messages} messages were not kept.` }); },
 	sightings(line, chat) { chat.sightings = line; },
 	notice(line) {
-		const { code, user, chat } = line;
+		const { code, text, user, chat } = line;
+		// The daemon repeats what holds at each connection.
+		const isNew = (one) => /^discovery/.test(code) || !one.messages.some(({ remark }) => remark?.text === text);
 		for (const one of code === "open-chat" ? [] : chats.values()) {
-			if (chat ? chat === one.name : !user || one.people.has(user)) remark(one, line);
+			if ((chat ? chat === one.name : !user || one.people.has(user)) && isNew(one)) remark(one, line);
 		}
 	},
 	ok({ chat: name, peers = [], invite, at }, chat, request) {
@@ -105,7 +107,7 @@ const handlers = {
 	},
 	"inkling-web"(line) {
 		const { state } = line;
-		if (state === "reused") handlers.notice({ text: "This page's address was used again, in vain. If it was not you, end inkling web." });
+		if (state === "reused") handlers.notice({ text: "This page's address was used again, in vain. If not by you, end inkling web." });
 		else disconnect();
 		if (state === "lost") model.lost = line;
 	},
