@@ -24,7 +24,7 @@ WORDS = """
     fetch XMLHttpRequest sendBeacon EventSource WebTransport RTCPeerConnection importScripts
     pushState navigation domain execCommand formAction src
 """.split()
-# What else no script has, and a line with it for the self-test.
+# Patterns that no script has, each with a line for the self-test.
 SCRIPT = [(rf"\b{word}\b", f"place.{word}(text);") for word in WORDS] + [
     (r"document\.write", "document.writeln(text);"),
     (r"\bimport\s*\(", "const more = await import(text);"),
