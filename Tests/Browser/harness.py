@@ -13,7 +13,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("INKLING", str(ROOT / ".build/release/inkling"))
-TIMEOUT = 15  # seconds, for each awaited condition
+TIMEOUT = float(os.environ.get("INKLING_BROWSER_TIMEOUT", 15))  # seconds, for each awaited condition
 LOOPBACK = "127.0.0.1"
 
 _running = []

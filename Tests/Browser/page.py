@@ -3,18 +3,19 @@
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+import harness
 from harness import wait
 
 MESSAGES = """
-return [...document.querySelectorAll('#conversation article.message')].map((row) => ({
+return [...document.querySelectorAll('#conversation article')].map((row) => ({
   text: row.querySelector('.text')?.textContent, own: row.classList.contains('own'),
   by: row.querySelector('.by')?.textContent ?? '', outcome: row.querySelector('.outcome')?.textContent ?? '',
   shown: row.textContent}));
 """
 PEOPLE = """
 return [...document.querySelectorAll('#people > li')].map((row) => ({
-  text: row.textContent, label: row.innerText, offline: row.matches('.offline') || !!row.querySelector('.offline'),
-  verified: !!row.querySelector('.verified'), warned: !!row.querySelector('.warning, .warn')}));
+  text: row.textContent, label: row.innerText, offline: row.matches('.offline'),
+  verified: !!row.querySelector('.shield'), warned: !!row.querySelector('.alike')}));
 """
 TYPING = """
 const line = document.getElementById('typing');
@@ -85,10 +86,10 @@ class Page:
 
     # What a person waits for
 
-    def wait_for(self, condition, what, timeout=15):
+    def wait_for(self, condition, what, timeout=harness.TIMEOUT):
         return wait(condition, f"{self.browser.name}: {what}", timeout)
 
-    def wait_up(self, timeout=15):
+    def wait_up(self, timeout=harness.TIMEOUT):
         try:
             self.wait_for(self.is_up, "the page is connected", timeout)
         except AssertionError as error:
@@ -98,10 +99,10 @@ class Page:
         self.browser.faults()
         return self.browser.messages[-5:]
 
-    def wait_for_text(self, text, timeout=15):
+    def wait_for_text(self, text, timeout=harness.TIMEOUT):
         self.wait_for(lambda: text in self.texts(), f"the message {text[:60]!r}", timeout)
 
-    def wait_for_typing(self, text, timeout=15):
+    def wait_for_typing(self, text, timeout=harness.TIMEOUT):
         self.wait_for(lambda: self.typing() == text, f"typing is {text!r}", timeout)
 
     def wait_for_person(self, name, word="Active now"):
@@ -113,7 +114,7 @@ class Page:
         found = [message["outcome"] for message in self.messages() if message["own"] and message["text"] == text]
         return found[-1] if found else None
 
-    def wait_for_outcome(self, text, words, timeout=15):
+    def wait_for_outcome(self, text, words, timeout=harness.TIMEOUT):
         self.wait_for(lambda: words in (self.outcome(text) or ""), f"{text[:60]!r} is {words!r}: {self.messages()[-3:]}",
                       timeout)
 
@@ -145,7 +146,7 @@ class Page:
         field.send_keys(name)
         if private:
             self.one("#new-private").click()
-        self.click("#new-submit")
+        self.click("#new-form .main")
 
     def open_chat(self, name, private=False):
         """Joins a chat, and waits until the page shows it."""

@@ -46,6 +46,17 @@ class Person:
         page.wait_up()
         return page
 
+    def recover(self):
+        """Starts again what a failed test left ended."""
+        if self.daemon.process.poll() is not None:
+            self.restart_daemon()
+        if self.server is not None and self.server.process.poll() is not None:
+            self.server.stop()
+            self.serve()
+            self.page.show()
+            self.browser.driver.get(self.server.first)
+            self.page.wait_up()
+
     def restart_daemon(self):
         self.drop_front_end()
         self.daemon.stop()
@@ -110,6 +121,8 @@ class TestWithPeople(unittest.TestCase):
 
     def restore(self):
         """Leaves the pages as a next test expects them: connected, in no chat, alone in their browser."""
+        for person in self.alice, self.bob, self.carol:
+            person.recover()
         for person in self.alice, self.bob:
             driver = person.browser.driver
             for tab in driver.window_handles:

@@ -12,7 +12,7 @@ class ChatTests(TestWithPeople):
         page.click("#join-invite")
         page.one("#join-text").clear()
         page.one("#join-text").send_keys(invite)
-        page.click("#join-submit")
+        page.click("#join-form .main")
 
     def make_private(self):
         """Alice's private chat; returns its invite."""
@@ -70,7 +70,7 @@ class ChatTests(TestWithPeople):
         page.wait_for(lambda: page.chats() == [], "Alice has left")
         page.new_chat(self.chat)
         page.wait_for(lambda: "private chat" in page.text("#ask-text"), "the question")
-        page.click("#ask-no")
+        page.click("#dialog-ask .close")
         page.close_dialog()
         self.assertEqual(page.chats(), [])
         page.new_chat(self.chat)
@@ -94,8 +94,8 @@ class ChatTests(TestWithPeople):
 
     def test_an_empty_chat_says_who_can_come_and_how(self):
         self.alice.page.open_chat(self.chat)
-        self.alice.page.wait_for(lambda: "join by the name" in self.alice.page.text("#conversation-pane"), "the words")
-        self.alice.page.wait_for(lambda: "iscover" in self.alice.page.text("#conversation-pane"), "what discovery says", 8)
+        self.alice.page.wait_for(lambda: "join by the name" in self.alice.page.text("#empty"), "the words")
+        self.alice.page.wait_for(lambda: "iscover" in self.alice.page.text("#empty"), "what discovery says", 8)
 
     def test_a_command_of_the_prompt_is_no_message(self):
         self.alice.page.open_chat(self.chat)

@@ -71,14 +71,14 @@ class MessageTests(TestWithPeople):
         self.bob.page.wait_for(lambda: self.bob.page.texts(), "the message")
         self.assertIn("line 5", self.bob.page.texts()[-1])
         self.assertNotIn("line 59", self.bob.page.texts()[-1])
-        self.bob.page.click("#conversation .show-all")
+        self.bob.page.click("#conversation .all")
         self.bob.page.wait_for_text(text)
 
     def test_a_message_of_65_536_bytes_arrives_and_a_longer_one_stays_in_the_field(self):
         text = "0123456789abcdef" * 4096
         self.alice.page.put(text)
         self.alice.page.type(Keys.ENTER)
-        self.bob.page.click("#conversation .show-all")
+        self.bob.page.click("#conversation .all")
         self.bob.page.wait_for_text(text)
         self.alice.page.wait_for(lambda: self.alice.page.draft() == "", "the field is empty")
         # 65,537 bytes in fewer letters.
@@ -122,7 +122,7 @@ class MessageTests(TestWithPeople):
         self.alice.page.wait_for_person("Bob", "Away")
         self.alice.page.send("While you were out")
         self.alice.page.wait_for_outcome("While you were out", "Delivered")
-        self.bob.page.wait_for_hidden = None
+        
         self.bob.browser.close_tab(tab, self.bob.page.tab)
         self.bob.page.wait_for_text("While you were out")
         self.bob.page.wait_for(lambda: self.bob.page.text("#unread"), "the marker of unread messages")
@@ -179,7 +179,7 @@ class MessageTests(TestWithPeople):
         return self.bob.page.script("""
             const log = document.getElementById('conversation');
             const {top} = log.getBoundingClientRect();
-            const row = [...log.querySelectorAll('.message')].find((row) => row.getBoundingClientRect().bottom > top);
+            const row = [...log.querySelectorAll('article')].find((row) => row.getBoundingClientRect().bottom > top);
             return row.textContent + ' ' + (row.getBoundingClientRect().top - top);""")
 
     def test_a_pasted_picture_is_refused_with_a_reason(self):
@@ -205,7 +205,7 @@ class MessageTests(TestWithPeople):
         self.carol.restart_daemon()
         self.carol_joins()
         page.wait_for_person("Carol")
-        page.one("#conversation .own:last-of-type .retry, #conversation .retry").click()
+        page.one("#conversation .outcome button").click()
         page.wait_for(lambda: page.texts().count("Are you there?") >= 1 and "Delivered" in page.outcome("Are you there?"),
                       f"delivered at last: {page.messages()}")
         self.carol.front_end.wait_for(

@@ -81,15 +81,15 @@ class VerificationTests(TestWithPeople):
         self.alice.page.wait_for(lambda: self.shields(self.alice) == ["Bob"], "Bob's shield")
         self.assertEqual(self.shields(self.bob), [])
         # The shield stands outside of the box that the name has for itself.
-        self.assertEqual(self.alice.page.all("#people bdi .verified"), [])
+        self.assertEqual(self.alice.page.all("#people bdi .shield"), [])
         self.bob.page.send("It is me")
         self.alice.page.wait_for_text("It is me")
-        self.assertTrue(self.alice.page.all("#conversation .by .verified"))
+        self.assertTrue(self.alice.page.all("#conversation .by .shield"))
         self.unverify()
 
     def shields(self, person):
         return person.page.script("return [...document.querySelectorAll('#people > li')].filter("
-                                  "(row) => row.querySelector('.verified')).map((row) => row.querySelector('.name').textContent)")
+                                  "(row) => row.querySelector('.shield')).map((row) => row.querySelector('.name').textContent)")
 
     def unverify(self):
         self.alice.page.person("Bob")
@@ -118,7 +118,7 @@ class VerificationTests(TestWithPeople):
         self.addCleanup(lambda: self.carol.front_end.ask(do="nick", name="Carol"))
         self.carol_joins("Bob")
         self.alice.page.wait_for(lambda: "the key is different" in self.alice.page.text("#conversation"), "the warning")
-        self.alice.page.click("#conversation .compare")
+        self.alice.page.click("#conversation .remark button")
         self.alice.page.wait_for(lambda: self.alice.page.one("#dialog-person").is_displayed(), "what to compare")
         self.alice.page.close_dialog()
 
