@@ -40,7 +40,7 @@ def stop_all():
 
 
 def wait(condition, what, timeout=TIMEOUT):
-    """Returns the first true value of `condition`. An exception counts as false: the page may just change."""
+    """Returns the first true value of `condition`; `what` is its name, or makes it at the end. An exception counts as false: the page may just change."""
     deadline = time.monotonic() + timeout
     last = None
     while True:
@@ -52,6 +52,7 @@ def wait(condition, what, timeout=TIMEOUT):
                 raise
             last = error
         if time.monotonic() > deadline:
+            what = what() if callable(what) else what
             raise AssertionError(f"{what}: not within {timeout} s; at the end: {str(last).strip()[:600]}")
         time.sleep(0.01)
 

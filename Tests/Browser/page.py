@@ -87,7 +87,7 @@ class Page:
     # What a person waits for
 
     def wait_for(self, condition, what, timeout=harness.TIMEOUT):
-        return wait(condition, f"{self.browser.name}: {what}", timeout)
+        return wait(condition, lambda: f"{self.browser.name}: {what() if callable(what) else what}", timeout)
 
     def wait_up(self, timeout=harness.TIMEOUT):
         try:
@@ -103,11 +103,11 @@ class Page:
         self.wait_for(lambda: text in self.texts(), f"the message {text[:60]!r}", timeout)
 
     def wait_for_typing(self, text, timeout=harness.TIMEOUT):
-        self.wait_for(lambda: self.typing() == text, f"typing is {text!r}", timeout)
+        self.wait_for(lambda: self.typing() == text, lambda: f"typing is {text!r}, not {self.typing()!r}", timeout)
 
     def wait_for_person(self, name, word="Active now"):
         self.wait_for(lambda: any(name in person["text"] and word in person["text"] for person in self.people()),
-                      f"{name} is {word}: {self.people()}")
+                      lambda: f"{name} is {word}: {[one['text'] for one in self.people()]}")
 
     def outcome(self, text):
         """What the page says of the latest own message of that text."""
@@ -115,14 +115,13 @@ class Page:
         return found[-1] if found else None
 
     def wait_for_outcome(self, text, words, timeout=harness.TIMEOUT):
-        self.wait_for(lambda: words in (self.outcome(text) or ""), f"{text[:60]!r} is {words!r}: {self.messages()[-3:]}",
+        self.wait_for(lambda: words in (self.outcome(text) or ""), lambda: f"{text[:60]!r} is {words!r}: {self.messages()[-3:]}",
                       timeout)
 
     # What a person does
 
     def click(self, selector):
-        self.wait_for(lambda: self.one(selector).is_displayed(), f"{selector} is there")
-        self.one(selector).click()
+        self.wait_for(lambda: self.one(selector).click() is None, f"{selector} can be clicked")
 
     def type(self, text):
         """Types into the field of the draft."""
@@ -151,14 +150,17 @@ class Page:
     def open_chat(self, name, private=False):
         """Joins a chat, and waits until the page shows it."""
         self.new_chat(name, private)
-        self.wait_for(lambda: self.title() == name, f"the chat {name} is open: {self.text('#new-error')}")
+        self.wait_for(lambda: self.title() == name, lambda: f"the chat {name} is open: {self.text('#new-error')}")
 
     def choose(self, name):
         """Chooses a chat in the list."""
-        rows = self.all("#chats > li")
-        row = next(row for row in rows if name in row.text)
-        row.find_element(By.CSS_SELECTOR, "button").click()
+        self.wait_for(lambda: self.row("#chats button", name).click() is None, f"{name} is in the list")
         self.wait_for(lambda: self.title() == name, f"the chat {name} is open")
+
+    def row(self, selector, name):
+        """The button with that name in a list."""
+        return self.script("return [...document.querySelectorAll(arguments[0])].find("
+                           "(row) => row.querySelector('.name').textContent === arguments[1])", selector, name)
 
     def close_dialog(self):
         self.browser.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
@@ -166,8 +168,7 @@ class Page:
 
     def person(self, name):
         """Opens what the page says of a person."""
-        row = next(row for row in self.all("#people > li") if name in row.text)
-        row.find_element(By.CSS_SELECTOR, "button").click()
+        self.wait_for(lambda: self.row("#people button", name).click() is None, f"{name} is in the list")
         self.wait_for(lambda: self.one("#dialog-person").is_displayed(), "what is known of the person")
 
     def reload(self):

@@ -31,7 +31,7 @@ class ChatTests(TestWithPeople):
         page.wait_for(lambda: page.all("#invite-qr svg path"), "the QR code")
         page.close_dialog()
         self.join_by_invite(self.bob.page, invite)
-        self.bob.page.wait_for(lambda: self.bob.page.title() == self.chat, f"joined: {self.bob.page.text('#join-error')}")
+        self.bob.page.wait_for(lambda: self.bob.page.title() == self.chat, lambda: f"joined: {self.bob.page.text('#join-error')}")
         self.assertIn("Private", self.bob.page.text("#subtitle"))
         page.wait_for_person("Bob")
         self.bob.page.send("A secret")

@@ -84,12 +84,12 @@ class HostileTests(TestWithPeople):
         carol = self.carol_joins()
         page = self.alice.page
         for text in texts:
-            carol.say(do="send", text=text, chat=self.chat)
+            sent = carol.ask(do="send", text=text, chat=self.chat)
+            for _ in range(sent["to"]):
+                carol.wait_for(lambda line: line["on"] == "delivered" and line["message"] == sent["message"], "delivery")
         carol.ask(do="send", text="That was all", chat=self.chat)
         page.wait_for_text("That was all", timeout=30)
         self.check(page)
-        for text in MARKUP[:8]:
-            self.assertIn(text, page.script("return arguments[0].map((text) => text)", page.texts() or [text]) + [text])
         page.script("document.getElementById('conversation').scrollTop = 0")
         page.wait_for(lambda: MARKUP[0] in page.texts(), "the first message, as it was sent")
         for text in MARKUP[:6]:
@@ -190,4 +190,4 @@ class HostileTests(TestWithPeople):
         page.wait_for_text("message 2999", timeout=20)
         page.one("#search-open").click()
         page.one("#search").send_keys("message")
-        page.wait_for(lambda: "3000 of 3000" in page.text("#search-count"), f"all are there: {page.text('#search-count')}")
+        page.wait_for(lambda: "3000 of 3000" in page.text("#search-count"), lambda: f"all are there: {page.text('#search-count')}")

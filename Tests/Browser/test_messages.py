@@ -133,12 +133,12 @@ class MessageTests(TestWithPeople):
         self.bob.page.open_chat(self.chat + "-other")
         for number in 1, 2:
             self.alice.page.send(f"Unread {number}")
-        self.bob.page.wait_for(lambda: any(self.chat in row and "2" in row.split(self.chat, 1)[1]
-                                           for row in self.bob.page.chats()), f"the count: {self.bob.page.chats()}")
-        self.bob.page.wait_for(lambda: "2" in self.bob.browser.driver.title, "the title has the count")
+        self.bob.page.wait_for(lambda: any(row.split("\n")[1] == self.chat and "2" in row.split("\n")[3:]
+                                           for row in self.bob.page.chats()), lambda: f"the count: {self.bob.page.chats()}")
+        self.bob.page.wait_for(lambda: "(2)" in self.bob.browser.driver.title, "the title has the count")
         self.bob.page.choose(self.chat)
         self.bob.page.wait_for_text("Unread 2")
-        self.bob.page.wait_for(lambda: "2" not in self.bob.browser.driver.title, "the title has no count")
+        self.bob.page.wait_for(lambda: "(2)" not in self.bob.browser.driver.title, "the title has no count")
 
     def test_a_mention_is_told_apart(self):
         self.alice.page.send("Bobsled")
@@ -169,7 +169,7 @@ class MessageTests(TestWithPeople):
         page.wait_for(lambda: page.one("#new-messages").is_displayed(), "the button to the end")
         before = self.first_in_sight()
         carol.ask(do="send", text="And one more", chat=self.chat)
-        page.wait_for(lambda: "1 new" in page.text("#new-messages"), "the count of new messages")
+        page.wait_for(lambda: "1 new" in page.text("#new-messages"), lambda: f"the count of new messages, not {page.text('#new-messages')}")
         self.assertEqual(self.first_in_sight(), before)
         page.click("#new-messages")
         page.wait_for(lambda: page.script("const log = document.getElementById('conversation');"
@@ -207,6 +207,6 @@ class MessageTests(TestWithPeople):
         page.wait_for_person("Carol")
         page.one("#conversation .outcome button").click()
         page.wait_for(lambda: page.texts().count("Are you there?") >= 1 and "Delivered" in page.outcome("Are you there?"),
-                      f"delivered at last: {page.messages()}")
+                      lambda: f"delivered at last: {page.messages()}")
         self.carol.front_end.wait_for(
             lambda line: line["on"] == "message" and line.get("text") == "Are you there?", "the message", TIMEOUT)

@@ -106,7 +106,7 @@ class VerificationTests(TestWithPeople):
         self.carol_joins("B\u043eb")  # with a Cyrillic letter
         self.alice.page.wait_for(
             lambda: any("Not the Bob you verified" in row["text"] for row in self.alice.page.people()),
-            f"the warning: {self.alice.page.people()}")
+            lambda: f"the warning: {self.alice.page.people()}")
         warned, = (row for row in self.alice.page.people() if "Not the Bob" in row["text"])
         self.assertRegex(warned["text"], r"~[a-z2-7]{4}")
         self.assertFalse(warned["verified"])

@@ -120,7 +120,7 @@ class TypingTests(TestWithPeople):
         self.bob.page.open_chat(self.chat + "-other")
         self.begin_elsewhere()
         self.bob.page.wait_for(lambda: any(self.chat in row and "typing" in row for row in self.bob.page.chats()),
-                               f"the list says so: {self.bob.page.chats()}")
+                               lambda: f"the list says so: {self.bob.page.chats()}")
 
     def begin_elsewhere(self):
         self.alice.page.type("Tea")
@@ -135,6 +135,6 @@ class TypingTests(TestWithPeople):
                                    windowsVirtualKeyCode=229)
         self.assertEqual(page.texts(), [])
         self.alice.browser.command("Input.insertText", text="日本")
-        wait(lambda: page.draft() == "日本", f"the composed text is in the field: {page.draft()!r}")
+        wait(lambda: page.draft() == "日本", lambda: f"the composed text is in the field: {page.draft()!r}")
         page.type(Keys.ENTER)
         self.bob.page.wait_for_text("日本")
