@@ -1,104 +1,139 @@
-// The connection to the page server: the ticket, the mutual proof, close codes, and reconnection.
+// The connection: the ticket, the mutual proof, close codes, reconnection, and requests with their answers.
 // No line and no draft passes before both sides have proved that they know the key.
 
 const AGAIN = "Open Inkling again, by its icon or with: inkling web";
-/** By close code: the words, and how many milliseconds later the page connects again. 0 is a wrong proof. */
+const WAITING = "Your draft stays here, and the page tries again.";
+/** By close code: the words, and when the page connects again, in milliseconds; without a time, a button does it. */
 const CLOSES = {
 	0: [`Another program answers at this address. The page sent it nothing. ${AGAIN}`],
-	1001: ["Inkling's page server ended. Your draft stays here, and the page tries again.", 2000],
-	1006: ["Inkling's page server does not answer. Your draft stays here, and the page tries again.", 2000],
+	1001: [`Inkling's page server ended. ${WAITING}`, 2000],
+	1006: [`Inkling's page server does not answer. ${WAITING}`, 2000],
 	4000: ["The page server did not accept this page."],
-	4001: [`This page is from an earlier run of Inkling. ${AGAIN}`],
-	4002: [`This address was used before, or is older than a minute. ${AGAIN}`],
+	4001: [`This page is from an earlier run of Inkling. ${AGAIN}`, 0],
+	4002: [`This address was used before, or is older than a minute. ${AGAIN}`, 0],
 	4003: ["Eight pages are open already. Close another tab."],
 	4004: ["This page was too slow. It connects again.", 1000],
 	4005: ["A line was too long. The page connects again.", 1000],
 };
-const WITH_BUTTON = [0, 4000, 4003];
+/** The time in a frame for lines, in milliseconds. */
+const BUDGET = 8;
 const HMAC = { name: "HMAC", hash: "SHA-256" };
 
 const bytes = (text) => Uint8Array.from(text, (letter) => letter.charCodeAt());
-const encode = (data) => btoa(String.fromCharCode(...new Uint8Array(data)))
-	.replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "");
-const decode = (text) => bytes(atob(text.replace(/-/g, "+").replace(/_/g, "/")));
 const join = (...parts) => Uint8Array.from(parts.flatMap((part) => [...part]));
+const decode = (text) => bytes(atob(text.replace(/-/g, "+").replace(/_/g, "/")));
+const encode = (data) => btoa(String.fromCharCode(...new Uint8Array(data)))
+	.replace(/\+/g, "-").replace(/\//g, "_").replace("=", "");
 
-export class Connection {
-	#socket;
-	#isProved = false;
-	#timer;
-	#key;
-	#onLine;
-	#onState;
+/** Connects. `onLine` gets each line with the request it answers; `onState` whether lines pass, or words and a button. */
+export function connect(onLine, onState) {
+	const waiting = new Map();
+	let socket, isProved, timer, queue, isLate, id = 0;
+	let [, key] = /^#ticket=([\w-]{43})$/.exec(location.hash) ?? [];
+	let kind = key ? "ticket" : "session";
+	key ??= sessionStorage.getItem("inkling");
+	if (location.hash) history.replaceState(history.state, "", "/");
 
-	/** `onState` gets whether lines pass, and otherwise the words for the user and whether a button helps. */
-	constructor(onLine, onState) {
-		this.#onLine = onLine;
-		this.#onState = onState;
-		const [, ticket] = /^#ticket=([\w-]{43})$/.exec(location.hash) ?? [];
-		if (location.hash) history.replaceState(history.state, "", "/");
-		const session = sessionStorage.getItem("inkling");
-		if (ticket || session) this.#key = { kind: ticket ? "ticket" : "session", bytes: decode(ticket ?? session) };
-	}
-
-	open() {
-		this.close();
-		if (!this.#key) return this.#onState(false, `This page needs a fresh address. ${AGAIN}`);
-		const socket = this.#socket = new WebSocket(`ws://${location.host}/socket`);
+	function open() {
+		close();
+		if (!key) return onState(false, `This page needs a fresh address. ${AGAIN}`);
+		const opened = socket = new WebSocket(`ws://${location.host}/socket`);
 		const end = (code) => {
-			if (socket !== this.#socket) return;
-			this.close();
+			if (opened !== socket) return;
+			close();
 			const [text, wait] = CLOSES[code] ?? CLOSES[1006];
-			this.#onState(false, text, WITH_BUTTON.includes(code));
-			if (wait) this.#timer = setTimeout(() => this.open(), wait);
+			onState(false, text, wait === undefined);
+			if (wait) timer = setTimeout(open, wait);
 		};
 		socket.onclose = ({ code }) => end(code);
-		this.#timer = setTimeout(end, 5000, 1006);
-		this.#prove(socket).catch(() => end(0));
+		timer = setTimeout(end, 5000, 1006);
+		prove(opened).catch(() => end(0));
 	}
 
-	close() {
-		clearTimeout(this.#timer);
-		const socket = this.#socket;
-		this.#socket = null;
-		this.#isProved = false;
-		socket?.close();
-	}
-
-	/** Sends a request, and returns whether a proved connection took it. */
-	send(request) {
-		const isOpen = this.#isProved && this.#socket.readyState === 1;
-		if (isOpen) this.#socket.send(JSON.stringify(request));
-		return isOpen;
+	function close() {
+		clearTimeout(timer);
+		const closed = socket;
+		socket = isProved = null;
+		queue = [];
+		closed?.close();
+		abandon();
 	}
 
 	/** Proves both sides, the server first. Throws if the server does not know the key. */
-	async #prove(socket) {
+	async function prove(opened) {
 		const { subtle } = crypto;
-		const { kind, bytes: key } = this.#key;
-		const digest = new Uint8Array(await subtle.digest("SHA-256", join(bytes("inkling web id"), key)));
-		const id = [...digest.slice(0, 8)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-		const hmac = await subtle.importKey("raw", key, HMAC, false, ["sign", "verify"]);
+		const secret = decode(key);
+		const digest = new Uint8Array(await subtle.digest("SHA-256", join(bytes("inkling web id"), secret)));
+		const name = [...digest.slice(0, 8)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+		const hmac = await subtle.importKey("raw", secret, HMAC, false, ["sign", "verify"]);
 		const own = crypto.getRandomValues(new Uint8Array(32));
-		const next = () => new Promise((resolve) => { socket.onmessage = ({ data }) => resolve(JSON.parse(data)); });
-		if (!socket.readyState) await new Promise((resolve) => { socket.onopen = resolve; });
-		socket.send(JSON.stringify({ web: 1, key: kind, id, nonce: encode(own) }));
+		const next = () => new Promise((resolve) => { opened.onmessage = ({ data }) => resolve(JSON.parse(data)); });
+		if (!opened.readyState) await new Promise((resolve) => { opened.onopen = resolve; });
+		opened.send(JSON.stringify({ web: 1, key: kind, id: name, nonce: encode(own) }));
 		const { nonce, proof } = await next();
 		const theirs = decode(nonce);
 		const claim = join(bytes("inkling web server\0"), own, theirs);
 		if (theirs.length !== 32 || !await subtle.verify("HMAC", hmac, decode(proof), claim)) throw Error("wrong proof");
 		const signed = await subtle.sign("HMAC", hmac, join(bytes("inkling web page\0"), theirs, own));
-		const last = next();
-		socket.send(JSON.stringify({ proof: encode(signed) }));
-		const { session } = await last;
-		if (socket !== this.#socket) return;
-		clearTimeout(this.#timer);
-		socket.onmessage = ({ data }) => this.#onLine(data);
-		this.#isProved = true;
+		opened.send(JSON.stringify({ proof: encode(signed) }));
+		const { session } = await next();
+		if (opened !== socket) return;
+		clearTimeout(timer);
+		socket.onmessage = ({ data }) => {
+			queue.push(data);
+			if (!isLate) drain();
+		};
+		isProved = true;
 		if (session) {
-			this.#key = { kind: "session", bytes: decode(session) };
-			sessionStorage.setItem("inkling", session);
+			[key, kind] = [session, "session"];
+			sessionStorage.setItem("inkling", key);
 		}
-		this.#onState(true);
+		onState(true);
 	}
+
+	/** Passes on lines for a few milliseconds, and the rest in the next frame. */
+	function drain() {
+		const end = performance.now() + BUDGET;
+		const lines = queue;
+		let count = 0;
+		while (count < lines.length && lines === queue && performance.now() < end) {
+			try {
+				receive(JSON.parse(lines[count++]));
+			} catch (error) {
+				console.error(error);
+			}
+		}
+		lines.splice(0, count);
+		isLate = queue.length > 0;
+		// A hidden tab has no frames.
+		if (isLate) (document.hidden ? setTimeout : requestAnimationFrame)(drain);
+	}
+
+	function receive(line) {
+		if (line.on === "ready") abandon();
+		const { request, resolve } = waiting.get(line.id) ?? {};
+		waiting.delete(line.id);
+		onLine(line, request);
+		resolve?.(line);
+	}
+
+	function abandon() {
+		for (const { resolve } of waiting.values()) resolve({ on: "error", text: "The connection ended before an answer." });
+		waiting.clear();
+	}
+
+	/** Sends a request, and returns whether a proved connection took it. */
+	function tell(request) {
+		if (isProved) socket.send(JSON.stringify(request));
+		return isProved;
+	}
+
+	/** Sends a request, and resolves to its answer, also to an error. `own` stays in the page. */
+	function ask(name, members, own) {
+		const request = { do: name, ...members, id: ++id };
+		if (!tell(request)) return { on: "error", text: "Not connected." };
+		return new Promise((resolve) => waiting.set(id, { request: { ...request, ...own }, resolve }));
+	}
+
+	return { open, close, tell, ask };
 }

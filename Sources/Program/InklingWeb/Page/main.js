@@ -1,81 +1,68 @@
 // The page: what the user does becomes requests, and what the model has is rendered once in a frame.
 
-import { Connection } from "./connection.js";
-import { Daemon } from "./daemon.js";
-import { Dialogs } from "./dialogs.js";
-import { $ } from "./dom.js";
-import { Log } from "./log.js";
-import { Model } from "./model.js";
+import { connect } from "./connection.js";
+import * as dialogs from "./dialogs.js";
+import { $, write } from "./dom.js";
+import * as log from "./log.js";
+import { apply, compose, disconnect, model, present, show } from "./model.js";
 import { isCommand, plain, spoken } from "./text.js";
-import { View } from "./view.js";
+import * as view from "./view.js";
 
 /** The longest message, in bytes (M-1). */
 const LONGEST = 65536;
-/** In milliseconds: the end of typing without the focus (T-9), the look for others (A-35), and the refresh of chats. */
+/** In milliseconds: the end of typing without the focus (T-9), the look for others (A-35), the refresh of chats. */
 const BLUR = 2900;
 const LOOKING = 3000;
 const REFRESH = 20000;
 
-const model = new Model();
-const view = new View(model);
-const daemon = new Daemon(model, applied);
-const dialogs = new Dialogs(model, daemon, { enter, render });
-const log = new Log(model, { retry, compare: (user) => dialogs.person(user) });
-const connection = daemon.connection = new Connection((line) => daemon.receive(line), connected);
-const tell = (request) => connection.send(request);
-const { body } = document;
+const { dataset } = document.body;
 const draft = $("draft");
-
-let isDrawing = false;
-let banner = [];
+const { open, close, tell, ask } = connect(applied, connected);
+let isDrawing, banner = [], reading, blurred;
 /** What the daemon has for the draft. The draft itself stays in the page. */
 let stand = "";
-let found = [];
-let place = 0;
-let timer;
+let found = [], place = 0;
+
+// A hidden tab has no frames, but a title.
+const later = (act) => (document.hidden ? setTimeout : requestAnimationFrame)(act);
 
 function render() {
-	if (isDrawing) return;
-	isDrawing = true;
-	// A hidden tab has no frames, but a title.
-	(document.hidden ? setTimeout : requestAnimationFrame)(() => {
+	if (!isDrawing) later(() => {
 		isDrawing = false;
 		view.render();
 		log.render();
 	});
-}
-
-function showBanner() {
-	const { lost } = model;
-	const [text, button] = lost ? [`Inkling's daemon is lost: ${plain(lost.text, 300)} Your draft stays here.`, lost.starts] : banner;
-	$("banner").hidden = !text;
-	$("banner-text").textContent = text;
-	$("banner-action").hidden = !button;
-	$("banner-action").textContent = lost ? "Start again" : "Try again";
-	render();
-}
-
-function hint(text = "") {
-	$("hint").textContent = text;
+	isDrawing = true;
 }
 
 function connected(isUp, ...words) {
 	banner = words;
 	if (!isUp) {
+		disconnect();
 		model.lost = null;
-		daemon.disconnect();
 	}
 	showBanner();
 }
 
+function showBanner() {
+	const { lost } = model;
+	const [text, hasButton] = lost ? [`Inkling's daemon is lost: ${plain(lost.text, 300)} Your draft stays here.`, lost.starts] : banner;
+	write("banner-text", text);
+	$("banner").hidden = !text;
+	$("banner-action").hidden = !hasButton;
+	write("banner-action", lost ? "Start again" : "Try again");
+	render();
+}
+
 function applied(line, request) {
+	apply(line, request);
 	if (line.on === "ready") begin();
-	else if (line.on === "typing") view.typing();
+	else if (line.on === "typing") view.showTyping();
 	else if (line.on === "inkling-web") showBanner();
-	else if (line.waited && model.shown === line.chat) {
-		clearTimeout(timer);
-		timer = setTimeout(tell, 50, { do: "read", chat: line.chat });
-	} else if (request?.do === "leave" && !model.open) close();
+	else if (line.waited && line.chat === model.shown) {
+		clearTimeout(reading);
+		reading = setTimeout(tell, 50, { do: "read", chat: line.chat });
+	} else if (request?.do === "leave" && !model.open) closeChat();
 	render();
 }
 
@@ -83,11 +70,11 @@ function applied(line, request) {
 async function begin() {
 	stand = "";
 	showBanner();
-	daemon.request({ do: "status" });
-	await daemon.request({ do: "subscribe" });
+	ask("status");
+	await ask("subscribe");
 	const name = model.current ?? history.state;
 	if (model.chats.has(name)) enter(name);
-	else close();
+	else closeChat();
 }
 
 /** Opens a chat in the page. */
@@ -97,99 +84,88 @@ async function enter(name) {
 		if (model.open) model.open.draft = draft.value;
 		draft.value = chat.draft;
 		stand = "";
-		hint();
+		write("hint");
 		closeSearch();
 	}
 	model.current = name;
 	history.replaceState(name, "");
-	body.dataset.view = "chat";
-	if (!model.isReady) return log.enter(chat);
-	const joined = chat.isJoined || daemon.request({ do: "join", chat: name, open: false });
-	const recent = chat.isRecent || daemon.request({ do: "recent", chat: name });
-	show();
+	dataset.view = "chat";
+	const joined = model.isReady && !chat.isJoined && ask("join", { chat: name, open: false });
+	const recent = model.isReady && !chat.isRecent && ask("recent", { chat: name });
+	showChat();
+	log.enter(chat);
+	render();
 	const { on, text } = await joined;
-	if (on === "error") hint(plain(text, 300));
+	if (on === "error") write("hint", plain(text, 300));
 	await recent;
 	if (name !== model.current) return;
 	log.enter(chat);
-	render();
 	if (getComputedStyle($("side")).display !== "none") draft.focus();
 	look(chat);
 	setTimeout(look, LOOKING, chat);
 }
 
 /** Makes the page's chat the daemon's current one, while the page is in sight. */
-function show() {
+function showChat() {
 	if (document.hidden || !model.open) return;
-	tell({ do: "open", chat: model.current });
-	tell({ do: "read", chat: model.current });
-	model.show();
+	for (const name of ["open", "read"]) tell({ do: name, chat: model.current });
+	show();
 }
 
 /** Asks what discovery finds, for a user who is alone. */
 function look(chat) {
-	if (model.open !== chat || model.present(chat)) return;
-	daemon.request({ do: "sightings", chat: chat.name });
-	daemon.request({ do: "chats" });
+	if (model.open !== chat || present(chat)) return;
+	ask("sightings", { chat: chat.name });
+	ask("chats");
 }
 
-function close() {
+function closeChat() {
 	model.current = model.shown = null;
 	history.replaceState(null, "");
-	body.dataset.view = "list";
+	dataset.view = "list";
 	render();
 }
 
 document.onvisibilitychange = () => {
 	if (document.hidden) {
-		compose("");
+		type("");
 		model.shown = null;
 		return tell({ do: "open" });
 	}
-	daemon.request({ do: "chats" });
+	ask("chats");
 	const hasUnread = model.open?.firstUnread;
-	show();
+	showChat();
 	if (hasUnread) log.enter(model.open);
 	render();
 };
 
-// The draft
-
-function compose(text) {
-	if (text !== stand && tell({ do: "compose", chat: model.current, text })) stand = text;
-}
-
 /** Tells the daemon of an edit, by a text that stands for the draft. */
-function edit() {
-	const text = draft.value;
-	const counts = /[^\s\p{C}\p{Z}]/u.test(text) && !isCommand(text);
-	compose(!counts ? "" : stand === "x" ? "xx" : "x");
-	hint();
-	if (text.length > LONGEST / 3) fits(text);
+function type(text) {
+	if (text !== stand && tell({ do: "compose", chat: model.current, text })) stand = text;
 }
 
 /** Returns whether a message is short enough, and otherwise says so. */
 function fits(text) {
 	const { length } = new TextEncoder().encode(text);
-	if (length > LONGEST) hint(`This message has ${length} bytes, and ${LONGEST} are possible. Send it in parts.`);
+	if (length > LONGEST) write("hint", `This message has ${length} bytes, and ${LONGEST} are possible. Send it in parts.`);
 	return length <= LONGEST;
 }
 
 function send() {
 	const text = draft.value.trimEnd();
 	if (!text) return;
-	if (!model.isReady) return hint("Not connected. Your text stays here.");
-	if (isCommand(text)) return hint(`${plain(text.split(/\s/)[0], 20)} is no command of this page, which has /me ACTION. To begin with a slash, type two.`);
+	if (!model.isReady) return write("hint", "Not connected. Your text stays here.");
+	if (isCommand(text)) return write("hint", `${plain(text.split(/\s/)[0], 20)} is no command of this page, which has /me ACTION. To begin with a slash, type two.`);
 	if (!fits(spoken(text))) return;
 	post(spoken(text));
 	draft.value = stand = "";
-	hint();
+	write("hint");
 }
 
 function post(text) {
 	const { open } = model;
-	const local = model.compose(open, text, Date.now() / 1000);
-	daemon.request({ do: "send", chat: open.name, text }, { local });
+	const local = compose(open, text, Date.now() / 1000);
+	ask("send", { chat: open.name, text }, { local });
 	log.follow();
 	render();
 }
@@ -201,28 +177,26 @@ function retry(message) {
 	post(message.text);
 }
 
-draft.oninput = edit;
+draft.oninput = () => {
+	const text = draft.value;
+	write("hint");
+	type(!/[^\s\p{C}\p{Z}]/u.test(text) || isCommand(text) ? "" : stand === "x" ? "xx" : "x");
+	if (text.length > LONGEST / 3) fits(text);
+};
 draft.onkeydown = (event) => {
 	// Some browsers send code 229 with the Enter that ends a composition.
 	if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
 	event.preventDefault();
 	send();
 };
-draft.onblur = () => { timer = setTimeout(compose, BLUR, ""); };
-draft.onfocus = () => clearTimeout(timer);
+draft.onblur = () => { blurred = setTimeout(type, BLUR, ""); };
+draft.onfocus = () => clearTimeout(blurred);
 draft.onpaste = draft.ondrop = (event) => {
 	const { files, types } = event.clipboardData ?? event.dataTransfer;
 	if (!files.length || types.includes("text/plain")) return;
 	event.preventDefault();
-	hint("Inkling sends text only: no pictures and files.");
+	write("hint", "Inkling sends text only: no pictures and files.");
 };
-$("composer").onsubmit = (event) => {
-	event.preventDefault();
-	send();
-	draft.focus();
-};
-
-// Search and panes
 
 function closeSearch() {
 	$("search-bar").hidden = true;
@@ -232,16 +206,14 @@ function closeSearch() {
 
 /** Goes to the next found message in a direction. */
 function step(by) {
-	if (!found.length) return;
 	place = (place + by + found.length) % found.length;
-	log.go(found[place]);
-	$("search-count").textContent = `${place + 1} of ${found.length}`;
+	write("search-count", found.length ? `${place + 1} of ${found.length}` : "Not found");
+	if (found.length) log.go(found[place]);
 }
 
 $("search").oninput = () => {
 	found = log.search($("search").value.trim());
 	place = 0;
-	$("search-count").textContent = "Not found";
 	step(-1);
 };
 $("search-bar").onkeydown = ({ key }) => {
@@ -249,40 +221,42 @@ $("search-bar").onkeydown = ({ key }) => {
 	closeSearch();
 	$("search-open").focus();
 };
-$("search-bar").onsubmit = (event) => {
-	event.preventDefault();
-	step(-1);
-};
-
+for (const [id, act] of [["composer", () => { send(); draft.focus(); }], ["search-bar", () => step(-1)]]) {
+	$(id).onsubmit = (event) => {
+		event.preventDefault();
+		act();
+	};
+}
 $("chats").onclick = ({ target }) => {
-	const name = target.closest("[data-chat]")?.dataset.chat;
-	if (name) enter(name);
+	const button = target.closest("button");
+	if (button) enter(button.dataset.chat);
 };
 $("chats").onkeydown = (event) => {
-	const buttons = [...$("chats").querySelectorAll("button")];
-	const index = buttons.indexOf(document.activeElement);
-	const target = { ArrowDown: index + 1, ArrowUp: index - 1, Home: 0, End: buttons.length - 1 }[event.key];
-	if (target === undefined) return;
+	const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+	if (!by) return;
 	event.preventDefault();
-	buttons[target]?.focus();
+	const buttons = [...$("chats").querySelectorAll("button")];
+	buttons[buttons.indexOf(document.activeElement) + by]?.focus();
 };
 const clicks = {
-	"search-previous": () => step(-1), "search-next": () => step(1), "search-close": closeSearch,
+	"search-next": () => step(1), "search-close": closeSearch,
 	"search-open": () => {
 		$("search-bar").hidden = false;
 		$("search").focus();
 	},
-	"people-open": () => { body.dataset.view = body.dataset.view === "people" ? "chat" : "people"; },
-	"people-close": () => { body.dataset.view = "chat"; },
-	"back-to-list": () => { body.dataset.view = "list"; },
-	"banner-action": () => model.lost ? tell({ do: "inkling-web-start" }) : connection.open(),
+	"people-open": () => { dataset.view = dataset.view === "people" ? "chat" : "people"; },
+	"people-close": () => { dataset.view = "chat"; },
+	"back-to-list": () => { dataset.view = "list"; },
+	"banner-action": () => model.lost ? tell({ do: "inkling-web-start" }) : open(),
 };
-for (const id of Object.keys(clicks)) $(id).onclick = clicks[id];
-for (const button of document.querySelectorAll("[aria-label]")) button.title ||= button.ariaLabel;
+for (const id in clicks) $(id).onclick = clicks[id];
+for (const button of document.querySelectorAll("[aria-label]")) button.title = button.ariaLabel;
 
 onpagehide = () => {
-	compose("");
-	connection.close();
+	type("");
+	close();
 };
-setInterval(() => document.hidden || daemon.request({ do: "chats" }), REFRESH);
-connection.open();
+setInterval(() => document.hidden || ask("chats"), REFRESH);
+dialogs.start({ ask, enter, render });
+log.start(retry, dialogs.showPerson);
+open();
