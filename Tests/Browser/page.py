@@ -15,7 +15,7 @@ return [...document.querySelectorAll('#conversation article')].map((row) => ({
 PEOPLE = """
 return [...document.querySelectorAll('#people > li')].map((row) => ({
   text: row.textContent, label: row.innerText, offline: row.matches('.offline'),
-  verified: !!row.querySelector('.shield'), warned: !!row.querySelector('.alike')}));
+  verified: !!row.querySelector('.shield'), warned: !!row.querySelector('.bad')}));
 """
 TYPING = """
 const line = document.getElementById('typing');
@@ -140,17 +140,17 @@ class Page:
 
     def new_chat(self, name, private=False):
         self.click("#new-chat")
-        field = self.one("#new-name")
+        field = self.one("#join-text")
         field.clear()
         field.send_keys(name)
         if private:
-            self.one("#new-private").click()
-        self.click("#new-form .main")
+            self.one("#join-private").click()
+        self.click("#join-form .main")
 
     def open_chat(self, name, private=False):
         """Joins a chat, and waits until the page shows it."""
         self.new_chat(name, private)
-        self.wait_for(lambda: self.title() == name, lambda: f"the chat {name} is open: {self.text('#new-error')}")
+        self.wait_for(lambda: self.title() == name, lambda: f"the chat {name} is open: {self.text('#join-error')}")
 
     def choose(self, name):
         """Chooses a chat in the list."""

@@ -47,9 +47,12 @@ class Person:
         return page
 
     def recover(self):
-        """Starts again what a failed test left ended."""
+        """Brings back the daemon, the name and the server that a test changed."""
         if self.daemon.process.poll() is not None:
             self.restart_daemon()
+        if self.front_end.ask(do="identity")["name"] != self.name:
+            self.front_end.ask(do="nick", name=self.name)
+        self.drop_front_end()
         if self.server is not None and self.server.process.poll() is not None:
             self.server.stop()
             self.serve()
@@ -141,7 +144,7 @@ class TestWithPeople(unittest.TestCase):
     def carol_joins(self, name="Carol"):
         """Carol's front end, in the test's chat."""
         front_end = self.carol.front_end
-        if front_end.ready["name"] != name:
+        if name != "Carol":
             front_end.ask(do="nick", name=name)
         front_end.ask(do="join", chat=self.chat)
         front_end.wait_for(lambda line: line["on"] == "peer" and line["name"] == "Alice", "Alice")

@@ -65,7 +65,7 @@ class AccessibilityTests(TestWithPeople):
             self.bob.page.type("T")
             page.wait_for_typing("Bob is typing")
             self.check(f"{scheme}, Bob types")
-            for opener, dialog in (("#you", "name"), ("#new-chat", "new"), ("#join-invite", "join"),
+            for opener, dialog in (("#you", "name"), ("#new-chat", "join"),
                                    ("#invite-open", "invite"), ("#people [data-user]", "person"), ("#leave", "ask")):
                 page.click(opener)
                 page.wait_for(lambda: page.one(f"#dialog-{dialog}").is_displayed(), f"the dialog {dialog}")

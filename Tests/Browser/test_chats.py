@@ -57,7 +57,7 @@ class ChatTests(TestWithPeople):
         for name in "x" * 65, "a\u202eb":
             with self.subTest(name[:20]):
                 self.alice.page.new_chat(name)
-                self.alice.page.wait_for(lambda: self.alice.page.text("#new-error"), "the reason")
+                self.alice.page.wait_for(lambda: self.alice.page.text("#join-error"), "the reason")
                 self.alice.page.close_dialog()
         self.assertEqual(self.alice.page.chats(), [])
 
@@ -138,7 +138,7 @@ class KeyboardTests(TestWithPeople):
         page.script("document.activeElement.blur()")
         self.tab_to("new-chat")
         self.press(Keys.ENTER)
-        page.wait_for(lambda: self.focus() == "new-name", "the field for the name has the focus")
+        page.wait_for(lambda: self.focus() == "join-text", "the field for the name has the focus")
         self.press(self.chat + Keys.ENTER)
         page.wait_for(lambda: page.title() == self.chat, "the chat is open")
         page.wait_for(lambda: self.focus() == "draft", "the field for messages has the focus")

@@ -4,6 +4,8 @@ import json
 import re
 import time
 
+from selenium.webdriver.common.keys import Keys
+
 import harness
 import scripted
 from page import Page
@@ -90,7 +92,7 @@ class HostileTests(TestWithPeople):
         carol.ask(do="send", text="That was all", chat=self.chat)
         page.wait_for_text("That was all", timeout=30)
         self.check(page)
-        page.script("document.getElementById('conversation').scrollTop = 0")
+        page.one("#conversation").send_keys(Keys.HOME)
         page.wait_for(lambda: MARKUP[0] in page.texts(), "the first message, as it was sent")
         for text in MARKUP[:6]:
             self.assertIn(text, page.texts())
@@ -166,9 +168,9 @@ class HostileTests(TestWithPeople):
         self.assertLess(page.script("return document.querySelectorAll('#conversation *').length"), 12_000)
         log = page.one("#conversation")
         page.script("arguments[0].focus()", log)
-        log.send_keys("\ue011")  # Home
+        log.send_keys(Keys.HOME)
         page.wait_for(lambda: page.texts()[0] in ("message 1", "message 501"), "the oldest message")
-        log.send_keys("\ue010")  # End
+        log.send_keys(Keys.END)
         page.wait_for_text("message 10000")
 
     def test_three_thousand_messages_in_three_seconds_are_all_there(self):

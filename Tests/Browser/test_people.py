@@ -39,7 +39,6 @@ class PresenceTests(TestWithPeople):
 
     def test_a_new_name_shows_for_others(self):
         self.rename("Alicia")
-        self.addCleanup(self.alice.front_end.ask, do="nick", name="Alice")
         self.bob.page.wait_for_person("Alicia")
         self.alice.page.wait_for(lambda: self.alice.page.text("#you-name") == "Alicia", "the own name")
         self.alice.page.type("Tea")
@@ -53,7 +52,7 @@ class PresenceTests(TestWithPeople):
         self.alice.page.click("#name-save")
 
     def test_a_name_that_is_refused_says_why(self):
-        for name in "x" * 65, "*Bob":
+        for name in "x" * 65, "!!!":
             with self.subTest(name):
                 self.rename(name)
                 self.alice.page.wait_for(lambda: self.alice.page.text("#name-error"), "the reason")
@@ -102,7 +101,6 @@ class VerificationTests(TestWithPeople):
         bob = next(one for one in self.alice.front_end.ask(do="who", chat=self.chat)["peers"] if one["name"] == "Bob")
         self.alice.front_end.ask(do="verify", key=bob["key"])
         self.addCleanup(lambda: self.alice.front_end.ask(do="unverify", key=bob["key"]))
-        self.addCleanup(lambda: self.carol.front_end.ask(do="nick", name="Carol"))
         self.carol_joins("B\u043eb")  # with a Cyrillic letter
         self.alice.page.wait_for(
             lambda: any("Not the Bob you verified" in row["text"] for row in self.alice.page.people()),
@@ -115,7 +113,6 @@ class VerificationTests(TestWithPeople):
         bob = next(one for one in self.alice.front_end.ask(do="who", chat=self.chat)["peers"] if one["name"] == "Bob")
         self.alice.front_end.ask(do="verify", key=bob["key"])
         self.addCleanup(lambda: self.alice.front_end.ask(do="unverify", key=bob["key"]))
-        self.addCleanup(lambda: self.carol.front_end.ask(do="nick", name="Carol"))
         self.carol_joins("Bob")
         self.alice.page.wait_for(lambda: "the key is different" in self.alice.page.text("#conversation"), "the warning")
         self.alice.page.click("#conversation .remark button")

@@ -38,7 +38,7 @@ class AccessTests(TestWithPeople):
         second = self.fresh_tab(address)
         second.wait_for(lambda: "used before" in second.banner(), "the second page says why")
         first.show()
-        first.wait_for(lambda: "second time" in first.text("#notices"), "the first page tells of it")
+        first.wait_for(lambda: "address again" in first.text("#notices"), "the first page tells of it")
 
     def test_without_a_ticket_the_page_asks_for_a_fresh_address(self):
         page = self.fresh_tab(self.alice.server.origin + "/")
