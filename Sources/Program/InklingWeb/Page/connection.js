@@ -1,31 +1,29 @@
-// The connection: the ticket, the mutual proof, close codes, reconnection, and requests with their answers.
+// The connection: ticket, mutual proof, close codes, reconnection, and requests with their answers.
 // No line and no draft passes before both sides have proved that they know the key.
 
 const AGAIN = "Open Inkling again, by its icon or with: inkling web";
-const WAITING = "Your draft stays here, and the page tries again.";
-/** By close code: the words, and when the page connects again, in milliseconds; without a time, a button does it. */
+const STAYS = "Your draft stays here, and the page tries again.";
+/** By close code: the words, and when the page connects again, in ms. Without a time, a button does it. */
 const CLOSES = {
 	0: [`Another program answers at this address. The page sent it nothing. ${AGAIN}`],
-	1001: [`Inkling's page server ended. ${WAITING}`, 2000],
-	1006: [`Inkling's page server does not answer. ${WAITING}`, 2000],
+	1001: [`Inkling's page server ended. ${STAYS}`, 2000],
+	1006: [`Inkling's page server does not answer. ${STAYS}`, 2000],
 	4000: ["The page server did not accept this page."],
 	4001: [`This page is from an earlier run of Inkling. ${AGAIN}`, 0],
 	4002: [`This address was used before, or is older than a minute. ${AGAIN}`, 0],
 	4003: ["Eight pages are open already. Close another tab."],
-	4004: ["This page was too slow. It connects again.", 1000],
-	4005: ["A line was too long. The page connects again.", 1000],
+	4004: [`This page was too slow. ${STAYS}`, 1000],
+	4005: [`A line was too long. ${STAYS}`, 1000],
 };
-/** The time in a frame for lines, in milliseconds. */
-const BUDGET = 8;
 const HMAC = { name: "HMAC", hash: "SHA-256" };
 
 const bytes = (text) => Uint8Array.from(text, (letter) => letter.charCodeAt());
 const join = (...parts) => Uint8Array.from(parts.flatMap((part) => [...part]));
 const decode = (text) => bytes(atob(text.replace(/-/g, "+").replace(/_/g, "/")));
-const encode = (data) => btoa(String.fromCharCode(...new Uint8Array(data)))
-	.replace(/\+/g, "-").replace(/\//g, "_").replace("=", "");
+const encode = (data) =>
+	btoa(String.fromCharCode(...new Uint8Array(data))).replace(/\+/g, "-").replace(/\//g, "_").replace("=", "");
 
-/** Connects. `onLine` gets each line with the request it answers; `onState` whether lines pass, or words and a button. */
+/** `onLine` gets each line and the request it answers; `onState` whether lines pass, or words and a button. */
 export function connect(onLine, onState) {
 	const waiting = new Map();
 	let socket, isProved, timer, queue, isLate, id = 0;
@@ -67,23 +65,23 @@ export function connect(onLine, onState) {
 		const name = [...digest.slice(0, 8)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 		const hmac = await subtle.importKey("raw", secret, HMAC, false, ["sign", "verify"]);
 		const own = crypto.getRandomValues(new Uint8Array(32));
-		const next = () => new Promise((resolve) => { opened.onmessage = ({ data }) => resolve(JSON.parse(data)); });
-		if (!opened.readyState) await new Promise((resolve) => { opened.onopen = resolve; });
-		opened.send(JSON.stringify({ web: 1, key: kind, id: name, nonce: encode(own) }));
+		const put = (step) => opened.send(JSON.stringify(step));
+		const next = () => new Promise((done) => { opened.onmessage = ({ data }) => done(JSON.parse(data)); });
+		if (!opened.readyState) await new Promise((done) => { opened.onopen = done; });
+		put({ web: 1, key: kind, id: name, nonce: encode(own) });
 		const { nonce, proof } = await next();
 		const theirs = decode(nonce);
 		const claim = join(bytes("inkling web server\0"), own, theirs);
 		if (theirs.length !== 32 || !await subtle.verify("HMAC", hmac, decode(proof), claim)) throw Error("wrong proof");
-		const signed = await subtle.sign("HMAC", hmac, join(bytes("inkling web page\0"), theirs, own));
-		opened.send(JSON.stringify({ proof: encode(signed) }));
+		put({ proof: encode(await subtle.sign("HMAC", hmac, join(bytes("inkling web page\0"), theirs, own))) });
 		const { session } = await next();
 		if (opened !== socket) return;
 		clearTimeout(timer);
+		isProved = true;
 		socket.onmessage = ({ data }) => {
 			queue.push(data);
 			if (!isLate) drain();
 		};
-		isProved = true;
 		if (session) {
 			[key, kind] = [session, "session"];
 			sessionStorage.setItem("inkling", key);
@@ -91,9 +89,9 @@ export function connect(onLine, onState) {
 		onState(true);
 	}
 
-	/** Passes on lines for a few milliseconds, and the rest in the next frame. */
+	/** Passes lines on for 8 ms, and the rest in the next frame. A hidden tab has no frames. */
 	function drain() {
-		const end = performance.now() + BUDGET;
+		const end = performance.now() + 8;
 		const lines = queue;
 		let count = 0;
 		while (count < lines.length && lines === queue && performance.now() < end) {
@@ -105,20 +103,19 @@ export function connect(onLine, onState) {
 		}
 		lines.splice(0, count);
 		isLate = queue.length > 0;
-		// A hidden tab has no frames.
 		if (isLate) (document.hidden ? setTimeout : requestAnimationFrame)(drain);
 	}
 
 	function receive(line) {
 		if (line.on === "ready") abandon();
-		const { request, resolve } = waiting.get(line.id) ?? {};
+		const { request, done } = waiting.get(line.id) ?? {};
 		waiting.delete(line.id);
 		onLine(line, request);
-		resolve?.(line);
+		done?.(line);
 	}
 
 	function abandon() {
-		for (const { resolve } of waiting.values()) resolve({ on: "error", text: "The connection ended before an answer." });
+		for (const { done } of waiting.values()) done({ on: "error", text: "The connection ended." });
 		waiting.clear();
 	}
 
@@ -128,11 +125,11 @@ export function connect(onLine, onState) {
 		return isProved;
 	}
 
-	/** Sends a request, and resolves to its answer, also to an error. `own` stays in the page. */
+	/** Sends a request, and resolves to its answer or an error. `own` stays in the page. */
 	function ask(name, members, own) {
 		const request = { do: name, ...members, id: ++id };
 		if (!tell(request)) return { on: "error", text: "Not connected." };
-		return new Promise((resolve) => waiting.set(id, { request: { ...request, ...own }, resolve }));
+		return new Promise((done) => waiting.set(id, { request: { ...request, ...own }, done }));
 	}
 
 	return { open, close, tell, ask };

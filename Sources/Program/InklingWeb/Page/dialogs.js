@@ -1,6 +1,6 @@
 // The dialogs: join, invite, the user, a person, and questions.
 
-import { $, bdi, el, svg, write } from "./dom.js";
+import { $, el, svg, write } from "./dom.js";
 import { decide, model } from "./model.js";
 import { qr } from "./qr.js";
 import { groups, isolate, plain } from "./text.js";
@@ -108,10 +108,9 @@ async function copy() {
 
 function showCode() {
 	const rows = qr($("invite-text").value);
-	const size = rows.length + 2 * QUIET;
-	const d = rows.flatMap((row, y) => row.map((isDark, x) => isDark ? `M${x + QUIET} ${y + QUIET}h1v1h-1z` : "")).join("");
-	$("invite-qr").replaceChildren(svg("svg",
-		{ viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": "QR code of the invite" }, svg("path", { d })));
+	const square = (isDark, x, y) => isDark ? `M${x + QUIET} ${y + QUIET}h1v1h-1z` : "";
+	const d = rows.map((row, y) => row.map((isDark, x) => square(isDark, x, y)).join("")).join("");
+	$("invite-qr").replaceChildren(svg(rows.length + 2 * QUIET, "QR code of the invite", "path", { d }));
 }
 
 async function leave() {
@@ -120,15 +119,11 @@ async function leave() {
 	if (await confirm(`Leave ${isolate(plain(name, 64))}? ${back}`, "Leave")) page.ask("leave", { chat: name });
 }
 
-async function showUser() {
+function showUser() {
 	$("name").value = model.self.name;
 	write("you-id", groups(model.self.user));
 	say("name");
 	open("name");
-	await page.ask("people", { blocked: true });
-	$("blocked").hidden = !model.blocked.length;
-	$("blocked-people").replaceChildren(...model.blocked.map(({ key, user, names }) => el("li", bdi(plain(names[0], 40) || user), " ",
-		el("button", { onclick: ({ target }) => settle("unblock", key) && target.parentNode.remove() }, "Unblock"))));
 }
 
 async function rename() {
@@ -152,11 +147,10 @@ export async function showPerson(next) {
 const shown = () => model.open.people.get(user);
 
 function fill() {
-	const { label, verified, names, blocked } = shown();
+	const { label, verified, blocked } = shown();
 	const warning = lookalike(shown());
-	const others = names?.slice(1).map((name) => isolate(plain(name, 40))).join(", ");
 	write("person-name", label);
-	write("person-state", `${verified ? "Verified" : "Not verified"} · ${presence(shown())}${others ? ` · once ${others}` : ""}`);
+	write("person-state", `${verified ? "Verified" : "Not verified"} · ${presence(shown())}`);
 	write("person-warning", warning && `${warning}. Share nothing secret until the digits match.`);
 	write("mute", model.muted.has(user) ? "Unmute" : "Mute");
 	write("block", blocked ? "Unblock" : "Block");
@@ -187,7 +181,7 @@ async function block() {
 async function settle(decision, key) {
 	const isStored = isDone("person", await page.ask(decision, { key }));
 	if (isStored) decide(key, { [/verify/.test(decision) ? "verified" : "blocked"]: !/^un/.test(decision) });
-	if ($("dialog-person").open) fill();
+	fill();
 	page.render();
 	return isStored;
 }

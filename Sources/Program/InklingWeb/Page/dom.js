@@ -6,16 +6,16 @@ export function write(id, text = "") {
 	if ($(id).textContent !== text) $(id).textContent = text;
 }
 
-/** Returns an element: el("p.day", { id: "x", onclick() {} }, "text", child), without the empty children. */
+/** Returns an element: el("p.day", { id: "x", onclick() {} }, "text", child). */
 export function el(kind, ...parts) {
 	const [tag, ...names] = kind.split(".");
 	const made = document.createElement(tag);
 	made.className = names.join(" ");
 	for (const part of parts.flat()) {
 		if (part?.constructor !== Object) made.append(part || "");
-		else for (const [name, value] of Object.entries(part)) {
-			if (name === "onclick") made.onclick = value;
-			else if (/^(id|dir|role|(data|aria)-\w+)$/.test(name)) made.setAttribute(name, value);
+		else for (const name in part) {
+			if (name === "onclick") made.onclick = part.onclick;
+			else if (/^(id|dir|role|(data|aria)-\w+)$/.test(name)) made.setAttribute(name, part[name]);
 		}
 	}
 	return made;
@@ -26,26 +26,23 @@ export const bdi = (text, kind = "bdi") => el(kind, { dir: "auto" }, text);
 export const unseen = (text) => el("span.hidden", text);
 export const dots = () => el("span.dots", { "aria-hidden": true }, el("i"), el("i"), el("i"));
 
-export function svg(tag, attributes, ...children) {
-	const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-	for (const name in attributes) made.setAttribute(name, attributes[name]);
-	made.append(...children);
+export function svg(size, words, child, attributes) {
+	const [made, inner] = ["svg", child].map((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag));
+	const all = { viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": words };
+	for (const name in all) made.setAttribute(name, all[name]);
+	for (const name in attributes) inner.setAttribute(name, attributes[name]);
+	made.append(inner);
 	return made;
 }
 
-export const icon = (name, words) =>
-	svg("svg", { class: name, role: "img", "aria-label": words }, svg("use", { href: `#${name}` }));
+export const icon = (name, words) => svg(24, words, "use", { href: `#${name}`, class: name });
 
-export function link({ text, href }) {
-	if (!/^https?:/.test(href)) return text;
-	return Object.assign(el("a", text), { href, target: "_blank", rel: "noopener noreferrer" });
-}
-
-/** Returns a circle with a name's first letter, in one of six colours. */
-export function avatar(name, ...children) {
-	const hue = [...name].reduce((sum, letter) => sum + letter.codePointAt(), 0) % 6;
+/** Returns a circle with a name's first letter and a colour of its own. */
+export function avatar(name, child) {
 	const [letter = "?"] = name.match(/[\p{L}\p{N}]/u) ?? [];
-	return el(`span.avatar.c${hue}`, { "aria-hidden": true }, letter.toUpperCase(), ...children);
+	const made = el("span.avatar", { "aria-hidden": true }, letter.toUpperCase(), child);
+	made.style.setProperty("--hue", [...name].reduce((sum, letter) => sum * 7 + letter.codePointAt() & 0xffff, 0));
+	return made;
 }
 
 /** Makes a list's children follow rows of [key, sign, make]. A child is made again when its sign changes. */

@@ -1,6 +1,6 @@
 // The conversation: a window of at most 300 rows, which moves with the scrolling. What the user reads keeps its place.
 
-import { $, bdi, el, icon, link, sync, unseen, write } from "./dom.js";
+import { $, bdi, el, icon, sync, unseen, write } from "./dom.js";
 import { model, pattern, person } from "./model.js";
 import { clock, day, deed, lines, pieces, plain } from "./text.js";
 
@@ -8,9 +8,10 @@ const MOST = 300;
 /** How many rows the window moves, within how many pixels of its end. */
 const STEP = 100;
 const NEAR = 800;
-/** What is not folded, in characters and lines, and the longest pause in a group of messages, in seconds. */
+/** What is not folded, in characters and lines. */
 const LONGEST = 1200;
 const LINES = 20;
+/** The longest pause in a group of messages, in seconds. */
 const PAUSE = 300;
 const WHY = {
 	bye: "left", quit: "you left", left: "you left", silence: "out of reach", will: "quit", stalled: "did not answer",
@@ -58,15 +59,8 @@ export function go(message) {
 /** `retry(message)` and `compare(user)` are what the buttons in rows do. */
 export function start(retry, compare) {
 	Object.assign(actions, { retry, compare });
-	$("new-messages").onclick = follow;
+	$("more").onclick = follow;
 	log.onscroll = scrolled;
-	log.onkeydown = (event) => {
-		if (event.target !== log || !/^(Home|End)$/.test(event.key)) return;
-		event.preventDefault();
-		if (event.key === "End") return follow();
-		move(0);
-		log.scrollTop = 0;
-	};
 	new ResizeObserver(settle).observe(log);
 }
 
@@ -98,8 +92,8 @@ function settle() {
 		seen = all.at(-1);
 	}
 	const more = all.length - 1 - all.indexOf(seen);
-	$("new-messages").hidden = follows;
-	write("new-messages", more ? `${more} new ↓` : "To the end ↓");
+	$("more").hidden = follows;
+	write("more", more ? `${more} new ↓` : "To the end ↓");
 }
 
 function scrolled() {
@@ -154,7 +148,7 @@ function bubble(message, { label, verified }, first, isHit) {
 		render();
 	};
 	return el(`article${own ? ".own" : ""}${first ? ".first" : ""}${isMention ? ".mention" : ""}${action ? ".deed" : ""}${isHit ? ".hit" : ""}`,
-		own || !first && !action ? unseen(`${label}: `) : el("h2.by", bdi(label), verified && icon("shield", "verified")),
+		own || !first && !action ? unseen(`${label}: `) : el("h2.by.line", bdi(label), verified && icon("shield", "verified")),
 		el("div.bubble", el("p.text", { dir: "auto" }, words(isLong ? `${start}…` : text)),
 			isLong && el("button.all", { onclick: showAll }, "Show all"),
 			el("small.meta", isMention && "for you · ", delayed && "came late · ", clock(at))),
@@ -163,7 +157,10 @@ function bubble(message, { label, verified }, first, isHit) {
 
 /** Returns a text as nodes, with links and what the user searches. */
 const words = (text) => pieces(text).flatMap((piece) => {
-	if (piece.href || !query) return piece.href ? link(piece) : piece.text;
+	if (/^https?:/.test(piece.href)) {
+		return Object.assign(el("a", piece.text), { href: piece.href, target: "_blank", rel: "noopener noreferrer" });
+	}
+	if (!query) return piece.text;
 	const found = piece.text.match(query) ?? [];
 	return piece.text.split(query).flatMap((part, index) => [part, found[index] && el("mark", found[index])]);
 });

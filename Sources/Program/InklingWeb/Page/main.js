@@ -239,18 +239,20 @@ $("chats").onkeydown = (event) => {
 	buttons[buttons.indexOf(document.activeElement) + by]?.focus();
 };
 const clicks = {
-	"search-next": () => step(1), "search-close": closeSearch,
+	"search-next": () => step(1),
 	"search-open": () => {
+		if (!$("search-bar").hidden) return closeSearch();
 		$("search-bar").hidden = false;
 		$("search").focus();
 	},
-	"people-open": () => { dataset.view = dataset.view === "people" ? "chat" : "people"; },
-	"people-close": () => { dataset.view = "chat"; },
-	"back-to-list": () => { dataset.view = "list"; },
 	"banner-action": () => model.lost ? tell({ do: "inkling-web-start" }) : open(),
 };
 for (const id in clicks) $(id).onclick = clicks[id];
-for (const button of document.querySelectorAll("[aria-label]")) button.title = button.ariaLabel;
+for (const button of document.querySelectorAll(".icon")) {
+	const { to } = button.dataset;
+	button.title = button.ariaLabel;
+	if (to) button.onclick = () => { dataset.view = dataset.view === to ? "chat" : to; };
+}
 
 onpagehide = () => {
 	type("");

@@ -1,13 +1,12 @@
-// What stands around the conversation: chats, people, the header, who types, notices, and the title.
+// What stands around the conversation: chats, people, the header, who types, and the title.
 
 import { $, avatar, bdi, dots, el, icon, sync, unseen, write } from "./dom.js";
 import { model, present, sorted, typists } from "./model.js";
-import { ago, groups, isolate, plain, typing } from "./text.js";
+import { ago, isolate, plain, typing } from "./text.js";
 
 /** The shortest time between two announcements of who types, in milliseconds. */
 const PAUSE = 2000;
-const log = $("conversation");
-let isQuiet = false;
+let isQuiet;
 
 const here = (count, nobody) => count > 1 ? `${count} people are here` : count ? "1 person is here" : nobody;
 
@@ -23,21 +22,20 @@ export function lookalike({ namesakes, namesake, verified }) {
 }
 
 export function render() {
-	const { chats, open, self, notices, isReady } = model;
-	sync($("chats"), [...chats.values()].map(chatRow));
+	const { chats, open, self, isReady } = model;
+	const all = [...chats.values()];
+	const name = plain(self.name, 64) || self.user || "";
+	sync($("chats"), all.map(chatRow));
 	sync($("people"), open ? sorted(open).map(personRow) : []);
-	sync($("notices"), [...notices].map(([code, text]) => [code, text, () => el("p", { role: "status" }, plain(text, 400),
-		el("button.icon", { "aria-label": "Dismiss", onclick: () => notices.delete(code) && render() }, "×"))]));
-	const name = plain(self.name, 64) || self.user;
 	sync($("you-avatar"), [[name, 0, () => avatar(name)]]);
 	write("you-name", name);
 	write("you-state", isReady ? self.away ? "Away" : "Active" : "Not connected");
 	$("away").checked = self.away;
-	$("no-chats").hidden = !isReady || chats.size > 0;
+	$("no-chats").hidden = !isReady || all.length;
 	$("chat").hidden = $("people-pane").hidden = !open;
 	$("welcome").hidden = open;
 	$("send").disabled = !isReady;
-	const unread = [...chats.values()].reduce((sum, { unread }) => sum + unread, 0);
+	const unread = all.reduce((sum, { unread }) => sum + unread, 0);
 	document.title = `${unread ? `(${unread}) ` : ""}${open ? `${isolate(plain(open.name, 64))} – ` : ""}Inkling`;
 	if (open) header(open);
 	showTyping();
@@ -54,9 +52,8 @@ export function showTyping() {
 function announce() {
 	const text = $("typing-text").textContent;
 	isQuiet = text !== $("announce").textContent;
-	if (!isQuiet) return;
 	write("announce", text);
-	setTimeout(announce, PAUSE);
+	if (isQuiet) setTimeout(announce, PAUSE);
 }
 
 /** Returns the daemon's own words for who types, unless a label or a muted person changes them. */
@@ -75,7 +72,7 @@ function chatRow(chat) {
 	const said = last && !last.remark ? `${isolate(last.own ? "You" : last.from.label)}: ${plain(last.text.slice(0, 200), 80)}`
 		: here(present(chat), "Nobody else is here");
 	return [name, [unread, isSecret, isCurrent, types, said].join(), () => el("li",
-		el("button.chat", { "data-chat": name, "aria-current": isCurrent }, avatar(name),
+		el("button.wide", { "data-chat": name, "aria-current": isCurrent }, avatar(name),
 			el("span.two", el("span.line", bdi(plain(name, 64), "bdi.name"), isSecret && icon("lock", "private")),
 				types ? el("small.line.types", dots(), bdi(types)) : bdi(said, "small")),
 			unread && el("span.badge", `${unread}`, unseen(" unread"))))];
@@ -87,7 +84,7 @@ function personRow(person) {
 	const warning = lookalike(person);
 	const types = typists(model.open).some((one) => one.user === user);
 	return [user, [label, state, verified, warning, types].join(), () => el(`li.${person.presence}`,
-		el("button.person", { "data-user": user }, avatar(label, el("span.dot")),
+		el("button.wide", { "data-user": user }, avatar(label, el("span.dot")),
 			el("span.two", el("span.line", bdi(label, "bdi.name"), verified && icon("shield", "verified"), types && [dots(), unseen("typing")]),
 				el("small", state), warning && el("small.line.bad", icon("warning"), bdi(warning)))))];
 }
@@ -98,7 +95,7 @@ function header(chat) {
 	const name = plain(chat.name, 64);
 	write("title", name);
 	write("subtitle", `${isSecret ? "Private" : "Open to this network"} · ${here(count, "nobody else is here")}`);
-	log.ariaLabel = `Messages in ${isolate(name)}`;
+	$("conversation").ariaLabel = `Messages in ${isolate(name)}`;
 	$("empty").hidden = messages.length;
 	const silent = sightings?.found.filter(({ self, linked }) => !self && !linked) ?? [];
 	write("empty", [
@@ -108,7 +105,7 @@ function header(chat) {
 		"Messages reach only people who are here.",
 		count || isLooking || !sightings ? ""
 			: !sightings.instance ? "Discovery is not available: others can't find this computer."
-			: silent.length ? `Discovery finds ${silent.length} without an answer, such as ${plain(silent[0].addresses[0], 60)}. Run: inkling doctor`
+			: silent.length ? `Discovery finds ${plain(silent[0].addresses[0], 60)}, without an answer. Run: inkling doctor`
 			: "Discovery finds nobody else. If others have joined, run on both computers: inkling doctor",
 	].join("\n"));
 }
