@@ -106,9 +106,20 @@ let package = Package(
             ],
             path: "Sources/Program/InklingControl", swiftSettings: strict),
         .target(
+            name: "InklingWeb",
+            dependencies: [
+                "Inkling", "InklingControl", "InklingModel", "InklingWire",
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOWebSocket", package: "swift-nio"),
+            ],
+            path: "Sources/Program/InklingWeb",
+            resources: ["index.html", "style.css", "icon.svg", "main.js"].map { .embedInCode("Page/\($0)") },
+            swiftSettings: strict + small + testable),
+        .target(
             name: "InklingCLI",
             dependencies: [
                 "CProcess", "CTOML", "Inkling", "InklingConsole", "InklingControl", "InklingModel", "InklingText",
+                "InklingWeb",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"), .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -179,6 +190,13 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: tests),
+        .testTarget(
+            name: "InklingWebTests",
+            dependencies: [
+                "Inkling", "InklingControl", "InklingWeb", "InklingWire", "ProcessSupport",
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: tests),
         .testTarget(

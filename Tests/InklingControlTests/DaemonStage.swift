@@ -3,6 +3,7 @@ import InklingControl
 import InklingModel
 import NIOCore
 import NIOPosix
+import ProcessSupport
 import Testing
 
 /// A daemon over a node that the tests control, on a real socket in its own folder.

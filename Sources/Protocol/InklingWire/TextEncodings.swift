@@ -13,7 +13,7 @@ package enum TextError: String, Error, CaseIterable, Sendable {
 /// The two text encodings of the protocol, both canonical and without padding (RFC 4648).
 ///
 /// Each character takes its bits from the most significant end. Spare bits of the last character are zero.
-enum TextEncoding {
+package enum TextEncoding {
     case base32, base64url
 
     /// The number of bits in one character.
@@ -35,7 +35,7 @@ enum TextEncoding {
     func size(of count: Int) -> Int { (count * 8 + bits - 1) / bits }
 
     /// Encodes bytes as text.
-    func encode(_ bytes: [UInt8]) -> String {
+    package func encode(_ bytes: [UInt8]) -> String {
         let alphabet = alphabet
         var characters: [UInt8] = []
         characters.reserveCapacity(size(of: bytes.count))
@@ -56,7 +56,7 @@ enum TextEncoding {
     }
 
     /// Decodes UTF-8 text that encodes `count` bytes.
-    func decode(_ text: some Collection<UInt8>, count: Int) throws(TextError) -> [UInt8] {
+    package func decode(_ text: some Collection<UInt8>, count: Int) throws(TextError) -> [UInt8] {
         // Counts characters instead of bytes. So "ä" causes the error `alphabet`, not `length`.
         let characters = text.reduce(0) { $0 + ($1 & 0xC0 == 0x80 ? 0 : 1) }
         guard characters == size(of: count) else { throw .length }

@@ -15,8 +15,9 @@ enum Netlink {
 
     private enum Outcome { case more, done, failed }
 
-    // The values are NLM_F_REQUEST with NLM_F_DUMP, NLM_F_DUMP_INTR, and the types NLMSG_ERROR and NLMSG_DONE.
-    private static let (dumpRequest, isInterrupted): (UInt16, UInt16) = (0x301, 0x10)
+    // The values are NLM_F_REQUEST, NLM_F_REQUEST with NLM_F_DUMP, NLM_F_DUMP_INTR, and the types NLMSG_ERROR and
+    // NLMSG_DONE.
+    private static let (plainRequest, dumpRequest, isInterrupted): (UInt16, UInt16, UInt16) = (0x1, 0x301, 0x10)
     private static let (error, done): (UInt16, UInt16) = (2, 3)
     private static let headerSize = 16
     /// The kernel puts at most 32 KiB into one datagram.
@@ -26,22 +27,9 @@ enum Netlink {
     ///
     /// - Returns: Whether the answer was complete.
     static func dump(_ family: Family, type: UInt16, _ request: [UInt8], visit: (Body) -> Void) -> Bool {
-        let kind = CInt(SOCK_RAW.rawValue) | CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
-        let descriptor = socket(AF_NETLINK, kind, family.rawValue)
+        let descriptor = send(family, type: type, flags: dumpRequest, request)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        // Makes the kernel respect filters in the request (SOL_NETLINK, NETLINK_GET_STRICT_CHK). An older kernel
-        // answers with all entries.
-        var on: CInt = 1
-        setsockopt(descriptor, 270, 12, &on, socklen_t(MemoryLayout<CInt>.size))
-        var message: [UInt8] = []
-        append(UInt32(headerSize + request.count), to: &message)
-        append(type, to: &message)
-        append(dumpRequest, to: &message)
-        append(UInt32(1), to: &message)  // The sequence number of the only question.
-        append(UInt32(0), to: &message)
-        message += request
-        guard send(descriptor, message, message.count, 0) == message.count else { return false }
         var buffer = [UInt8](repeating: 0, count: bufferSize)
         while true {
             let count = recv(descriptor, &buffer, buffer.count, 0)
@@ -53,6 +41,49 @@ enum Netlink {
             case .failed: return false
             }
         }
+    }
+
+    /// Requests one entry. The call does not block, because the kernel answers at once.
+    ///
+    /// - Returns: The entry, or nil if the kernel has none.
+    static func entry(_ family: Family, type: UInt16, _ request: [UInt8]) -> [UInt8]? {
+        let descriptor = send(family, type: type, flags: plainRequest, request)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var buffer = [UInt8](repeating: 0, count: bufferSize)
+        var count = recv(descriptor, &buffer, buffer.count, 0)
+        while count < 0, errno == EINTR { count = recv(descriptor, &buffer, buffer.count, 0) }
+        guard count > 0 else { return nil }
+        var entry: [UInt8]?
+        guard case .more = buffer.withUnsafeBytes({ read($0[..<count]) { entry = entry ?? Array($0) } }) else {
+            return nil
+        }
+        return entry
+    }
+
+    /// Opens a socket and sends a request.
+    ///
+    /// - Returns: The descriptor of the socket, or -1.
+    private static func send(_ family: Family, type: UInt16, flags: UInt16, _ request: [UInt8]) -> CInt {
+        let kind = CInt(SOCK_RAW.rawValue) | CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(AF_NETLINK, kind, family.rawValue)
+        guard descriptor >= 0 else { return -1 }
+        // Makes the kernel respect filters in the request (SOL_NETLINK, NETLINK_GET_STRICT_CHK). An older kernel
+        // answers with all entries.
+        var on: CInt = 1
+        setsockopt(descriptor, 270, 12, &on, socklen_t(MemoryLayout<CInt>.size))
+        var message: [UInt8] = []
+        append(UInt32(headerSize + request.count), to: &message)
+        append(type, to: &message)
+        append(flags, to: &message)
+        append(UInt32(1), to: &message)  // The sequence number of the only question.
+        append(UInt32(0), to: &message)
+        message += request
+        guard Glibc.send(descriptor, message, message.count, 0) == message.count else {
+            close(descriptor)
+            return -1
+        }
+        return descriptor
     }
 
     /// Reads the messages of one datagram.

@@ -1,4 +1,3 @@
-import CProcess
 import Glibc
 import InklingModel
 import InklingText
@@ -22,12 +21,6 @@ package final class MessageHook {
     package static let endingTime: Int64 = 2_000
     /// The longest name or text in the environment, in bytes of UTF-8. The system allows at most 128 KiB.
     package static let longestValue = 4_096
-    /// The variables that the command does not get: secrets, and variables of the service manager.
-    private static let withheld = [
-        "INKLING_SECRET", "INKLING_INVITE", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID",
-        "LISTEN_FDS", "LISTEN_FDNAMES",
-    ]
-
     private struct Child {
         /// The ID of the process, which is also the ID of its process group.
         let process: pid_t
@@ -98,13 +91,13 @@ package final class MessageHook {
             "INKLING_VERIFIED": message.rank == .verified ? "1" : "",
         ]
         starts[chat] = now
-        switch Self.start(program, command, environment: Self.environment(with: values)) {
-        case .success(let child):
+        do throws(ChildProcess.Failure) {
+            let child = try ChildProcess.start(program, command, environment: ChildProcess.environment(with: values))
             running.append(Child(process: child, started: now))
             terminateOldest(at: now)
             return true
-        case .failure(let error):
-            reportOnce("\(SafeText.line(program)) can't be started: \(String(cString: strerror(error.code)))")
+        } catch {
+            reportOnce("\(SafeText.line(program)) can't be started: \(error.text)")
             return false
         }
     }
@@ -170,59 +163,11 @@ package final class MessageHook {
         report(reason)
     }
 
-    private struct StartError: Error {
-        let code: Int32
-    }
-
     /// Returns a text, cut to ``longestValue``.
     package static func value(_ text: String) -> String {
         guard text.utf8.count > longestValue else { return text }
         var cut = text.prefix(longestValue)
         while cut.utf8.count > longestValue - 3 { cut.removeLast() }
         return cut + "\u{2026}"
-    }
-
-    private static func environment(with values: [String: String]) -> [String] {
-        var inherited: [String] = []
-        var next = environ
-        while let entry = next.pointee {
-            let text = String(cString: entry)
-            let name = String(text.prefix { $0 != "=" })
-            if values[name] == nil, !withheld.contains(name) { inherited.append(text) }
-            next += 1
-        }
-        return inherited + values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-    }
-
-    /// Starts a program with an empty input, and its output on the daemon's standard error. The last action closes all
-    /// other descriptors of the daemon, from 3 on.
-    private static func start(
-        _ program: String, _ arguments: [String], environment: [String]
-    ) -> Result<pid_t, StartError> {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO)
-        posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        // The program inherits no ignored or blocked signals. Its own process group keeps it running when a terminal
-        // ends the daemon.
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        posix_spawnattr_setsigmask(&attributes, &signals)
-        for number in [SIGPIPE, SIGTTIN, SIGTTOU] { sigaddset(&signals, number) }
-        posix_spawnattr_setsigdefault(&attributes, &signals)
-        posix_spawnattr_setpgroup(&attributes, 0)
-        posix_spawnattr_setflags(
-            &attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
-        let words = arguments.map { strdup($0) } + [nil]
-        let variables = environment.map { strdup($0) } + [nil]
-        defer { (words + variables).forEach { free($0) } }
-        var child: pid_t = 0
-        let code = posix_spawnp(&child, program, &actions, &attributes, words, variables)
-        return code == 0 ? .success(child) : .failure(StartError(code: code))
     }
 }

@@ -39,13 +39,19 @@ struct DaemonConnection: Sendable {
     /// Connects to the daemon and waits for the first line. If a service manager listens, the connection starts the
     /// daemon.
     ///
-    /// - Parameter given: the state directory that an option names; nil if none does.
-    init(stateDirectory given: String?) throws(Failure) {
+    /// - Parameters:
+    ///   - given: the state directory that an option names; nil if none does.
+    ///   - awaitsGreeting: whether to wait for the first line.
+    init(stateDirectory given: String?, awaitsGreeting: Bool = true) throws(Failure) {
         let directory = given ?? Configuration.defaultStateDirectory
         var nobody = Failure.noPlace
         for path in SocketPath.places(stateDirectory: given) {
             do throws(Failure) {
-                try self.init(listeningAt: path, stateDirectory: directory)
+                if awaitsGreeting {
+                    try self.init(listeningAt: path, stateDirectory: directory)
+                } else {
+                    try self.init(path: path, stateDirectory: directory)
+                }
                 return
             } catch {
                 guard error.isNobody else { throw error }

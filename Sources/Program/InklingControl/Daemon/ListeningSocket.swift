@@ -41,9 +41,8 @@ package struct ListeningSocket: Sendable {
 
     /// Listens at a path, and makes its folder if it is missing. The caller holds the state directory.
     package init(at path: String) throws(Failure) {
-        guard let slash = path.lastIndex(of: "/") else { throw .system(ENOTDIR) }
         var name = try Self.name(path)
-        try Self.prepare(folder: slash == path.startIndex ? "/" : String(path[..<slash]))
+        try Self.prepareFolder(of: path)
         try Self.removeStale(path, &name)
         let socket = try Self.open()
         do throws(Failure) {
@@ -83,7 +82,10 @@ package struct ListeningSocket: Sendable {
         if let path { unlink(path) }
     }
 
-    private static func prepare(folder: String) throws(Failure) {
+    /// Makes the folder of a path if it is missing, and checks that only this user can write there.
+    package static func prepareFolder(of path: String) throws(Failure) {
+        guard let slash = path.lastIndex(of: "/") else { throw .system(ENOTDIR) }
+        let folder = slash == path.startIndex ? "/" : String(path[..<slash])
         if mkdir(folder, 0o700) != 0, errno != EEXIST { throw .system(errno) }
         var status = stat()
         guard stat(folder, &status) == 0 else { throw .system(errno) }

@@ -82,7 +82,7 @@ package enum JSONRequestID: Hashable, Sendable {
         }
     }
 
-    var value: JSONValue {
+    package var value: JSONValue {
         switch self {
         case .number(let number): .unsigned(number)
         case .text(let text): .string(text)

@@ -37,6 +37,11 @@ package final class HMACKey: Sendable {
         crypto_auth_hmacsha256_final(&state, &code)
         return code
     }
+
+    /// Whether `code` is the code of `data`. The time of the comparison does not depend on the bytes.
+    package func matches(_ code: [UInt8], of data: [UInt8]) -> Bool {
+        code.count == SHA256.size && sodium_memcmp(code, self.code(data), SHA256.size) == 0
+    }
 }
 
 /// Returns the first 32 bytes of HKDF-SHA256 (RFC 5869).

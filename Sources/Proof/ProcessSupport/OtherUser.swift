@@ -3,7 +3,9 @@ import Synchronization
 
 /// Runs a closure as another user, on its own thread. The kernel has a user for each thread, but the C library's calls
 /// change all threads of the process.
-func asOtherUser<Value: Sendable>(_ user: uid_t, _ body: @escaping @Sendable () throws -> Value) throws -> Value {
+package func asOtherUser<Value: Sendable>(
+    _ user: uid_t, _ body: @escaping @Sendable () throws -> Value
+) throws -> Value {
     typealias Call = @convention(c) (Int, Int, Int, Int) -> Int
     guard let symbol = dlsym(nil, "syscall") else { throw OtherUserError(code: ENOSYS) }
     let call = unsafeBitCast(symbol, to: Call.self)
@@ -44,6 +46,6 @@ private final class Work {
 }
 
 /// An error of the system, by its code.
-struct OtherUserError: Error {
-    let code: Int32
+package struct OtherUserError: Error {
+    package let code: Int32
 }

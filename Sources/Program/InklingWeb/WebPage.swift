@@ -1,0 +1,118 @@
+import InklingControl
+import NIOCore
+
+/// An open page: one front end of the daemon, whose lines pass through unchanged.
+final class WebPage: DaemonLinkOwner {
+    private let connection: WebConnection
+    private let access: DaemonAccess
+    private var link: DaemonLink?
+    /// The obstacle that the page knows of; nil while a daemon is there.
+    private var told: DaemonObstacle?
+    /// The lines that the page wrote before the link knew whether a daemon is there. The page reads no more meanwhile.
+    private var early: [[UInt8]] = []
+
+    init(_ connection: WebConnection, _ access: DaemonAccess, _ limits: WebLimits, on eventLoop: any EventLoop) {
+        self.connection = connection
+        self.access = access
+        let link = DaemonLink(access, limits, on: eventLoop, owner: self)
+        self.link = link
+        link.connect()
+    }
+
+    func close() {
+        link?.close()
+        link = nil
+    }
+
+    /// Whether the page may write more.
+    var wantsInput: Bool { link.map { $0.isWritable || told != nil } ?? false }
+
+    /// Follows the writability of the page's connection.
+    func follow(isWritable: Bool) { link?.takesLines = isWritable }
+
+    // MARK: From the page
+
+    func receive(_ line: [UInt8]) {
+        guard let link else { return }
+        let relayed = RelayedLine(line)
+        switch relayed?.word {
+        case "stop": return refuse(relayed, "inkling-web-refused", "A page can't end the daemon.")
+        case "inkling-web-start": return start(relayed)
+        default: break
+        }
+        if link.isReady {
+            link.write(line)
+        } else if told != nil {
+            refuse(relayed, "inkling-web-lost", "No daemon is connected.")
+        } else {
+            early.append(line)
+        }
+    }
+
+    private func start(_ relayed: RelayedLine?) {
+        guard told != nil, let obstacle = access.start() else { return }
+        refuse(relayed, "inkling-web-lost", obstacle.text)
+    }
+
+    private func refuse(_ relayed: RelayedLine?, _ code: String, _ text: String) {
+        connection.write(
+            line: Self.line([
+                ("on", .string("error")), ("code", .string(code)), ("text", .string(text)), ("id", relayed?.id?.value),
+            ]))
+        connection.flush()
+    }
+
+    /// Tells the page that a ticket was used a second time.
+    func reportReuse() {
+        connection.write(line: Self.line([("on", .string("inkling-web")), ("state", .string("reused"))]))
+        connection.flush()
+    }
+
+    private static func line(_ members: [(String, JSONValue?)]) -> [UInt8] {
+        Array(JSONValue.object(members.compactMap { name, value in value.map { (name, $0) } }).text.utf8)
+    }
+
+    // MARK: From the daemon
+
+    func daemonReady(_ line: [UInt8]) {
+        if told != nil {
+            connection.write(line: Self.line([("on", .string("inkling-web")), ("state", .string("back"))]))
+        }
+        told = nil
+        connection.write(line: line)
+        connection.flush()
+        passEarlyLines()
+    }
+
+    func daemonLine(_ line: [UInt8]) {
+        connection.write(line: line)
+        if RelayedLine.isTooSlow(line) { connection.close(.tooSlow, "the daemon cut the page off") }
+    }
+
+    func daemonReadCompleted() { connection.flush() }
+
+    func daemonLost(_ obstacle: DaemonObstacle) {
+        // A daemon ends the connection of a front end that does not read, perhaps without a line.
+        guard told != nil || connection.isWritable else {
+            return connection.close(.tooSlow, "the page read too slowly until the daemon ended the connection")
+        }
+        guard told != obstacle else { return }
+        told = obstacle
+        connection.write(
+            line: Self.line([
+                ("on", .string("inkling-web")), ("state", .string("lost")), ("text", .string(obstacle.text)),
+                ("starts", .boolean(obstacle.starts)),
+            ]))
+        connection.flush()
+        passEarlyLines()
+    }
+
+    func daemonWritabilityChanged() { connection.read() }
+
+    private func passEarlyLines() {
+        let lines = early
+        early = []
+        for line in lines { receive(line) }
+        connection.read()
+    }
+}
