@@ -1,6 +1,5 @@
 """Names and texts that mean harm, and floods: they stay text, in their place."""
 
-import json
 import re
 import time
 
@@ -9,7 +8,7 @@ from selenium.webdriver.common.keys import Keys
 import harness
 import scripted
 from page import Page
-from people import Person, TestWithPeople, company
+from people import TestWithPeople
 
 MARKUP = [
     "<script>window.owned = 1</script>", "<img src=x onerror='window.owned=1'>", "<svg onload=window.owned=1>",
@@ -32,7 +31,7 @@ return {
   elements: [...new Set(places.flatMap((place) => [...place.querySelectorAll('*')]).map((one) => one.localName))],
   scripts: document.scripts.length, frames: window.frames.length, owned: window.owned ?? null,
   drafts: document.querySelectorAll('#draft').length,
-  styles: document.styleSheets.length, inline: document.querySelectorAll('[style], [onclick], [onload], [onerror]').length,
+  styles: document.styleSheets.length, inline: document.querySelectorAll('[onclick], [onload], [onerror], [onmouseover], [srcdoc]').length,
   texts: places.map((place) => place.textContent),
   title: document.title,
   wide: log.scrollWidth - log.clientWidth, page: document.documentElement.scrollWidth - innerWidth,

@@ -156,7 +156,7 @@ class MessageTests(TestWithPeople):
         self.alice.page.one("#search").send_keys("suga")
         self.alice.page.wait_for(
             lambda: [mark.text for mark in self.alice.page.all("#conversation mark")] == ["Suga"], "the match is marked")
-        self.alice.page.click("#search-close")
+        self.alice.page.one("#search").send_keys(Keys.ESCAPE)
         self.alice.page.wait_for(lambda: not self.alice.page.all("#conversation mark"), "nothing is marked")
 
     def test_the_page_does_not_scroll_while_the_user_reads_above(self):
@@ -166,12 +166,12 @@ class MessageTests(TestWithPeople):
         page = self.bob.page
         page.wait_for_text("Message 59\nof two lines")
         page.script("document.getElementById('conversation').scrollTop = 100")
-        page.wait_for(lambda: page.one("#new-messages").is_displayed(), "the button to the end")
+        page.wait_for(lambda: page.one("#more").is_displayed(), "the button to the end")
         before = self.first_in_sight()
         carol.ask(do="send", text="And one more", chat=self.chat)
-        page.wait_for(lambda: "1 new" in page.text("#new-messages"), lambda: f"the count of new messages, not {page.text('#new-messages')}")
+        page.wait_for(lambda: "1 new" in page.text("#more"), lambda: f"the count of new messages, not {page.text('#more')}")
         self.assertEqual(self.first_in_sight(), before)
-        page.click("#new-messages")
+        page.click("#more")
         page.wait_for(lambda: page.script("const log = document.getElementById('conversation');"
                                           "return log.scrollHeight - log.scrollTop - log.clientHeight < 4"), "the end")
 
