@@ -1,5 +1,6 @@
 """People of the tests: a daemon each, perhaps a page server and a browser. All tests share the first ones."""
 
+import concurrent.futures
 import itertools
 import unittest
 
@@ -114,27 +115,31 @@ class TestWithPeople(unittest.TestCase):
         self.allowed = []  # what this test's faults may begin with
         self.addCleanup(self.check_logs)
         self.addCleanup(self.restore)
-        for person in self.alice, self.bob:
-            person.page.show()
+        self.both(lambda person: person.page.show())
         if self.joined:
-            for person in self.alice, self.bob:
-                person.page.open_chat(self.chat)
-            self.alice.page.wait_for_person("Bob")
-            self.bob.page.wait_for_person("Alice")
+            self.both(lambda person: person.page.open_chat(self.chat))
+            self.both(lambda person: person.page.wait_for_person("Bob" if person is self.alice else "Alice"))
+
+    def both(self, act):
+        """Does the same for Alice and for Bob, at once."""
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            list(pool.map(act, (self.alice, self.bob)))
 
     def restore(self):
         """Leaves the pages as a next test expects them: connected, in no chat, alone in their browser."""
         for person in self.alice, self.bob, self.carol:
             person.recover()
-        for person in self.alice, self.bob:
-            driver = person.browser.driver
-            for tab in driver.window_handles:
-                if tab != person.page.tab:
-                    person.browser.close_tab(tab, person.page.tab)
-            person.page.show()
-            person.forget_chats()
-            person.page.reload()
+        self.both(self.restore_page)
         self.carol.drop_front_end()
+
+    def restore_page(self, person):
+        driver = person.browser.driver
+        for tab in driver.window_handles:
+            if tab != person.page.tab:
+                person.browser.close_tab(tab, person.page.tab)
+        person.page.show()
+        person.forget_chats()
+        person.page.reload()
 
     def check_logs(self):
         faults = [fault for person in (self.alice, self.bob) for fault in person.browser.faults()
