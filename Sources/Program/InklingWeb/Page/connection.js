@@ -2,7 +2,7 @@
 // No line and no draft passes before both sides have proved that they know the key.
 
 const AGAIN = "Open Inkling again, by its icon or with: inkling web";
-const STAYS = "Your draft stays here, and the page tries again.";
+const STAYS = "Your draft stays here. The page tries again.";
 /** By close code: the words, and when the page connects again, in ms. Without a time, a button does it. */
 const CLOSES = {
 	0: [`Another program answers at this address. The page sent it nothing. ${AGAIN}`],
@@ -15,7 +15,6 @@ const CLOSES = {
 	4004: [`This page was too slow. ${STAYS}`, 1000],
 	4005: [`A line was too long. ${STAYS}`, 1000],
 };
-const HMAC = { name: "HMAC", hash: "SHA-256" };
 
 const bytes = (text) => Uint8Array.from(text, (letter) => letter.charCodeAt());
 const join = (...parts) => Uint8Array.from(parts.flatMap((part) => [...part]));
@@ -23,10 +22,9 @@ const decode = (text) => bytes(atob(text.replace(/-/g, "+").replace(/_/g, "/")))
 const encode = (data) =>
 	btoa(String.fromCharCode(...new Uint8Array(data))).replace(/\+/g, "-").replace(/\//g, "_").replace("=", "");
 
-/** `onLine` gets each line and the request it answers; `onState` whether lines pass, or words and a button. */
 export function connect(onLine, onState) {
 	const waiting = new Map();
-	let socket, isProved, timer, queue, isLate, id = 0;
+	let socket, isProved, timer, id = 0;
 	let [, key] = /^#ticket=([\w-]{43})$/.exec(location.hash) ?? [];
 	let kind = key ? "ticket" : "session";
 	key ??= sessionStorage.getItem("inkling");
@@ -52,18 +50,16 @@ export function connect(onLine, onState) {
 		clearTimeout(timer);
 		const closed = socket;
 		socket = isProved = null;
-		queue = [];
 		closed?.close();
 		abandon();
 	}
 
-	/** Proves both sides, the server first. Throws if the server does not know the key. */
 	async function prove(opened) {
 		const { subtle } = crypto;
 		const secret = decode(key);
 		const digest = new Uint8Array(await subtle.digest("SHA-256", join(bytes("inkling web id"), secret)));
-		const name = [...digest.slice(0, 8)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-		const hmac = await subtle.importKey("raw", secret, HMAC, false, ["sign", "verify"]);
+		const name = [...digest.slice(0, 8)].map((byte) => byte.toString(16).padStart(2, 0)).join("");
+		const hmac = await subtle.importKey("raw", secret, { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
 		const own = crypto.getRandomValues(new Uint8Array(32));
 		const put = (step) => opened.send(JSON.stringify(step));
 		const next = () => new Promise((done) => { opened.onmessage = ({ data }) => done(JSON.parse(data)); });
@@ -72,16 +68,13 @@ export function connect(onLine, onState) {
 		const { nonce, proof } = await next();
 		const theirs = decode(nonce);
 		const claim = join(bytes("inkling web server\0"), own, theirs);
-		if (theirs.length !== 32 || !await subtle.verify("HMAC", hmac, decode(proof), claim)) throw Error("wrong proof");
+		if (theirs.length !== 32 || !await subtle.verify("HMAC", hmac, decode(proof), claim)) throw 0;
 		put({ proof: encode(await subtle.sign("HMAC", hmac, join(bytes("inkling web page\0"), theirs, own))) });
 		const { session } = await next();
 		if (opened !== socket) return;
 		clearTimeout(timer);
 		isProved = true;
-		socket.onmessage = ({ data }) => {
-			queue.push(data);
-			if (!isLate) drain();
-		};
+		socket.onmessage = ({ data }) => receive(JSON.parse(data));
 		if (session) {
 			[key, kind] = [session, "session"];
 			sessionStorage.setItem("inkling", key);
@@ -89,26 +82,9 @@ export function connect(onLine, onState) {
 		onState(true);
 	}
 
-	/** Passes lines on for 8 ms, and the rest in the next frame. A hidden tab has no frames. */
-	function drain() {
-		const end = performance.now() + 8;
-		const lines = queue;
-		let count = 0;
-		while (count < lines.length && lines === queue && performance.now() < end) {
-			try {
-				receive(JSON.parse(lines[count++]));
-			} catch (error) {
-				console.error(error);
-			}
-		}
-		lines.splice(0, count);
-		isLate = queue.length > 0;
-		if (isLate) (document.hidden ? setTimeout : requestAnimationFrame)(drain);
-	}
-
 	function receive(line) {
-		if (line.on === "ready") abandon();
 		const { request, done } = waiting.get(line.id) ?? {};
+		if (line.on === "ready") abandon();
 		waiting.delete(line.id);
 		onLine(line, request);
 		done?.(line);
@@ -119,13 +95,11 @@ export function connect(onLine, onState) {
 		waiting.clear();
 	}
 
-	/** Sends a request, and returns whether a proved connection took it. */
 	function tell(request) {
 		if (isProved) socket.send(JSON.stringify(request));
 		return isProved;
 	}
 
-	/** Sends a request, and resolves to its answer or an error. `own` stays in the page. */
 	function ask(name, members, own) {
 		const request = { do: name, ...members, id: ++id };
 		if (!tell(request)) return { on: "error", text: "Not connected." };

@@ -6,22 +6,25 @@ export function write(id, text = "") {
 	if ($(id).textContent !== text) $(id).textContent = text;
 }
 
+export function on(acts) {
+	for (const id in acts) $(id)[$(id).elements ? "onsubmit" : "onclick"] = acts[id];
+}
+onsubmit = (event) => event.preventDefault();
+
 /** Returns an element: el("p.day", { id: "x", onclick() {} }, "text", child). */
 export function el(kind, ...parts) {
-	const [tag, ...names] = kind.split(".");
-	const made = document.createElement(tag);
+	const [tag, ...names] = kind.split("."), made = document.createElement(tag);
 	made.className = names.join(" ");
 	for (const part of parts.flat()) {
 		if (part?.constructor !== Object) made.append(part || "");
 		else for (const name in part) {
 			if (name === "onclick") made.onclick = part.onclick;
-			else if (/^(id|dir|role|(data|aria)-\w+)$/.test(name)) made.setAttribute(name, part[name]);
+			else if (/^(id|dir|(data|aria)-\w+)$/.test(name)) made.setAttribute(name, part[name]);
 		}
 	}
 	return made;
 }
 
-/** Returns a name in a box of its own direction. */
 export const bdi = (text, kind = "bdi") => el(kind, { dir: "auto" }, text);
 export const unseen = (text) => el("span.hidden", text);
 export const dots = () => el("span.dots", { "aria-hidden": true }, el("i"), el("i"), el("i"));
@@ -37,7 +40,6 @@ export function svg(size, words, child, attributes) {
 
 export const icon = (name, words) => svg(24, words, "use", { href: `#${name}`, class: name });
 
-/** Returns a circle with a name's first letter and a colour of its own. */
 export function avatar(name, child) {
 	const [letter = "?"] = name.match(/[\p{L}\p{N}]/u) ?? [];
 	const made = el("span.avatar", { "aria-hidden": true }, letter.toUpperCase(), child);

@@ -1,31 +1,22 @@
-// The conversation: a window of at most 300 rows, which moves with the scrolling. What the user reads keeps its place.
+// The conversation: a window of 300 rows, which moves with the scrolling. What the user reads keeps its place.
 
-import { $, bdi, el, icon, sync, unseen, write } from "./dom.js";
+import { showPerson } from "./dialogs.js";
+import { $, bdi, el, icon, on, sync, unseen, write } from "./dom.js";
+import { retry } from "./main.js";
 import { model, pattern, person } from "./model.js";
 import { clock, day, deed, lines, pieces, plain } from "./text.js";
 
-const MOST = 300;
-/** How many rows the window moves, within how many pixels of its end. */
-const STEP = 100;
-const NEAR = 800;
-/** What is not folded, in characters and lines. */
-const LONGEST = 1200;
-const LINES = 20;
-/** The longest pause in a group of messages, in seconds. */
-const PAUSE = 300;
-const WHY = {
-	bye: "left", quit: "you left", left: "you left", silence: "out of reach", will: "quit", stalled: "did not answer",
-	full: "too many links", "lost-state": "connection lost", replaced: "restarted",
-};
+/** The rows of the window, and those by which it moves. */
+const MOST = 300, STEP = 100;
+const WHY = { bye: "left", quit: "you left", left: "you left", silence: "out of reach", stalled: "did not answer" };
 
 const log = $("conversation");
-const actions = {};
+const rows = log.children;
 let chat, query, hit;
-/** The first message of the window and their number; whether the end stays in sight; the last message in sight then. */
+/** The window's first message and its rows; whether the end stays in sight, and the last message that did. */
 let top, count = 0, follows = true, seen;
 
-/** Shows a chat at its first unread message, or at its end. */
-export function enter(next) {
+export function open(next) {
 	if (next !== chat) {
 		log.replaceChildren();
 		chat = next;
@@ -42,7 +33,6 @@ export function follow() {
 	render();
 }
 
-/** Marks a text, and returns the messages that have it. */
 export function search(text) {
 	query = text && pattern(text);
 	hit = null;
@@ -56,18 +46,9 @@ export function go(message) {
 	reveal(message, log.clientHeight / 3);
 }
 
-/** `retry(message)` and `compare(user)` are what the buttons in rows do. */
-export function start(retry, compare) {
-	Object.assign(actions, { retry, compare });
-	$("more").onclick = follow;
-	log.onscroll = scrolled;
-	new ResizeObserver(settle).observe(log);
-}
-
 export function render() {
 	if (!chat) return;
 	const all = chat.messages;
-	const rows = log.children;
 	const { scrollTop } = log;
 	const anchor = !follows && [...rows].find((row) => row.offsetTop + row.offsetHeight > scrollTop);
 	const distance = anchor && anchor.offsetTop - scrollTop;
@@ -75,16 +56,18 @@ export function render() {
 	if (follows && all.length - first > MOST) first = all.length - STEP;
 	count = Math.min(all.length - first, follows ? MOST : Math.max(count, MOST - STEP));
 	top = all[first];
-	sync(log, all.slice(first, first + count).map((message, index) => row(message, all[first + index - 1])));
+	sync(log, all.slice(first, first + count).map((message, index) => rowOf(message, all[first + index - 1])));
 	for (const row of rows) if (row.message.own && row.version !== row.message.version) fill(row);
-	// Rows of the past are no news for a screen reader.
 	log.ariaLive = follows ? "polite" : "off";
-	const place = anchor && [...rows].find(({ key }) => key === anchor.key);
-	if (place) log.scrollTop = place.offsetTop - distance;
+	if (anchor) place(anchor.key, distance);
 	settle();
 }
 
-/** Keeps the end in sight, or says how much came below. */
+function place(wanted, distance) {
+	const row = [...rows].find(({ key }) => key === wanted);
+	if (row) log.scrollTop = row.offsetTop - distance;
+}
+
 function settle() {
 	const all = chat?.messages ?? [];
 	if (follows) {
@@ -102,8 +85,8 @@ function scrolled() {
 	const below = log.scrollHeight - log.scrollTop - log.clientHeight;
 	follows = below < 48 && (follows || rest <= 0);
 	if (follows) settle();
-	else if (log.scrollTop < NEAR && first > 0) move(first - STEP);
-	else if (below < NEAR && rest > 0) move(Math.max(first, first + count + STEP - MOST));
+	else if (log.scrollTop < 800 && first > 0) move(first - STEP);
+	else if (below < 800 && rest > 0) move(Math.max(first, first + count + STEP - MOST));
 	else settle();
 }
 
@@ -114,86 +97,77 @@ function move(first) {
 	render();
 }
 
-/** Puts a message that many pixels below the top. */
 function reveal(message, distance) {
 	move(chat.messages.indexOf(message) - STEP);
-	const row = [...log.children].find(({ key }) => key === message.key);
-	if (row) log.scrollTop = row.offsetTop - distance;
+	place(message.key, distance);
 	scrolled();
 }
 
 const midnight = (seconds) => new Date(seconds * 1000).setHours(0, 0, 0, 0);
 
-function row(message, before) {
+function rowOf(message, before) {
 	const { at, from, key, own } = message;
 	const date = (!before || midnight(before.at) !== midnight(at)) && day(at);
 	const isMarked = chat.marker === key;
-	const isFirst = date || isMarked || before.from.user !== from.user || before.remark || at - before.at > PAUSE;
+	const isFirst = date || isMarked || before.from.user !== from.user || before.remark || at - before.at > 300;
 	const author = own ? { label: "You" } : person(chat, from);
-	const isHit = message === hit;
-	const sign = [author.label, author.verified, date, isMarked, !isFirst, isHit, message.isWhole, query].join();
+	const sign = [author.label, author.verified, date, isMarked, !isFirst, message === hit, message.isWhole, query].join();
 	return [key, sign, () => Object.assign(el("div", { "data-message": key }, date && el("p.day", date),
-		isMarked && el("p.unread", { id: "unread" }, "New messages"),
-		message.remark ? remark(message.remark, author) : bubble(message, author, isFirst, isHit)), { message })];
+		isMarked && el("p.day.unread", { id: "unread" }, "New messages"),
+		message.remark ? remark(message.remark, author) : bubble(message, author, isFirst)), { message })];
 }
 
-function bubble(message, { label, verified }, first, isHit) {
-	const { at, delayed, isMention, isWhole, own } = message;
+function bubble(message, { label, verified }, isFirst) {
+	const { at, isMention, own } = message;
 	const action = deed(message.text);
 	const text = action ?? message.text;
-	const start = text.split("\n", LINES).join("\n").slice(0, LONGEST);
-	const isLong = !isWhole && start !== text;
-	const showAll = () => {
-		message.isWhole = true;
-		render();
-	};
-	return el(`article${own ? ".own" : ""}${first ? ".first" : ""}${isMention ? ".mention" : ""}${action ? ".deed" : ""}${isHit ? ".hit" : ""}`,
-		own || !first && !action ? unseen(`${label}: `) : el("h2.by.line", bdi(label), verified && icon("shield", "verified")),
+	const start = text.split("\n", 20).join("\n").slice(0, 1200);
+	const isLong = !message.isWhole && start !== text;
+	const kinds = [own && ".own", isFirst && ".first", isMention && ".mention", action && ".deed", message === hit && ".hit"];
+	return el(`article${kinds.filter(Boolean).join("")}`,
+		own || !isFirst && !action ? unseen(`${label}: `) : el("h2.by.line", bdi(label), verified && icon("shield", "verified")),
 		el("div.bubble", el("p.text", { dir: "auto" }, words(isLong ? `${start}…` : text)),
-			isLong && el("button.all", { onclick: showAll }, "Show all"),
-			el("small.meta", isMention && "for you · ", delayed && "came late · ", clock(at))),
+			isLong && el("button.all", { onclick: () => render(message.isWhole = true) }, "Show all"),
+			el("small.meta", isMention && "for you · ", clock(at))),
 		own && el("small.outcome"));
 }
 
-/** Returns a text as nodes, with links and what the user searches. */
-const words = (text) => pieces(text).flatMap((piece) => {
-	if (/^https?:/.test(piece.href)) {
-		return Object.assign(el("a", piece.text), { href: piece.href, target: "_blank", rel: "noopener noreferrer" });
-	}
-	if (!query) return piece.text;
-	const found = piece.text.match(query) ?? [];
-	return piece.text.split(query).flatMap((part, index) => [part, found[index] && el("mark", found[index])]);
+const words = (text) => pieces(text).flatMap(({ text, href }) => {
+	if (/^https?:/.test(href)) return Object.assign(el("a", text), { href, target: "_blank", rel: "noopener noreferrer" });
+	const found = query ? text.match(query) ?? [] : [];
+	return text.split(query || undefined).flatMap((part, index) => [part, found[index] && el("mark", found[index])]);
 });
 
 function remark({ text, user, known, verified }, { label }) {
-	if (!user) return el("p.remark", lines(text));
-	return el("div.remark.alert", icon("warning"), el("p", bdi(label), " is not the ", bdi(chat.people.get(known)?.label ?? "person"),
-		` you ${verified ? "verified" : "know"}: the key is different. It may be a new device, or somebody else with that name. `
-		+ "Share nothing secret until you have compared fingerprints."),
-	el("button", { onclick: () => actions.compare(user) }, "Compare"));
+	if (!user) return el("p.day", lines(text));
+	return el("div.alert", icon("warning"), el("p", bdi(label), " is not the ", bdi(chat.people.get(known)?.label ?? "person"),
+		` you ${verified ? "verified" : "know"}: the key is different. Share nothing secret until you have compared fingerprints.`),
+	el("button", { onclick: () => showPerson(user) }, "Compare"));
 }
 
-/** Writes the outcome of an own message. */
 function fill(row) {
 	const { message } = row;
 	const [text, isBad] = outcome(message);
 	const place = row.querySelector(".outcome");
 	place.replaceChildren(text);
 	place.classList.toggle("bad", !!isBad);
-	if (isBad && !message.isRetried) place.append(" ", el("button", { onclick: () => actions.retry(message) }, "Try again"));
+	if (isBad && !message.isRetried) place.append(" ", el("button", { onclick: () => retry(message) }, "Try again"));
 	row.version = message.version;
 }
 
-/** Returns the words for an outcome, and whether the message may not have arrived. */
 function outcome({ state, to, delivered, failed, error }) {
 	if (state === "sending") return ["Sending…"];
 	if (state === "unknown") return ["Not known: the connection ended before an answer.", true];
 	if (state === "error") return [`Not sent: ${plain(error, 300)}`, true];
 	if (to === 0) return ["Nobody was here to receive it.", true];
 	const some = delivered.size ? `Delivered to ${delivered.size} of ${to}` : "";
-	const people = [...failed].slice(0, 3).map(([user, why]) => `${person(chat, { user }).label} (${WHY[why] ?? why})`);
-	if (failed.size > 3) people.push(`${failed.size - 3} more`);
+	const people = [...failed].map(([user, why]) => `${person(chat, { user }).label} (${WHY[why] ?? "connection lost"})`);
+	if (people.length > 3) people.splice(3, Infinity, `${failed.size - 3} more`);
 	if (failed.size) return [`${some && `${some}. `}May not have reached ${people.join(", ")}.`, true];
 	if (delivered.size < to) return [some || "On its way"];
 	return [to > 1 ? `Delivered to all ${to}` : to ? "Delivered" : "Sent"];
 }
+
+log.onscroll = scrolled;
+on({ more: follow });
+new ResizeObserver(settle).observe(log);

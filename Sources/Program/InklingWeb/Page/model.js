@@ -2,54 +2,43 @@
 
 import { label } from "./text.js";
 
-/** The most messages of a chat in the page. Beyond it, the oldest 500 go. */
-const MOST = 10000;
-const LETTER = "[\\p{L}\\p{N}]";
 const RANKS = ["online", "away", "offline"];
 
 const chats = new Map();
-/** By muted person, how many messages were left out. */
-const muted = new Map();
+const muted = new Set();
 /** `current` names the chat in the page, and `shown` the same while the page is in sight. */
 export const model = {
 	chats, muted, self: {}, current: null, shown: null, lost: null, isReady: false,
 	get open() { return chats.get(model.current); },
 };
 /** The daemon's start, with which numbers of messages begin again. */
-let since = 0;
-let locals = 0;
+let since, locals = 0;
 
-/** Returns the pattern that finds a text in either case, as a word or anywhere. */
-export function pattern(text, isWord) {
-	const safe = text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
-	return RegExp(isWord ? `(?<!${LETTER})${safe}(?!${LETTER})` : safe, "giu");
-}
+export const pattern = (text, before = "", after = "") =>
+	RegExp(before + text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&") + after, "giu");
 
-/** Returns a chat's people: those who are there first, then by label. */
 export function sorted({ people }) {
-	const rank = ({ presence, label }) => RANKS.indexOf(presence) + label.toLowerCase();
+	const rank = (one) => RANKS.indexOf(one.presence) + one.label.toLowerCase();
 	return [...people.values()].sort((left, right) => rank(left) < rank(right) ? -1 : 1);
 }
 
-/** Returns the person behind the `from` of a line. */
 export const person = ({ people }, from) => people.get(from.user) ?? { label: label(from), ...from };
-export const present = ({ people }) => [...people.values()].filter(({ presence }) => presence !== "offline").length;
-/** Returns who types and is not muted, the latest start first. */
-export const typists = (chat) => chat.typing.users.filter(({ user }) => !muted.has(user)).map((from) => person(chat, from));
+export const present = ({ people }) => [...people.values()].filter((one) => one.presence !== "offline").length;
+export const typists = (chat) => chat.typing.users.filter((one) => !muted.has(one.user)).map((one) => person(chat, one));
 
-const keyOf = ({ own, sent, message }) => `${since}/${own ? `own/${sent}` : message}`;
+const ownKey = (number) => `${since}/own/${number}`;
+const keyOf = ({ own, sent, message }) => own ? ownKey(sent) : `${since}/${message}`;
 const outcomes = ({ to, delivered = [], failed = [] }) =>
 	({ to, delivered: new Set(delivered), failed: new Map(failed.map(({ user, why }) => [user, why])) });
 
-/** Applies a line, which may answer a request. */
 export function apply(line, request = {}) {
-	const { on } = line;
-	const name = line.chat ?? request.chat;
+	const { on } = line, name = line.chat ?? request.chat;
 	const chat = /^(peer|typing|message)$/.test(on) ? chatOf(name) : chats.get(name);
-	if (Object.hasOwn(handlers, on) && (chat || !line.chat || on === "ok")) handlers[on](line, chat, request);
+	if (chat || !line.chat || on === "ok") handlers[on]?.(line, chat, request);
 }
 
 const handlers = {
+	__proto__: null,
 	ready({ user, name, key }) {
 		disconnect();
 		Object.assign(model, { self: { user, name, key }, lost: null, isReady: true });
@@ -69,63 +58,51 @@ const handlers = {
 			if (!waiting) chat.firstUnread = null;
 		}
 	},
-	self({ name, away }) {
-		Object.assign(model.self, { name, away });
-	},
-	peer: (line, chat) => meet(chat, line),
-	typing(line, chat) {
-		chat.typing = line;
-	},
+	self({ name, away }) { Object.assign(model.self, { name, away }); },
+	peer(line, chat) { meet(chat, line); },
+	typing(line, chat) { chat.typing = line; },
 	message(line, chat) {
-		const key = keyOf(line);
-		const { user } = line.from;
-		const isNew = !chat.byKey.has(key);
-		if (!line.own && muted.has(user)) return muted.set(user, muted.get(user) + isNew);
+		const key = keyOf(line), { own, from: { user } } = line, isNew = !chat.byKey.has(key);
+		if (isNew && !own && muted.has(user)) return;
 		if (isNew) add(chat, key, line);
-		if (line.own) return;
+		if (own) return;
 		if (model.shown !== chat.name) {
 			chat.unread += isNew;
 			chat.firstUnread ??= key;
 		} else if (line.waited) chat.marker ??= key;
 	},
-	/** Merges the daemon's last messages of a chat with those of the page. */
 	recent(line, chat) {
 		const { byKey, messages } = chat;
 		for (const one of line.messages) {
-			const key = keyOf(one);
-			const isMissed = ({ state, text }) => state === "unknown" && text === one.text;
-			const missed = one.own && !byKey.has(key) && messages.find(isMissed);
-			if (missed) byKey.set(key, missed);
-			if (!byKey.has(key) && (one.own || !muted.has(one.from.user))) add(chat, key, one);
+			const key = keyOf(one), isNew = !byKey.has(key);
+			const lost = one.own && isNew && messages.find(({ state, text }) => state === "unknown" && text === one.text);
+			if (lost) byKey.set(key, lost);
+			else if (isNew && (one.own || !muted.has(one.from.user))) add(chat, key, one);
 			if (one.own) settle(chat, key, { ...outcomes(one), state: "sent" });
 		}
 		messages.sort((left, right) => left.at - right.at);
 		chat.isRecent = true;
 	},
-	sent({ to, at, message: sent }, chat, { local }) {
-		chat.byKey.set(keyOf({ own: true, sent }), settle(chat, local, { to, at, state: "sent" }));
+	sent({ to, at, message }, chat, { local }) {
+		chat.byKey.set(ownKey(message), settle(chat, local, { to, at, state: "sent" }));
 	},
-	delivered: ({ user, message: sent }, chat) => settle(chat, keyOf({ own: true, sent })).delivered.add(user),
-	failed: ({ user, why, message: sent }, chat) => settle(chat, keyOf({ own: true, sent })).failed.set(user, why),
+	delivered({ user, message }, chat) { settle(chat, ownKey(message)).delivered.add(user); },
+	failed({ user, why, message }, chat) { settle(chat, ownKey(message)).failed.set(user, why); },
 	error({ text }, chat, { local }) {
 		if (local) settle(chat, local, { error: text, state: "error" });
 	},
-	missed({ messages }, chat) {
-		if (messages) remark(chat, { text: `${messages} messages were not kept.` });
-	},
-	sightings(line, chat) {
-		chat.sightings = line;
-	},
+	missed({ messages }, chat) { remark(chat, { text: `${messages} messages were not kept.` }); },
+	sightings(line, chat) { chat.sightings = line; },
 	notice(line) {
 		const { code, user, chat } = line;
-		for (const place of code === "open-chat" ? [] : chats.values()) {
-			if (chat ? chat === place.name : !user || place.people.has(user)) remark(place, line);
+		for (const one of code === "open-chat" ? [] : chats.values()) {
+			if (chat ? chat === one.name : !user || one.people.has(user)) remark(one, line);
 		}
 	},
 	ok({ chat: name, peers = [], invite, at }, chat, request) {
 		if (request.do === "leave") chats.delete(request.chat);
 		if (request.do !== "join") return;
-		const joined = Object.assign(chatOf(name), { isJoined: true, isSecret: invite !== undefined });
+		const joined = Object.assign(chatOf(name), { isJoined: true, isSecret: !!invite });
 		for (const one of peers) meet(joined, { at, ...one });
 	},
 	"inkling-web"(line) {
@@ -140,10 +117,9 @@ const handlers = {
 export function show() {
 	const { open } = model;
 	model.shown = model.current;
-	if (open) Object.assign(open, { marker: open.firstUnread, firstUnread: null, unread: 0 });
+	Object.assign(open, { marker: open.firstUnread, firstUnread: null, unread: 0 });
 }
 
-/** Adds a message of the user before its request, and returns its key. */
 export function compose(chat, text, at) {
 	const key = `local/${++locals}`;
 	chat.marker = null;
@@ -151,7 +127,6 @@ export function compose(chat, text, at) {
 	return key;
 }
 
-/** Records that the connection ended. Requests without an answer never get one. */
 export function disconnect() {
 	model.isReady = false;
 	for (const chat of chats.values()) {
@@ -160,7 +135,6 @@ export function disconnect() {
 	}
 }
 
-/** Records in all chats what the user decided about a key. */
 export function decide(key, change) {
 	for (const { people } of chats.values()) {
 		for (const one of people.values()) if (one.key === key) one.label = label(Object.assign(one, change));
@@ -174,10 +148,10 @@ function chatOf(name) {
 }
 
 function meet({ people }, line) {
-	people.set(line.user, { lastSeen: line.presence === "offline" ? line.at : 0, ...line, label: label(line) });
+	people.set(line.user, { lastSeen: line.presence === "offline" && line.at, ...line, label: label(line) });
 }
 
-/** Changes an own message. An unknown one is a message of before this page. */
+/** Changes an own message. An unknown one is of a time before this page. */
 function settle(chat, key, change) {
 	const message = chat.byKey.get(key) ?? outcomes({});
 	message.version++;
@@ -190,15 +164,14 @@ function remark(chat, line) {
 	add(chat, `local/${++locals}`, { ...line, at, from: { user, name } }).remark = line;
 }
 
-function add(chat, key, { at, text, from, own, delayed, ...rest }) {
-	const { name } = model.self;
-	const isMention = !own && name && pattern(name, true).test(text);
+function add({ messages, byKey }, key, { at, text, from, own, delayed, ...rest }) {
+	const { name } = model.self, isMention = !own && name && pattern(name, "(?<!\\p{L})", "(?!\\p{L})").test(text);
 	const message = { key, at, text, own, delayed, isMention, from: { ...from, label: label(from) }, version: 0, ...outcomes(rest) };
-	chat.messages.push(message);
-	chat.byKey.set(key, message);
-	if (chat.messages.length > MOST) {
-		const old = new Set(chat.messages.splice(0, 500));
-		for (const [key, message] of chat.byKey) if (old.has(message)) chat.byKey.delete(key);
+	messages.push(message);
+	byKey.set(key, message);
+	if (messages.length > 10000) {
+		const old = new Set(messages.splice(0, 500));
+		for (const [key, one] of byKey) if (old.has(one)) byKey.delete(key);
 	}
 	return message;
 }

@@ -4,7 +4,6 @@
 const CHECKS = [0, 10, 16, 26, 18, 24, 16, 18, 22, 22, 26, 30, 22, 22, 24, 24];
 const BLOCKS = [0, 1, 1, 1, 2, 2, 4, 4, 4, 5, 5, 5, 8, 9, 9, 10];
 
-/** Returns whether a mask inverts a module. */
 const inverts = (mask, x, y) => [
   (x + y) % 2, y % 2, x % 3, (x + y) % 3, ((x / 3 | 0) + (y >> 1)) % 2,
   x * y % 6, (x * y % 2 + x * y % 3) % 2, ((x + y) % 2 + x * y % 3) % 2,
@@ -32,7 +31,6 @@ function withCheckBits(value, divisor) {
   return value << degree | rest;
 }
 
-/** Draws the format twice: level M, which is 0, and a mask. */
 function drawFormat(rows, mask) {
   const end = rows.length - 1, format = withCheckBits(mask, 0x537) ^ 0x5412;
   for (let i = 0; i < 15; i++) {
@@ -42,7 +40,6 @@ function drawFormat(rows, mask) {
   }
 }
 
-/** Returns the fixed patterns of a symbol. Modules of the data are undefined. */
 function frame(version) {
   const size = 4 * version + 17;
   const rows = Array.from({ length: size }, () => Array(size).fill());
@@ -74,7 +71,6 @@ function* places(rows) {
   }
 }
 
-/** Returns the penalty of a symbol by the four rules. */
 function penalty(rows) {
   let sum = 0, dark = 0;
   for (const line of [...rows, ...rows.map((_, x) => rows.map((row) => row[x]))]) {
@@ -89,7 +85,6 @@ function penalty(rows) {
   return sum + 10 * Math.floor(Math.abs(20 * dark / rows.length ** 2 - 10));
 }
 
-/** Returns a text as rows of modules, true for dark ones, without the quiet zone. */
 export function qr(text) {
   const bytes = [...new TextEncoder().encode(text)], { length } = bytes;
   for (let version = 1; version < 16; version++) {
@@ -112,5 +107,5 @@ export function qr(text) {
     }).sort((a, b) => a.penalty - b.penalty);
     return best.rows.map((row) => row.map(Boolean));
   }
-  throw new RangeError("The text is too long for a QR code");
+  throw new RangeError("The text is too long for a code");
 }

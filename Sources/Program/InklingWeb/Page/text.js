@@ -5,7 +5,7 @@ const PILED = "[\\p{M}\\u200c\\u200d\\u1160-\\u11ff\\ud7b0-\\ud7ff\\uff9e\\uff9f
 const RULES = [
   [/\r\n?|[\x85\u2028\u2029]/g, "\n"],
   // Invisible characters, and those that turn the text around.
-  [/(?![\u200c\u200d\ufe0f])[\p{DI}\p{Bidi_C}]/gu, ""],
+  [/(?![\u200c\u200d\ufe0f])\p{DI}/gu, ""],
   [/[\p{Cn}\p{Co}\p{Cs}\ufff9-\ufffb]/gu, "\ufffd"],
   // Skin tones, selectors and joiners that change no picture and join no letters.
   [/(?<!\p{EBase})\p{EMod}|(?<!\p{ExtPict}|[#*\d](?=.\u20e3))\ufe0f/gu, ""],
@@ -15,7 +15,6 @@ const RULES = [
   [/[^\P{Cc}\n\t]/gu, (control) => "\\x" + control.charCodeAt().toString(16).padStart(2, "0")],
 ];
 
-/** Returns a text of several lines made safe. Control characters show as `\x1b`. */
 export const lines = (text) => RULES.reduce((rest, rule) => rest.replace(...rule), String(text ?? ""));
 
 /** Cuts a text after `max` grapheme clusters. A long one counts as several. */
@@ -28,11 +27,9 @@ function cut(text, max, end) {
   return text;
 }
 
-/** Returns a text made safe for one line, of at most `max` grapheme clusters and "…". */
 export const plain = (text, max = Infinity) =>
   cut(lines(text).replace(RegExp(`\\s+${PILED}*`, "gu"), " ").trim(), max, "…");
 
-/** Returns a line that can't move the text beside it. */
 export const isolate = (text) =>
   `\u2068${String(text).replace(/[\u202a-\u202e\u2066-\u2069\n\r\x1c-\x1e\x85\u2029]/g, "")}\u2069`;
 
@@ -55,9 +52,9 @@ export function pieces(text) {
 }
 
 /** Signs, words and user IDs in names that could mislead. */
-const DOUBTFUL = /[^\p{L}\p{M}\p{N}\p{ExtPict} .'’_@#&+!?/-]|[✅✔☑🔒🔐🛡⚠]|\b(you|someone|verified|inkling)\b|[a-z2-7]{16}/iu;
+const DOUBTFUL = /[^\p{L}\p{M}\p{N}\p{ExtPict} .'’_@#&+!?/-]|[✅✔☑🔒🔐🛡⚠]|\b(you|someone|verified|inkling|away|is here|has left|is typing)\b|[a-z2-7]{16}|\.{3}$/iu;
 
-/** Returns a person's name, with a piece of the user ID if it could mislead, or else the user ID. */
+/** Returns a person's name, with a piece of the user ID if it could mislead, or the user ID. */
 export function label({ user, name, namesakes = [], verified }) {
   const shown = plain(name, 32);
   if (!/[\p{L}\p{N}]/u.test(shown)) return user;
@@ -67,10 +64,8 @@ export function label({ user, name, namesakes = [], verified }) {
   return `${shown} ~${user.slice(0, length)}`;
 }
 
-/** Returns a user ID in groups of four. */
 export const groups = (id) => id.replace(/.{4}(?=.)/g, "$& ");
 
-/** Returns who is typing, for labels in their order. */
 export function typing(labels) {
   const names = labels.map((label) => {
     const [, name, suffix] = /^(.*?)( ~[a-z2-7]+|)$/.exec(label);
@@ -82,26 +77,20 @@ export function typing(labels) {
   return `${names.slice(0, -1).join(", ")}${names[2] ? "," : ""} and ${names.at(-1)} are typing`;
 }
 
-/** Returns the action in a message such as "/me waves". */
 export const deed = (text) => /^\/me (\s*\S.*)/s.exec(text)?.[1];
 
-/** Returns the message that a draft sends: "/x" for "//x". */
 export const spoken = (draft) => draft.replace(/^\/\//, "/");
 
-/** Returns whether a draft is a command. */
 export const isCommand = (draft) => /^\/(?!\/|me \s*\S)/.test(draft);
 
 const date = (seconds) => new Date(seconds * 1000);
-const days = (from, to) => Math.round((date(to).setHours(12, 0, 0) - date(from).setHours(12, 0, 0)) / 864e5);
+const days = (from, to) => Math.round((date(to).setHours(0, 0, 0) - date(from).setHours(0, 0, 0)) / 864e5);
 
-/** Returns a local time such as "09:05". */
 export const clock = (seconds) => date(seconds).toTimeString().slice(0, 5);
 
-/** Returns "Today", "Yesterday" or a local date. */
 export const day = (seconds, now = Date.now() / 1000) => ["Today", "Yesterday"][days(seconds, now)]
   ?? date(seconds).toLocaleDateString("en-GB", { dateStyle: "full" });
 
-/** Returns how long ago a time was, such as "5 minutes ago". */
 export function ago(seconds, now = Date.now() / 1000) {
   const minutes = (now - seconds) / 60, count = days(seconds, now);
   if (minutes < 1) return "just now";

@@ -15,7 +15,6 @@ export function presence({ user, presence, lastSeen, blocked }) {
 	return `${there}${blocked ? " · blocked" : ""}${model.muted.has(user) ? " · muted" : ""}`;
 }
 
-/** Returns the warning about somebody whom readers could take for another person. */
 export function lookalike({ namesakes, namesake, verified }) {
 	if (verified || !namesakes?.length) return "";
 	return `Not the ${plain(namesake?.names?.[0], 40) || "person"} you ${namesake?.verified ? "verified" : "know"}`;
@@ -31,7 +30,6 @@ export function render() {
 	write("you-name", name);
 	write("you-state", isReady ? self.away ? "Away" : "Active" : "Not connected");
 	$("away").checked = self.away;
-	$("no-chats").hidden = !isReady || all.length;
 	$("chat").hidden = $("people-pane").hidden = !open;
 	$("welcome").hidden = open;
 	$("send").disabled = !isReady;
@@ -41,7 +39,6 @@ export function render() {
 	showTyping();
 }
 
-/** Shows who types in the open chat. */
 export function showTyping() {
 	const text = model.open ? typingText(model.open) : "";
 	write("typing-text", text);
@@ -56,12 +53,8 @@ function announce() {
 	if (isQuiet) setTimeout(announce, PAUSE);
 }
 
-/** Returns the daemon's own words for who types, unless a label or a muted person changes them. */
 function typingText(chat) {
-	const { users, text = "" } = chat.typing;
-	const people = typists(chat);
-	const isPlain = people.length === users.length && people.every(({ label, name }) => label === name);
-	return isPlain && /^[ -~]+$/.test(text) ? text : typing(people.map(({ label }) => label));
+	return typing(typists(chat).map(({ label }) => label));
 }
 
 function chatRow(chat) {
@@ -97,15 +90,14 @@ function header(chat) {
 	write("subtitle", `${isSecret ? "Private" : "Open to this network"} · ${here(count, "nobody else is here")}`);
 	$("conversation").ariaLabel = `Messages in ${isolate(name)}`;
 	$("empty").hidden = messages.length;
-	const silent = sightings?.found.filter(({ self, linked }) => !self && !linked) ?? [];
+	const silent = sightings?.found.find(({ self, linked }) => !self && !linked);
 	write("empty", [
 		count ? "No messages yet." : isLooking ? "Looking for others…" : "Nobody else is here yet.",
-		isSecret ? "Others join with this chat's invite: see “Invite others” above."
-			: `Others on this network join by the name ${isolate(name)}, in such a page or with: inkling chat`,
+		isSecret ? "Others join with this chat's invite."
+			: `Others on this network join by the name ${isolate(name)}, in such a page or in inkling chat.`,
 		"Messages reach only people who are here.",
 		count || isLooking || !sightings ? ""
-			: !sightings.instance ? "Discovery is not available: others can't find this computer."
-			: silent.length ? `Discovery finds ${plain(silent[0].addresses[0], 60)}, without an answer. Run: inkling doctor`
-			: "Discovery finds nobody else. If others have joined, run on both computers: inkling doctor",
+			: !sightings.instance ? "Discovery is off: others can't find this computer."
+			: `Discovery finds ${silent ? `${plain(silent.addresses[0], 60)}, which does not answer` : "nobody"}. For help, run: inkling doctor`,
 	].join("\n"));
 }
