@@ -81,10 +81,10 @@ class AccessibilityTests(TestWithPeople):
             self.scheme(scheme)
             for view in "chat", "people", "list":
                 if view == "people":
-                    self.alice.page.click("#people-open")
+                    self.alice.page.click("main [data-to='people']")
                 elif view == "list":
-                    self.alice.page.click("#people-close")
-                    self.alice.page.click("#back-to-list")
+                    self.alice.page.click("#people-pane [data-to='chat']")
+                    self.alice.page.click("main [data-to='list']")
                 self.check(f"{scheme}, {view}")
             self.alice.page.choose(self.chat)
 
@@ -97,7 +97,7 @@ class AccessibilityTests(TestWithPeople):
                     " innerHeight]")
                 self.assertLessEqual(sizes[0], sizes[1])
                 self.assertLessEqual(sizes[2], sizes[3])
-                for selector in "#draft", "#send", "#back-to-list", "#people-open", "#conversation":
+                for selector in "#draft", "#send", "main [data-to='list']", "main [data-to='people']", "#conversation":
                     self.assertTrue(self.alice.page.one(selector).is_displayed(), selector)
                 self.alice.page.type("x")
                 box = self.alice.page.script("const {top, bottom} = document.getElementById('send')"

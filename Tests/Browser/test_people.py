@@ -49,11 +49,9 @@ class PresenceTests(TestWithPeople):
         field.send_keys(name + Keys.ENTER)
 
     def test_a_name_that_is_refused_says_why(self):
-        for name in "x" * 65, "!!!":
-            with self.subTest(name):
-                self.rename(name)
-                self.alice.page.wait_for(lambda: self.alice.page.text("#name-error"), "the reason")
-                self.alice.page.close_dialog()
+        self.rename("x" * 65)
+        self.alice.page.wait_for(lambda: self.alice.page.text("#name-error"), "the reason")
+        self.alice.page.close_dialog()
         self.assertEqual(self.alice.page.text("#you-name"), "Alice")
 
 
@@ -142,7 +140,10 @@ class VerificationTests(TestWithPeople):
         carol.say(do="compose", text="Well?", chat=self.chat)
         self.bob.page.wait_for_typing("Carol is typing")
         self.assertEqual((self.alice.page.texts(), self.alice.page.typing()), ([], ""))
+        self.alice.page.wait_for_person("Carol", "muted")
         self.alice.page.person("Carol")
         self.alice.page.click("#mute")
-        self.alice.page.wait_for(lambda: "1 message" in self.alice.page.text("#person-error"), "how many it was")
         self.alice.page.close_dialog()
+        self.alice.page.wait_for_typing("Carol is typing")
+        carol.ask(do="send", text="Now?", chat=self.chat)
+        self.alice.page.wait_for_text("Now?")
