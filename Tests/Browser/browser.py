@@ -11,7 +11,7 @@ from selenium.webdriver.chrome.service import Service
 
 import harness
 
-# So that Chromium asks nobody for anything by itself: what is left are the page's own requests.
+# Chromium sends no requests of its own with these, so its log has those of the pages alone.
 QUIET = ["--disable-background-networking", "--disable-component-update", "--disable-default-apps",
          "--disable-extensions", "--disable-sync", "--disable-client-side-phishing-detection", "--no-first-run",
          "--no-default-browser-check", "--metrics-recording-only", "--no-pings", "--disable-breakpad",

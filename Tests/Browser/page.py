@@ -32,7 +32,7 @@ class Page:
         self.browser = browser
         self.tab = tab
 
-    # What the page shows
+    # MARK: Reading
 
     def show(self):
         self.browser.go_to(self.tab)
@@ -84,7 +84,7 @@ class Page:
         return self.script("return !document.getElementById('banner').checkVisibility()"
                            " && document.getElementById('you-name').textContent !== '…'")
 
-    # What a person waits for
+    # MARK: Waiting
 
     def wait_for(self, condition, what, timeout=harness.TIMEOUT):
         return wait(condition, lambda: f"{self.browser.name}: {what() if callable(what) else what}", timeout)
@@ -118,7 +118,7 @@ class Page:
         self.wait_for(lambda: words in (self.outcome(text) or ""), lambda: f"{text[:60]!r} is {words!r}: {self.messages()[-3:]}",
                       timeout)
 
-    # What a person does
+    # MARK: Acting
 
     def click(self, selector):
         self.wait_for(lambda: self.one(selector).click() is None, f"{selector} can be clicked")

@@ -19,7 +19,7 @@ MARKUP = [
     "${window.owned = 1}", "{{constructor.constructor('owned=1')()}}", "__proto__", "constructor", "toString",
     "[x](javascript:owned=1)", "<math><mi//xlink:href='data:x,<script>owned=1</script>'>", "\u0000<b>", "<b\u2028>",
 ]
-# What must be nowhere in what the page shows: characters that turn text around or that nobody sees.
+# Characters that turn text around or that nobody sees. The page shows none of them.
 FORBIDDEN = re.compile("[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064"
                        "\ufeff\U000e0000-\U000e0fff]")
 STRUCTURE = """
