@@ -3,7 +3,7 @@
 
 const AGAIN = "Open Inkling again, by its icon or with: inkling web";
 const STAYS = "Your draft stays here. The page tries again.";
-/** By close code: the words, and when the page connects again, in ms. Without a time, a button does it. */
+/** By close code: the words, and the wait before the next try, in ms. Without a wait, a button tries. */
 const CLOSES = {
 	0: [`Another program answers at this address. The page sent it nothing. ${AGAIN}`],
 	1001: [`Inkling's page server ended. ${STAYS}`, 2000],
@@ -24,8 +24,7 @@ const encode = (data) =>
 
 export function connect(onLine, onState) {
 	const waiting = new Map();
-	let socket, isProved, timer, id = 0;
-	let [, key] = /^#ticket=([\w-]{43})$/.exec(location.hash) ?? [];
+	let socket, isProved, timer, id = 0, [, key] = /^#ticket=([\w-]{43})$/.exec(location.hash) ?? [];
 	let kind = key ? "ticket" : "session";
 	key ??= sessionStorage.getItem("inkling");
 	if (location.hash) history.replaceState(history.state, "", "/");
@@ -55,10 +54,9 @@ export function connect(onLine, onState) {
 	}
 
 	async function prove(opened) {
-		const { subtle } = crypto;
-		const secret = decode(key);
-		const digest = new Uint8Array(await subtle.digest("SHA-256", join(bytes("inkling web id"), secret)));
-		const name = [...digest.slice(0, 8)].map((byte) => byte.toString(16).padStart(2, 0)).join("");
+		const { subtle } = crypto, secret = decode(key);
+		const digest = new Uint8Array(await subtle.digest("SHA-256", join(bytes("inkling web id"), secret)), 0, 8);
+		const name = [...digest].map((byte) => byte.toString(16).padStart(2, 0)).join("");
 		const hmac = await subtle.importKey("raw", secret, { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
 		const own = crypto.getRandomValues(new Uint8Array(32));
 		const put = (step) => opened.send(JSON.stringify(step));

@@ -7,7 +7,7 @@ import { qr } from "./qr.js";
 import { groups, isolate, plain } from "./text.js";
 import { lookalike, presence } from "./view.js";
 
-const OPEN = "A private chat of yours may have such a name: to enter it, use its invite. Anybody on this network can read the open chat.";
+const OPEN = "A private chat of yours may have such a name. Anybody on this network can read the open chat.";
 /** The questions about names that stand for two chats (A-33, A-34). */
 const QUESTIONS = {
 	"private-name": OPEN, "names-unknown": OPEN,
@@ -49,8 +49,7 @@ function secret() {
 }
 
 async function join() {
-	const text = $("join-text").value.trim().normalize();
-	const isInvite = $("join-kind").hidden;
+	const text = $("join-text").value.trim().normalize(), isInvite = $("join-kind").hidden;
 	const members = { [isInvite ? "invite" : "chat"]: text, open: false, keep: true };
 	if (!isInvite && $("join-private").checked) members.secret = secret();
 	let answer = await ask("join", members);
@@ -88,8 +87,8 @@ function showCode() {
 }
 
 async function leave() {
-	const { name, isSecret } = model.open;
-	const back = isSecret ? " To come back, you need its invite." : "";
+	const { name, secret } = model.open;
+	const back = secret ? " To come back, you need its invite." : "";
 	if (await confirm(`Leave ${isolate(plain(name, 64))}?${back}`, "Leave")) ask("leave", { chat: name });
 }
 
@@ -113,14 +112,13 @@ export async function showPerson(next) {
 	$("fingerprint").replaceChildren();
 	open("person");
 	const answer = await ask("fingerprint", { key: shown().key });
-	if (user === next && isDone("person", answer)) $("fingerprint").append(...answer.groups.map((digits) => el("li", digits)));
+	if (isDone("person", answer)) $("fingerprint").append(...answer.groups.map((digits) => el("li", digits)));
 }
 
 const shown = () => model.open.people.get(user);
 
 function fill() {
-	const { label, verified, blocked } = shown();
-	const warning = lookalike(shown());
+	const { label, verified, blocked } = shown(), warning = lookalike(shown());
 	write("person-name", label);
 	write("person-state", `${verified ? "Verified" : "Not verified"} · ${presence(shown())}`);
 	write("person-warning", warning && `${warning}. Share nothing secret until the digits match.`);

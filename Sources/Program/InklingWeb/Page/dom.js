@@ -11,16 +11,19 @@ export function on(acts) {
 }
 onsubmit = (event) => event.preventDefault();
 
-/** Returns an element: el("p.day", { id: "x", onclick() {} }, "text", child). */
+function set(made, attributes) {
+	for (const name in attributes) made.setAttribute(name, attributes[name]);
+	return made;
+}
+
+/** Returns an element: el("p.day", { id: "x" }, { onclick }, "text", child). */
 export function el(kind, ...parts) {
 	const [tag, ...names] = kind.split("."), made = document.createElement(tag);
 	made.className = names.join(" ");
 	for (const part of parts.flat()) {
 		if (part?.constructor !== Object) made.append(part || "");
-		else for (const name in part) {
-			if (name === "onclick") made.onclick = part.onclick;
-			else if (/^(id|dir|(data|aria)-\w+)$/.test(name)) made.setAttribute(name, part[name]);
-		}
+		else if (part.onclick) made.onclick = part.onclick;
+		else set(made, part);
 	}
 	return made;
 }
@@ -31,19 +34,16 @@ export const dots = () => el("span.dots", { "aria-hidden": true }, el("i"), el("
 
 export function svg(size, words, child, attributes) {
 	const [made, inner] = ["svg", child].map((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag));
-	const all = { viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": words };
-	for (const name in all) made.setAttribute(name, all[name]);
-	for (const name in attributes) inner.setAttribute(name, attributes[name]);
-	made.append(inner);
-	return made;
+	made.append(set(inner, attributes));
+	return set(made, { viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": words });
 }
 
-export const icon = (name, words) => svg(24, words, "use", { href: `#${name}`, class: name });
+export const icon = (name, words = name) => svg(24, words, "use", { href: `#${name}`, class: name });
 
 export function avatar(name, child) {
 	const [letter = "?"] = name.match(/[\p{L}\p{N}]/u) ?? [];
 	const made = el("span.avatar", { "aria-hidden": true }, letter.toUpperCase(), child);
-	made.style.setProperty("--hue", [...name].reduce((sum, letter) => sum * 7 + letter.codePointAt() & 0xffff, 0));
+	made.style.setProperty("--hue", 77 * letter.codePointAt());
 	return made;
 }
 

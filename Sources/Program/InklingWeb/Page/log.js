@@ -10,10 +10,9 @@ import { clock, day, deed, lines, pieces, plain } from "./text.js";
 const MOST = 300, STEP = 100;
 const WHY = { bye: "left", quit: "you left", left: "you left", silence: "out of reach", stalled: "did not answer" };
 
-const log = $("conversation");
-const rows = log.children;
+const log = $("conversation"), rows = log.children;
 let chat, query, hit;
-/** The window's first message and its rows; whether the end stays in sight, and the last message that did. */
+/** The window's first item and its rows; whether the end stays in sight, and the last item that did. */
 let top, count = 0, follows = true, seen;
 
 export function open(next) {
@@ -37,27 +36,26 @@ export function search(text) {
 	query = text && pattern(text);
 	hit = null;
 	render();
-	return text ? chat.messages.filter(({ text }) => text.search(query) >= 0) : [];
+	return text ? chat.messages.filter((one) => one.text.search(query) >= 0).reverse() : [];
 }
 
-export function go(message) {
-	hit = message;
-	message.isWhole = true;
-	reveal(message, log.clientHeight / 3);
+export function go(item) {
+	hit = item;
+	item.isWhole = true;
+	reveal(item, log.clientHeight / 3);
 }
 
 export function render() {
 	if (!chat) return;
-	const all = chat.messages;
-	const { scrollTop } = log;
+	const all = chat.messages, { scrollTop } = log;
 	const anchor = !follows && [...rows].find((row) => row.offsetTop + row.offsetHeight > scrollTop);
 	const distance = anchor && anchor.offsetTop - scrollTop;
 	let first = Math.max(0, all.indexOf(top));
 	if (follows && all.length - first > MOST) first = all.length - STEP;
 	count = Math.min(all.length - first, follows ? MOST : Math.max(count, MOST - STEP));
 	top = all[first];
-	sync(log, all.slice(first, first + count).map((message, index) => rowOf(message, all[first + index - 1])));
-	for (const row of rows) if (row.message.own && row.version !== row.message.version) fill(row);
+	sync(log, all.slice(first, first + count).map((item, index) => rowOf(item, all[first + index - 1])));
+	for (const row of rows) if (row.item.own && row.version !== row.item.version) fill(row);
 	log.ariaLive = follows ? "polite" : "off";
 	if (anchor) place(anchor.key, distance);
 	settle();
@@ -80,8 +78,7 @@ function settle() {
 }
 
 function scrolled() {
-	const first = Math.max(0, chat.messages.indexOf(top));
-	const rest = chat.messages.length - first - count;
+	const first = Math.max(0, chat.messages.indexOf(top)), rest = chat.messages.length - first - count;
 	const below = log.scrollHeight - log.scrollTop - log.clientHeight;
 	follows = below < 48 && (follows || rest <= 0);
 	if (follows) settle();
@@ -97,37 +94,34 @@ function move(first) {
 	render();
 }
 
-function reveal(message, distance) {
-	move(chat.messages.indexOf(message) - STEP);
-	place(message.key, distance);
+function reveal(item, distance) {
+	move(chat.messages.indexOf(item) - STEP);
+	place(item.key, distance);
 	scrolled();
 }
 
 const midnight = (seconds) => new Date(seconds * 1000).setHours(0, 0, 0, 0);
 
-function rowOf(message, before) {
-	const { at, from, key, own } = message;
+function rowOf(item, before) {
+	const { at, from, key, own } = item, isMarked = chat.marker === key;
 	const date = (!before || midnight(before.at) !== midnight(at)) && day(at);
-	const isMarked = chat.marker === key;
 	const isFirst = date || isMarked || before.from.user !== from.user || before.remark || at - before.at > 300;
 	const author = own ? { label: "You" } : person(chat, from);
-	const sign = [author.label, author.verified, date, isMarked, !isFirst, message === hit, message.isWhole, query].join();
+	const sign = [author.label, author.verified, date, isMarked, !isFirst, item === hit, item.isWhole, query].join();
 	return [key, sign, () => Object.assign(el("div", { "data-message": key }, date && el("p.day", date),
 		isMarked && el("p.day.unread", { id: "unread" }, "New messages"),
-		message.remark ? remark(message.remark, author) : bubble(message, author, isFirst)), { message })];
+		item.remark ? remark(item.remark, author) : bubble(item, author, isFirst)), { item })];
 }
 
-function bubble(message, { label, verified }, isFirst) {
-	const { at, isMention, own } = message;
-	const action = deed(message.text);
-	const text = action ?? message.text;
+function bubble(item, { label, verified }, isFirst) {
+	const { at, isMention, own } = item, action = deed(item.text), text = action ?? item.text;
 	const start = text.split("\n", 20).join("\n").slice(0, 1200);
-	const isLong = !message.isWhole && start !== text;
-	const kinds = [own && ".own", isFirst && ".first", isMention && ".mention", action && ".deed", message === hit && ".hit"];
+	const isLong = !item.isWhole && start !== text;
+	const kinds = [own && ".own", isFirst && ".first", isMention && ".mention", action && ".deed", item === hit && ".hit"];
 	return el(`article${kinds.filter(Boolean).join("")}`,
 		own || !isFirst && !action ? unseen(`${label}: `) : el("h2.by.line", bdi(label), verified && icon("shield", "verified")),
 		el("div.bubble", el("p.text", { dir: "auto" }, words(isLong ? `${start}…` : text)),
-			isLong && el("button.all", { onclick: () => render(message.isWhole = true) }, "Show all"),
+			isLong && el("button.all", { onclick: () => render(item.isWhole = true) }, "Show all"),
 			el("small.meta", isMention && "for you · ", clock(at))),
 		own && el("small.outcome"));
 }
@@ -146,13 +140,11 @@ function remark({ text, user, known, verified }, { label }) {
 }
 
 function fill(row) {
-	const { message } = row;
-	const [text, isBad] = outcome(message);
-	const place = row.querySelector(".outcome");
+	const { item } = row, [text, isBad] = outcome(item), place = row.querySelector(".outcome");
 	place.replaceChildren(text);
 	place.classList.toggle("bad", !!isBad);
-	if (isBad && !message.isRetried) place.append(" ", el("button", { onclick: () => retry(message) }, "Try again"));
-	row.version = message.version;
+	if (isBad && !item.isRetried) place.append(" ", el("button", { onclick: () => retry(item) }, "Try again"));
+	row.version = item.version;
 }
 
 function outcome({ state, to, delivered, failed, error }) {

@@ -13,14 +13,13 @@ const draft = $("draft");
 export const { open, close, tell, ask } = connect(applied, connected);
 const hint = (text) => write("hint", text);
 let isDrawing, banner = [], reading, blurred;
-/** What the daemon has for the draft. The draft itself stays in the page. */
+/** The text that stands for the draft at the daemon: the draft itself stays in the page. */
 let stand = "";
 let found = [], place = 0;
 
 export function render() {
 	if (isDrawing) return;
 	isDrawing = true;
-	// A hidden tab has no frames, but a title.
 	(document.hidden ? setTimeout : requestAnimationFrame)(() => {
 		isDrawing = false;
 		view.render();
@@ -30,10 +29,7 @@ export function render() {
 
 function connected(isUp, ...words) {
 	banner = words;
-	if (!isUp) {
-		disconnect();
-		model.lost = null;
-	}
+	if (!isUp) disconnect();
 	showBanner();
 }
 
@@ -70,8 +66,8 @@ async function begin() {
 }
 
 export async function enter(name) {
-	const chat = model.chats.get(name);
-	if (name !== model.current) {
+	const chat = model.chats.get(name), isOther = chat !== model.open;
+	if (isOther) {
 		if (model.open) model.open.draft = draft.value;
 		draft.value = chat.draft;
 		stand = "";
@@ -81,18 +77,17 @@ export async function enter(name) {
 	model.current = name;
 	history.replaceState(name, "");
 	dataset.view = "chat";
-	const joined = model.isReady && !chat.isJoined && ask("join", { chat: name, open: false });
-	const recent = model.isReady && !chat.isRecent && ask("recent", { chat: name });
+	const joined = !chat.isJoined && ask("join", { chat: name, open: false });
+	const recent = !chat.isRecent && ask("recent", { chat: name });
 	showChat();
-	log.open(chat);
+	if (isOther) log.open(chat);
 	render();
 	const { on, text } = await joined;
 	if (on === "error") hint(plain(text, 300));
 	await recent;
-	if (name !== model.current) return;
-	log.open(chat);
-	if ($("side").offsetWidth) draft.focus();
-	look(chat);
+	if (chat !== model.open) return;
+	if (isOther) log.open(chat);
+	if (isOther && $("side").offsetWidth) draft.focus();
 	setTimeout(look, 3000, chat);
 }
 
@@ -127,7 +122,6 @@ document.onvisibilitychange = () => {
 	render();
 };
 
-/** Tells the daemon of an edit, by a text that stands for the draft. */
 function type(text) {
 	if (text !== stand && tell({ do: "compose", chat: model.current, text })) stand = text;
 }
@@ -145,8 +139,7 @@ function send() {
 }
 
 function post(text) {
-	const { open } = model;
-	const local = compose(open, text, Date.now() / 1000);
+	const { open } = model, local = compose(open, text, Date.now() / 1000);
 	ask("send", { chat: open.name, text }, { local });
 	log.follow();
 }
@@ -175,7 +168,7 @@ draft.onpaste = draft.ondrop = (event) => {
 	const { files, types } = event.clipboardData ?? event.dataTransfer;
 	if (!files.length || types.includes("text/plain")) return;
 	event.preventDefault();
-	hint("Inkling sends text only: no pictures and files.");
+	hint("Inkling sends text only: no pictures.");
 };
 
 function closeSearch() {
@@ -184,21 +177,19 @@ function closeSearch() {
 	log.search("");
 }
 
-function step(by) {
-	place = (place + by + found.length) % found.length;
-	write("search-count", found.length ? `${place + 1} of ${found.length}` : "Not found");
-	if (found.length) log.go(found[place]);
+function step() {
+	place = place % found.length + 1 || 0;
+	write("search-count", place ? `${place} of ${found.length}` : "Not found");
+	if (place) log.go(found[place - 1]);
 }
 
 $("search").oninput = () => {
 	found = log.search($("search").value.trim());
 	place = 0;
-	step(-1);
+	step();
 };
 $("search-bar").onkeydown = ({ key }) => {
-	if (key !== "Escape") return;
-	closeSearch();
-	$("search-open").focus();
+	if (key === "Escape") draft.focus(closeSearch());
 };
 $("chats").onkeydown = (event) => {
 	const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -208,7 +199,7 @@ $("chats").onkeydown = (event) => {
 	buttons[buttons.indexOf(document.activeElement) + by]?.focus();
 };
 on({
-	composer: send, "search-bar": () => step(-1), "search-next": () => step(1),
+	composer: send, "search-bar": step,
 	"search-open": () => {
 		if (!$("search-bar").hidden) return closeSearch();
 		$("search-bar").hidden = false;

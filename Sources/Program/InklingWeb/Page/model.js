@@ -2,8 +2,6 @@
 
 import { label } from "./text.js";
 
-const RANKS = ["online", "away", "offline"];
-
 const chats = new Map();
 const muted = new Set();
 /** `current` names the chat in the page, and `shown` the same while the page is in sight. */
@@ -18,7 +16,7 @@ export const pattern = (text, before = "", after = "") =>
 	RegExp(before + text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&") + after, "giu");
 
 export function sorted({ people }) {
-	const rank = (one) => RANKS.indexOf(one.presence) + one.label.toLowerCase();
+	const rank = (one) => (one.presence === "offline") + one.label.toLowerCase();
 	return [...people.values()].sort((left, right) => rank(left) < rank(right) ? -1 : 1);
 }
 
@@ -41,7 +39,7 @@ const handlers = {
 	__proto__: null,
 	ready({ user, name, key }) {
 		disconnect();
-		Object.assign(model, { self: { user, name, key }, lost: null, isReady: true });
+		Object.assign(model, { self: { user, name, key }, isReady: true });
 		for (const { people } of chats.values()) for (const one of people.values()) one.presence = "offline";
 	},
 	status(line) {
@@ -51,15 +49,15 @@ const handlers = {
 	},
 	chats({ chats: all }) {
 		for (const name of chats.keys()) if (!all.some(({ chat }) => chat === name)) chats.delete(name);
-		for (const { chat: name, secret, waiting, looking } of all) {
-			const chat = Object.assign(chatOf(name), { isSecret: secret, isLooking: looking });
-			if (name === model.shown) continue;
-			chat.unread = waiting;
-			if (!waiting) chat.firstUnread = null;
+		for (const one of all) {
+			const chat = Object.assign(chatOf(one.chat), one);
+			if (chat.name === model.shown) continue;
+			chat.unread = one.waiting;
+			if (!one.waiting) chat.firstUnread = null;
 		}
 	},
 	self({ name, away }) { Object.assign(model.self, { name, away }); },
-	peer(line, chat) { meet(chat, line); },
+	peer: meet,
 	typing(line, chat) { chat.typing = line; },
 	message(line, chat) {
 		const key = keyOf(line), { own, from: { user } } = line, isNew = !chat.byKey.has(key);
@@ -102,18 +100,17 @@ const handlers = {
 	ok({ chat: name, peers = [], invite, at }, chat, request) {
 		if (request.do === "leave") chats.delete(request.chat);
 		if (request.do !== "join") return;
-		const joined = Object.assign(chatOf(name), { isJoined: true, isSecret: !!invite });
-		for (const one of peers) meet(joined, { at, ...one });
+		const joined = Object.assign(chatOf(name), { isJoined: true, secret: !!invite });
+		for (const one of peers) meet({ at, ...one }, joined);
 	},
 	"inkling-web"(line) {
 		const { state } = line;
-		if (state === "reused") handlers.notice({ text: "This page's address was used again, and refused. If it was not you, end inkling web." });
-		else if (state === "lost") disconnect();
-		model.lost = state === "lost" ? line : null;
+		if (state === "reused") handlers.notice({ text: "This page's address was used again, in vain. If it was not you, end inkling web." });
+		else disconnect();
+		if (state === "lost") model.lost = line;
 	},
 };
 
-/** Records that the current chat came into sight: what waited is below its marker. */
 export function show() {
 	const { open } = model;
 	model.shown = model.current;
@@ -123,12 +120,12 @@ export function show() {
 export function compose(chat, text, at) {
 	const key = `local/${++locals}`;
 	chat.marker = null;
-	add(chat, key, { at, text, own: true, from: model.self }).state = "sending";
+	add(chat, key, { at, text, own: true, from: model.self, state: "sending" });
 	return key;
 }
 
 export function disconnect() {
-	model.isReady = false;
+	model.isReady = model.lost = null;
 	for (const chat of chats.values()) {
 		Object.assign(chat, { typing: { users: [] }, isJoined: false, isRecent: false });
 		for (const { state, key } of chat.messages) if (state === "sending") settle(chat, key, { state: "unknown" });
@@ -147,7 +144,7 @@ function chatOf(name) {
 	return chats.get(name);
 }
 
-function meet({ people }, line) {
+function meet(line, { people }) {
 	people.set(line.user, { lastSeen: line.presence === "offline" && line.at, ...line, label: label(line) });
 }
 
@@ -158,20 +155,19 @@ function settle(chat, key, change) {
 	return Object.assign(message, change);
 }
 
-/** Adds a line of the page's own, which is a warning if it names a person. */
 function remark(chat, line) {
 	const { user, name, at = chat.messages.at(-1)?.at ?? 0 } = line;
-	add(chat, `local/${++locals}`, { ...line, at, from: { user, name } }).remark = line;
+	add(chat, `local/${++locals}`, { ...line, at, from: { user, name }, remark: line });
 }
 
-function add({ messages, byKey }, key, { at, text, from, own, delayed, ...rest }) {
-	const { name } = model.self, isMention = !own && name && pattern(name, "(?<!\\p{L})", "(?!\\p{L})").test(text);
-	const message = { key, at, text, own, delayed, isMention, from: { ...from, label: label(from) }, version: 0, ...outcomes(rest) };
+function add({ messages, byKey }, key, line) {
+	const { name } = model.self, { from, own, text } = line;
+	const isMention = !own && name && pattern(name, "(?<!\\p{L})", "(?!\\p{L})").test(text);
+	const message = { ...line, ...outcomes(line), key, isMention, from: { ...from, label: label(from) }, version: 0 };
 	messages.push(message);
 	byKey.set(key, message);
 	if (messages.length > 10000) {
 		const old = new Set(messages.splice(0, 500));
 		for (const [key, one] of byKey) if (old.has(one)) byKey.delete(key);
 	}
-	return message;
 }

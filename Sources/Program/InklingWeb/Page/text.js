@@ -1,80 +1,74 @@
 // Texts made safe to show, as InklingText does, and the page's own words.
 
-/** Marks, letters that pile up like marks, and joiners. */
 const PILED = "[\\p{M}\\u200c\\u200d\\u1160-\\u11ff\\ud7b0-\\ud7ff\\uff9e\\uff9f]";
 const RULES = [
-  [/\r\n?|[\x85\u2028\u2029]/g, "\n"],
-  // Invisible characters, and those that turn the text around.
-  [/(?![\u200c\u200d\ufe0f])\p{DI}/gu, ""],
-  [/[\p{Cn}\p{Co}\p{Cs}\ufff9-\ufffb]/gu, "\ufffd"],
-  // Skin tones, selectors and joiners that change no picture and join no letters.
-  [/(?<!\p{EBase})\p{EMod}|(?<!\p{ExtPict}|[#*\d](?=.\u20e3))\ufe0f/gu, ""],
-  [/(?<!\p{ExtPict}\p{EMod}?\ufe0f?(?=.\p{ExtPict})|[\u0600-\u18af](?=.[\u0600-\u18af]))[\u200c\u200d]/gu, ""],
-  // Marks without a base, and all after three.
-  [RegExp(`(^|\\p{Cc}|${PILED}{3})${PILED}+`, "gu"), "$1"],
-  [/[^\P{Cc}\n\t]/gu, (control) => "\\x" + control.charCodeAt().toString(16).padStart(2, "0")],
+	[/\r\n?|[\x85\u2028\u2029]/g, "\n"],
+	[/(?![\u200c\u200d\ufe0f])\p{DI}/gu, ""],
+	[/[\p{Cn}\p{Co}\p{Cs}\ufff9-\ufffb]/gu, "\ufffd"],
+	// Skin tones, selectors and joiners that change no picture and join no letters.
+	[/(?<!\p{EBase})\p{EMod}|(?<!\p{ExtPict}|[#*\d](?=.\u20e3))\ufe0f/gu, ""],
+	[/(?<!\p{ExtPict}\p{EMod}?\ufe0f?(?=.\p{ExtPict})|[\u0600-\u18af](?=.[\u0600-\u18af]))[\u200c\u200d]/gu, ""],
+	[RegExp(`(^|\\p{Cc}|${PILED}{3})${PILED}+`, "gu"), "$1"],
+	[/[^\P{Cc}\n\t]/gu, (control) => "\\x" + control.charCodeAt().toString(16).padStart(2, "0")],
 ];
 
 export const lines = (text) => RULES.reduce((rest, rule) => rest.replace(...rule), String(text ?? ""));
 
-/** Cuts a text after `max` grapheme clusters. A long one counts as several. */
 function cut(text, max, end) {
-  if (text.length <= max) return text;
-  for (const { segment, index } of new Intl.Segmenter().segment(text)) {
-    max -= Math.ceil(segment.length / 16);
-    if (max < 0) return text.slice(0, index).trimEnd() + end;
-  }
-  return text;
+	if (text.length <= max) return text;
+	for (const { segment, index } of new Intl.Segmenter().segment(text)) {
+		max -= Math.ceil(segment.length / 16);
+		if (max < 0) return text.slice(0, index).trimEnd() + end;
+	}
+	return text;
 }
 
 export const plain = (text, max = Infinity) =>
-  cut(lines(text).replace(RegExp(`\\s+${PILED}*`, "gu"), " ").trim(), max, "…");
+	cut(lines(text).replace(RegExp(`\\s+${PILED}*`, "gu"), " ").trim(), max, "…");
 
 export const isolate = (text) =>
-  `\u2068${String(text).replace(/[\u202a-\u202e\u2066-\u2069\n\r\x1c-\x1e\x85\u2029]/g, "")}\u2069`;
+	`\u2068${String(text).replace(/[\u202a-\u202e\u2066-\u2069\n\r\x1c-\x1e\x85\u2029]/g, "")}\u2069`;
 
-/** A link, without punctuation at its end, and its beginning up to the host. */
 const LINK =
-  /\b(?=(https?:\/\/[^\s/?#]+))(?:[^\s<>"`|\\()[\]{}«»「」（）]|\([^\s()]*\)|\[[^\s[\]]*\])+(?<![.,:;!?'*_~…”’、。，！？])/gi;
+	/\b(?=(https?:\/\/[^\s/?#]+))(?:[^\s<>"`|\\()[\]{}«»「」（）]|\([^\s()]*\)|\[[^\s[\]]*\])+(?<![.,:;!?'*_~…”’、。，！？])/gi;
 
 /** Returns a message in safe pieces: `{text}`, or `{text, href}` for a link with its host in ASCII. */
 export function pieces(text) {
-  const safe = lines(text), result = [];
-  let end = 0;
-  for (const { 0: link, 1: start, index } of safe.matchAll(LINK)) {
-    if (start.includes("@") || !URL.canParse(link)) continue;
-    const { protocol, host, href } = new URL(link);
-    if (index > end) result.push({ text: safe.slice(end, index) });
-    result.push({ text: `${protocol}//${host}${link.slice(start.length)}`, href });
-    end = index + link.length;
-  }
-  return end < safe.length ? [...result, { text: safe.slice(end) }] : result;
+	const safe = lines(text), result = [];
+	let end = 0;
+	for (const { 0: link, 1: start, index } of safe.matchAll(LINK)) {
+		if (start.includes("@") || !URL.canParse(link)) continue;
+		const { protocol, host, href } = new URL(link);
+		if (index > end) result.push({ text: safe.slice(end, index) });
+		result.push({ text: `${protocol}//${host}${link.slice(start.length)}`, href });
+		end = index + link.length;
+	}
+	return end < safe.length ? [...result, { text: safe.slice(end) }] : result;
 }
 
-/** Signs, words and user IDs in names that could mislead. */
 const DOUBTFUL = /[^\p{L}\p{M}\p{N}\p{ExtPict} .'’_@#&+!?/-]|[✅✔☑🔒🔐🛡⚠]|\b(you|someone|verified|inkling|away|is here|has left|is typing)\b|[a-z2-7]{16}|\.{3}$/iu;
 
 /** Returns a person's name, with a piece of the user ID if it could mislead, or the user ID. */
 export function label({ user, name, namesakes = [], verified }) {
-  const shown = plain(name, 32);
-  if (!/[\p{L}\p{N}]/u.test(shown)) return user;
-  if ((!namesakes.length || verified) && !DOUBTFUL.test(shown.normalize("NFKC"))) return shown;
-  let length = 4;
-  while (length < 16 && namesakes.some((other) => other.startsWith(user.slice(0, length)))) length++;
-  return `${shown} ~${user.slice(0, length)}`;
+	const shown = plain(name, 32);
+	if (!/[\p{L}\p{N}]/u.test(shown)) return user;
+	if ((!namesakes.length || verified) && !DOUBTFUL.test(shown.normalize("NFKC"))) return shown;
+	let length = 4;
+	while (length < 16 && namesakes.some((other) => other.startsWith(user.slice(0, length)))) length++;
+	return `${shown} ~${user.slice(0, length)}`;
 }
 
 export const groups = (id) => id.replace(/.{4}(?=.)/g, "$& ");
 
 export function typing(labels) {
-  const names = labels.map((label) => {
-    const [, name, suffix] = /^(.*?)( ~[a-z2-7]+|)$/.exec(label);
-    const shown = (cut(name, 15, "...") || "Someone") + suffix;
-    return /[^\0-\u058f]/.test(labels) ? isolate(shown) : shown;
-  });
-  if (names.length < 2) return names.map((name) => `${name} is typing`).join();
-  if (names.length > 3) names.splice(2, names.length, `${names.length - 2} others`);
-  return `${names.slice(0, -1).join(", ")}${names[2] ? "," : ""} and ${names.at(-1)} are typing`;
+	const names = labels.map((label) => {
+		const [, name, suffix] = /^(.*?)( ~[a-z2-7]+|)$/.exec(label);
+		const shown = (cut(name, 15, "...") || "Someone") + suffix;
+		return /[^\0-\u058f]/.test(labels) ? isolate(shown) : shown;
+	});
+	if (names.length < 2) return names.map((name) => `${name} is typing`).join();
+	if (names.length > 3) names.splice(2, names.length, `${names.length - 2} others`);
+	return `${names.slice(0, -1).join(", ")}${names[2] ? "," : ""} and ${names.at(-1)} are typing`;
 }
 
 export const deed = (text) => /^\/me (\s*\S.*)/s.exec(text)?.[1];
@@ -89,11 +83,11 @@ const days = (from, to) => Math.round((date(to).setHours(0, 0, 0) - date(from).s
 export const clock = (seconds) => date(seconds).toTimeString().slice(0, 5);
 
 export const day = (seconds, now = Date.now() / 1000) => ["Today", "Yesterday"][days(seconds, now)]
-  ?? date(seconds).toLocaleDateString("en-GB", { dateStyle: "full" });
+	?? date(seconds).toLocaleDateString("en-GB", { dateStyle: "full" });
 
 export function ago(seconds, now = Date.now() / 1000) {
-  const minutes = (now - seconds) / 60, count = days(seconds, now);
-  if (minutes < 1) return "just now";
-  const [age, unit] = minutes < 60 ? [minutes, "minute"] : count < 1 ? [minutes / 60, "hour"] : [count, "day"];
-  return new Intl.RelativeTimeFormat("en", { numeric: "auto" }).format(-Math.floor(age), unit);
+	const minutes = (now - seconds) / 60, count = days(seconds, now);
+	if (minutes < 1) return "just now";
+	const [age, unit] = minutes < 60 ? [minutes, "minute"] : count < 1 ? [minutes / 60, "hour"] : [count, "day"];
+	return new Intl.RelativeTimeFormat("en", { numeric: "auto" }).format(-Math.floor(age), unit);
 }

@@ -4,8 +4,6 @@ import { $, avatar, bdi, dots, el, icon, sync, unseen, write } from "./dom.js";
 import { model, present, sorted, typists } from "./model.js";
 import { ago, isolate, plain, typing } from "./text.js";
 
-/** The shortest time between two announcements of who types, in milliseconds. */
-const PAUSE = 2000;
 let isQuiet;
 
 const here = (count, nobody) => count > 1 ? `${count} people are here` : count ? "1 person is here" : nobody;
@@ -26,7 +24,6 @@ export function render() {
 	const name = plain(self.name, 64) || self.user || "";
 	sync($("chats"), all.map(chatRow));
 	sync($("people"), open ? sorted(open).map(personRow) : []);
-	sync($("you-avatar"), [[name, 0, () => avatar(name)]]);
 	write("you-name", name);
 	write("you-state", isReady ? self.away ? "Away" : "Active" : "Not connected");
 	$("away").checked = self.away;
@@ -50,31 +47,25 @@ function announce() {
 	const text = $("typing-text").textContent;
 	isQuiet = text !== $("announce").textContent;
 	write("announce", text);
-	if (isQuiet) setTimeout(announce, PAUSE);
+	if (isQuiet) setTimeout(announce, 2000);
 }
 
-function typingText(chat) {
-	return typing(typists(chat).map(({ label }) => label));
-}
+const typingText = (chat) => typing(typists(chat).map(({ label }) => label));
 
 function chatRow(chat) {
-	const { name, unread, isSecret, messages } = chat;
-	const isCurrent = name === model.current;
-	const types = typingText(chat);
-	const last = messages.at(-1);
+	const { name, unread, secret, messages } = chat, last = messages.at(-1);
+	const isCurrent = name === model.current, types = typingText(chat);
 	const said = last && !last.remark ? `${isolate(last.own ? "You" : last.from.label)}: ${plain(last.text.slice(0, 200), 80)}`
 		: here(present(chat), "Nobody else is here");
-	return [name, [unread, isSecret, isCurrent, types, said].join(), () => el("li",
+	return [name, [unread, secret, isCurrent, types, said].join(), () => el("li",
 		el("button.wide", { "data-chat": name, "aria-current": isCurrent }, avatar(name),
-			el("span.two", el("span.line", bdi(plain(name, 64), "bdi.name"), isSecret && icon("lock", "private")),
+			el("span.two", el("span.line", bdi(plain(name, 64), "bdi.name"), secret && icon("lock", "private")),
 				types ? el("small.line.types", dots(), bdi(types)) : bdi(said, "small")),
 			unread && el("span.badge", `${unread}`, unseen(" unread"))))];
 }
 
 function personRow(person) {
-	const { user, label, verified } = person;
-	const state = presence(person);
-	const warning = lookalike(person);
+	const { user, label, verified } = person, state = presence(person), warning = lookalike(person);
 	const types = typists(model.open).some((one) => one.user === user);
 	return [user, [label, state, verified, warning, types].join(), () => el(`li.${person.presence}`,
 		el("button.wide", { "data-user": user }, avatar(label, el("span.dot")),
@@ -83,21 +74,19 @@ function personRow(person) {
 }
 
 function header(chat) {
-	const { isSecret, isLooking, messages, sightings } = chat;
-	const count = present(chat);
-	const name = plain(chat.name, 64);
+	const { secret, looking, messages, sightings } = chat, count = present(chat), name = plain(chat.name, 64);
 	write("title", name);
-	write("subtitle", `${isSecret ? "Private" : "Open to this network"} · ${here(count, "nobody else is here")}`);
+	write("subtitle", `${secret ? "Private" : "Open to this network"} · ${here(count, "nobody else is here")}`);
 	$("conversation").ariaLabel = `Messages in ${isolate(name)}`;
 	$("empty").hidden = messages.length;
-	const silent = sightings?.found.find(({ self, linked }) => !self && !linked);
+	const silent = sightings?.found.some(({ self, linked }) => !self && !linked);
 	write("empty", [
-		count ? "No messages yet." : isLooking ? "Looking for others…" : "Nobody else is here yet.",
-		isSecret ? "Others join with this chat's invite."
-			: `Others on this network join by the name ${isolate(name)}, in such a page or in inkling chat.`,
+		count ? "No messages yet." : looking ? "Looking for others…" : "Nobody else is here yet.",
+		secret ? "Others join with this chat's invite."
+			: `Others on this network join by the name ${isolate(name)}.`,
 		"Messages reach only people who are here.",
-		count || isLooking || !sightings ? ""
+		count || looking || !sightings ? ""
 			: !sightings.instance ? "Discovery is off: others can't find this computer."
-			: `Discovery finds ${silent ? `${plain(silent.addresses[0], 60)}, which does not answer` : "nobody"}. For help, run: inkling doctor`,
+			: `Discovery finds ${silent ? "a computer that does not answer" : "nobody"}. For help, run: inkling doctor`,
 	].join("\n"));
 }
