@@ -143,7 +143,6 @@ class Web:
             values.append(shown / 1000 - began)
             self.bob.server.stop()
         self.add(f"`inkling web` → the page shows, median of {len(values)}", 1, statistics.median(values), "s")
-        self.bob.serve()
 
     def memory(self):
         """The page server with one page, beside `inkling watch`: both are front ends of one daemon."""
@@ -179,10 +178,10 @@ def main():
     before = os.getloadavg()[0]
     try:
         web = Web(options.presses, options.starts)
-        web.memory()
-        web.start()
-        web.flood()
         web.typing()
+        web.memory()
+        web.flood()
+        web.start()
     finally:
         harness.stop_all()
     version = subprocess.run(["chromium", "--version"], capture_output=True, text=True).stdout.split(" built")[0].strip()

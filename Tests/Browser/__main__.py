@@ -74,7 +74,7 @@ class Result(unittest.TestResult):
 def main():
     parser = argparse.ArgumentParser(prog="Tests/Browser", description=__doc__)
     parser.add_argument("--events", type=argparse.FileType("w"))
-    parser.add_argument("--pictures", type=pathlib.Path, help="store screenshots of the page in this folder")
+    parser.add_argument("--pictures", type=pathlib.Path, help="only store screenshots of the page in this folder")
     parser.add_argument("-k", action="append", default=[], metavar="TEXT")
     options = parser.parse_args()
     if not os.access(harness.PROGRAM, os.X_OK):
@@ -84,6 +84,8 @@ def main():
         os.environ["INKLING_PICTURES"] = str(options.pictures.resolve())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     loader = unittest.TestLoader()
+    if options.pictures:
+        options.k.append("test_pictures")
     if options.k:
         loader.testNamePatterns = [f"*{text}*" for text in options.k]
     result = Result(options.events)

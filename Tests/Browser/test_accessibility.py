@@ -4,10 +4,7 @@ import os
 import pathlib
 import time
 
-import scripted
 from people import TestWithPeople
-
-WIDTHS = {"wide": 1100, "narrow": 320}
 
 
 class AccessibilityTests(TestWithPeople):
@@ -124,15 +121,3 @@ class AccessibilityTests(TestWithPeople):
 
     def announced(self):
         return self.alice.page.script("return window.announced")
-
-    def test_pictures_of_the_page(self):
-        """With --pictures, stores the page as people see it; without, only that the page can be drawn."""
-        folder = os.environ.get("INKLING_PICTURES")
-        if not folder:
-            self.skipTest("no folder for pictures is named")
-        for scheme in "light", "dark":
-            self.scheme(scheme)
-            for name, width in WIDTHS.items():
-                self.resize(width)
-                (pathlib.Path(folder) / f"web-{scheme}-{name}.png").write_bytes(
-                    self.alice.browser.driver.get_screenshot_as_png())
