@@ -81,8 +81,8 @@ class Page:
         return self.text("#hint")
 
     def is_up(self):
-        return self.script("return !document.getElementById('banner').checkVisibility()"
-                           " && document.getElementById('you-name').textContent !== '…'")
+        return self.script("return document.getElementById('banner')?.checkVisibility() === false"
+                           " && document.getElementById('you-name').textContent !== ''")
 
     # MARK: Waiting
 

@@ -54,11 +54,14 @@ class Person:
         if self.front_end.ask(do="identity")["name"] != self.name:
             self.front_end.ask(do="nick", name=self.name)
         self.drop_front_end()
-        if self.server is not None and self.server.process.poll() is not None:
+        if self.server is None:
+            return
+        if self.server.process.poll() is not None:
             self.server.stop()
             self.serve()
-            self.page.show()
-            self.browser.driver.get(self.server.first)
+        self.page.show()
+        if not self.browser.driver.current_url.startswith(self.server.origin):
+            self.browser.driver.get(self.server.address())
             self.page.wait_up()
 
     def restart_daemon(self):
@@ -103,6 +106,13 @@ def company():
     return _company
 
 
+def forget_company():
+    """Ends these people: the next test gets new ones."""
+    global _company
+    _company = None
+    harness.stop_all()
+
+
 class TestWithPeople(unittest.TestCase):
     """A test with the shared people, in a chat of its own. After it, no log of a browser may show a fault."""
 
@@ -127,21 +137,30 @@ class TestWithPeople(unittest.TestCase):
 
     def restore(self):
         """Leaves the pages as a next test expects them: connected, in no chat, alone in their browser."""
-        for person in self.alice, self.bob, self.carol:
-            person.recover()
-        self.both(self.restore_page)
-        self.carol.drop_front_end()
+        try:
+            self.both(self.close_tabs)
+            for person in self.alice, self.bob, self.carol:
+                person.recover()
+            self.both(self.restore_page)
+            self.carol.drop_front_end()
+        except BaseException:
+            forget_company()
+            raise
 
-    def restore_page(self, person):
-        driver = person.browser.driver
-        for tab in driver.window_handles:
+    @staticmethod
+    def close_tabs(person):
+        for tab in person.browser.driver.window_handles:
             if tab != person.page.tab:
                 person.browser.close_tab(tab, person.page.tab)
-        person.page.show()
+
+    @staticmethod
+    def restore_page(person):
         person.forget_chats()
         person.page.reload()
 
     def check_logs(self):
+        if _company is not self.company:
+            return  # these people have ended
         faults = [fault for person in (self.alice, self.bob) for fault in person.browser.faults()
                   if not any(allowed in fault for allowed in self.allowed)]
         self.assertEqual(faults, [])
