@@ -8,7 +8,7 @@ import { groups, isolate, plain } from "./text.js";
 import { lookalike, presence } from "./view.js";
 
 const OPEN = "A private chat of yours may have such a name. Anybody on this network can read the open chat.";
-/** The questions about names that stand for two chats. */
+// names that stand for two chats.
 const QUESTIONS = {
 	"private-name": OPEN, "names-unknown": OPEN,
 	"open-name": "An open chat of yours has such a name. You could take one for the other.",

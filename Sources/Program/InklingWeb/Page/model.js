@@ -6,11 +6,11 @@ const chats = new Map();
 const muted = new Set();
 /** `current` names the chat in the page, and `shown` the same while the page is in sight. */
 export const model = {
-	chats, muted, self: {}, current: null, shown: null, lost: null, isReady: false,
+	chats, muted, self: {},
 	get open() { return chats.get(model.current); },
 };
 /** The daemon's start, with which numbers of messages begin again. */
-let since, locals = 0;
+let since, now, locals = 0;
 
 export const pattern = (text, before = "", after = "") =>
 	RegExp(before + text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&") + after, "giu");
@@ -31,12 +31,12 @@ const outcomes = ({ to, delivered = [], failed = [] }) =>
 
 export function apply(line, request = {}) {
 	const { on } = line, name = line.chat ?? request.chat;
+	now = line.at ?? now;
 	const chat = /^(peer|typing|message)$/.test(on) ? chatOf(name) : chats.get(name);
 	if (chat || !line.chat || on === "ok") handlers[on]?.(line, chat, request);
 }
 
 const handlers = {
-	__proto__: null,
 	ready({ user, name, key }) {
 		disconnect();
 		Object.assign(model, { self: { user, name, key }, isReady: true });
@@ -148,7 +148,7 @@ function meet(line, { people }) {
 	people.set(line.user, { lastSeen: line.presence === "offline" && line.at, ...line, label: label(line) });
 }
 
-/** Changes an own message. An unknown one is of a time before this page. */
+// An unknown message is of a time before this page.
 function settle(chat, key, change) {
 	const message = chat.byKey.get(key) ?? outcomes({});
 	message.version++;
@@ -156,7 +156,7 @@ function settle(chat, key, change) {
 }
 
 function remark(chat, line) {
-	const { user, name, at = chat.messages.at(-1)?.at ?? 0 } = line;
+	const { user, name, at = now } = line;
 	add(chat, `local/${++locals}`, { ...line, at, from: { user, name }, remark: line });
 }
 
