@@ -229,7 +229,7 @@ class PageServer(Process):
 
     @staticmethod
     def command(state, *options):
-        return [PROGRAM, "web", "--no-open", "--no-config", "--state-dir", state, *options]
+        return [PROGRAM, "web", "--no-open", "--state-dir", state, *options]
 
     def printed(self):
         address = address_in(self.output)

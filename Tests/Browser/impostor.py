@@ -61,7 +61,11 @@ class Impostor(harness.Running):
         self.messages = []
         self.socket = socket.socket()
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.socket.bind((host, port))
+        try:
+            self.socket.bind((host, port))
+        except OSError:
+            self.socket.close()
+            raise
         self.socket.listen()
         self.port = self.socket.getsockname()[1]
         self.origin = f"http://{host}:{self.port}"

@@ -102,7 +102,11 @@ _company = None
 def company():
     global _company
     if _company is None:
-        _company = Company()
+        try:
+            _company = Company()
+        except BaseException:
+            forget_company()
+            raise
     return _company
 
 

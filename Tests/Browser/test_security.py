@@ -38,7 +38,7 @@ class AccessTests(TestWithPeople):
         second = self.fresh_tab(address)
         second.wait_for(lambda: "used before" in second.banner(), "the second page says why")
         first.show()
-        first.wait_for(lambda: "address again" in first.text("#notices"), "the first page tells of it")
+        first.wait_for(lambda: "used again" in first.text("body"), "the first page tells of it")
 
     def test_without_a_ticket_the_page_asks_for_a_fresh_address(self):
         page = self.fresh_tab(self.alice.server.origin + "/")
@@ -126,7 +126,6 @@ class AccessTests(TestWithPeople):
                   % self.alice.server.origin, "text/html")})
         self.addCleanup(other.stop)
         self.alice.browser.addresses.add(f"{harness.LOOPBACK}:{other.port}")
-        self.addCleanup(self.alice.browser.addresses.discard, f"{harness.LOOPBACK}:{other.port}")
         page = self.fresh_tab(other.origin + "/")
         opened = self.alice.browser.driver.execute_async_script(
             """const done = arguments[1];
@@ -202,7 +201,7 @@ class TakeoverTests(TestWithPeople):
         server.stop()
         self.alice.page.wait_for(self.alice.page.banner, "the page says that the server ended")
         self.assertEqual(self.alice.page.draft(), "A draft that stays")
-        other = impostor.Impostor(server.host, server.port, answer=answer)
+        other = wait(lambda: impostor.Impostor(server.host, server.port, answer=answer), "the address is free")
         self.addCleanup(other.stop)
         wait(lambda: other.messages, "the page tries again")
         return other
