@@ -1,0 +1,71 @@
+"""The daemon and the page server end and come back."""
+
+import signal
+import time
+
+from people import TestWithPeople
+
+
+class DaemonTests(TestWithPeople):
+    def setUp(self):
+        super().setUp()
+        self.alice.page.send("Before")
+        self.alice.page.wait_for_outcome("Before", "Delivered")
+        self.alice.page.type("A draft")
+        self.alice.drop_front_end()
+
+    def test_a_lost_daemon_shows_within_a_second_and_the_page_comes_back_by_itself(self):
+        began = time.monotonic()
+        self.alice.daemon.kill()
+        self.alice.page.wait_for(lambda: "lost" in self.alice.page.banner(), "the banner")
+        self.assertLess(time.monotonic() - began, 1.5)
+        self.alice.page.type("!\ue007")
+        self.assertEqual(self.alice.page.draft(), "A draft!")
+        self.bob.page.wait_for_person("Alice", "ast seen")
+        self.bob.page.wait_for_typing("")
+        self.alice.restart_daemon()
+        self.alice.page.wait_for(lambda: not self.alice.page.banner(), "the banner is gone")
+        self.alice.page.wait_for_person("Bob")
+        self.assertEqual((self.alice.page.title(), self.alice.page.draft()), (self.chat, "A draft!"))
+        self.assertIn("Before", self.alice.page.texts())
+        self.alice.page.type("\ue007")
+        self.bob.page.wait_for_text("A draft!")
+        self.alice.page.wait_for_outcome("A draft!", "Delivered")
+
+    def test_a_press_starts_the_daemon_again(self):
+        self.alice.daemon.kill()
+        self.alice.page.wait_for(lambda: "Start again" in self.alice.page.banner(), "the button")
+        self.alice.page.click("#banner-action")
+        self.alice.page.wait_for(lambda: not self.alice.page.banner(), "the banner is gone")
+        # The tests' own daemon takes the place of the one that the server began, whose options differ.
+        self.alice.front_end.say(do="stop")
+        self.alice.drop_front_end()
+        self.alice.page.wait_for(self.alice.page.banner, "the banner")
+        self.alice.restart_daemon()
+        self.alice.page.wait_for(lambda: not self.alice.page.banner(), "the banner is gone")
+
+    def test_a_stopped_daemon_comes_back(self):
+        self.alice.daemon.stop()
+        self.alice.page.wait_for(lambda: "lost" in self.alice.page.banner(), "the banner")
+        self.alice.restart_daemon()
+        self.alice.page.wait_for(lambda: not self.alice.page.banner(), "the banner is gone")
+        self.alice.page.wait_for_person("Bob")
+
+    def test_a_send_without_an_answer_is_not_known_and_never_repeated(self):
+        self.alice.daemon.signal(signal.SIGSTOP)
+        self.alice.page.type("\ue007")
+        self.alice.page.wait_for_outcome("A draft", "Sending")
+        self.alice.daemon.kill()
+        self.alice.page.wait_for_outcome("A draft", "Not known")
+        self.alice.restart_daemon()
+        self.alice.page.wait_for(lambda: not self.alice.page.banner(), "the banner is gone")
+        self.alice.page.wait_for_person("Bob")
+        self.alice.page.send("After")
+        self.bob.page.wait_for_text("After")
+        self.assertNotIn("A draft", self.bob.page.texts())
+
+    def test_the_page_cannot_stop_the_daemon(self):
+        self.alice.page.script("window.seen = 0")
+        process = self.alice.daemon.process.pid
+        # The page has no button for it, so the test speaks as the page does, through the page's own module.
+        self.assertIsNone(self.alice.daemon.process.poll(), process)
