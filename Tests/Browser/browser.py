@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import shutil
 import time
 
@@ -48,6 +49,16 @@ class Browser(harness.Running):
             self.driver.quit()
         except WebDriverException:
             self.driver.service.stop()
+
+    def signal(self, number):
+        """Sends a signal to all processes of Chromium, but not to its driver."""
+        left = [self.driver.service.process.pid]
+        while left:
+            for task in pathlib.Path(f"/proc/{left.pop()}/task").glob("*/children"):
+                children = [int(word) for word in task.read_text().split()]
+                for child in children:
+                    os.kill(child, number)
+                left += children
 
     def script(self, text, *arguments):
         return self.driver.execute_script(text, *arguments)

@@ -129,14 +129,13 @@ class MessageTests(TestWithPeople):
         self.assertEqual(self.bob.page.texts(), ["While you were out"])
         self.alice.page.wait_for_person("Bob")
 
-    def test_a_tab_that_was_asleep_shows_what_came_meanwhile(self):
-        self.bob.browser.command("Page.setWebLifecycleState", state="frozen")
+    def test_a_browser_that_was_asleep_shows_what_came_meanwhile(self):
+        self.bob.browser.signal(signal.SIGSTOP)
+        self.addCleanup(self.bob.browser.signal, signal.SIGCONT)
         for number in range(20):
             self.alice.page.send(f"Message {number}")
         self.alice.page.wait_for_outcome("Message 19", "Delivered")
-        self.bob.browser.command("Page.setWebLifecycleState", state="active")
-        tab = self.bob.browser.tab()
-        self.bob.browser.close_tab(tab, self.bob.page.tab)
+        self.bob.browser.signal(signal.SIGCONT)
         self.bob.page.wait_for_text("Message 19")
         self.assertEqual(self.bob.page.texts(), [f"Message {number}" for number in range(20)])
 
@@ -173,7 +172,9 @@ class MessageTests(TestWithPeople):
     def test_the_page_does_not_scroll_while_the_user_reads_above(self):
         carol = self.carol_joins()
         for number in range(60):
-            carol.say(do="send", text=f"Message {number}\nof two lines", chat=self.chat)
+            sent = carol.ask(do="send", text=f"Message {number}\nof two lines", chat=self.chat)
+        for _ in range(sent["to"]):
+            carol.wait_for(lambda line: line["on"] == "delivered" and line["message"] == sent["message"], "delivery")
         page = self.bob.page
         page.wait_for_text("Message 59\nof two lines")
         page.script("document.getElementById('conversation').scrollTop = 100")
