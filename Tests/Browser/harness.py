@@ -40,7 +40,8 @@ def stop_all():
 
 
 def wait(condition, what, timeout=TIMEOUT):
-    """Returns the first true value of `condition`; `what` is its name, or makes it at the end. An exception counts as false: the page may just change."""
+    """Returns the first true value of `condition`. `what` is its name, or makes it at the end. An exception counts as
+    false: the page may just change."""
     deadline = time.monotonic() + timeout
     last = None
     while True:

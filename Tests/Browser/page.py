@@ -115,8 +115,8 @@ class Page:
         return found[-1] if found else None
 
     def wait_for_outcome(self, text, words, timeout=harness.TIMEOUT):
-        self.wait_for(lambda: words in (self.outcome(text) or ""), lambda: f"{text[:60]!r} is {words!r}: {self.messages()[-3:]}",
-                      timeout)
+        self.wait_for(lambda: words in (self.outcome(text) or ""),
+                      lambda: f"{text[:60]!r} is {words!r}: {self.messages()[-3:]}", timeout)
 
     # MARK: Acting
 
