@@ -1,5 +1,7 @@
 """A daemon of the tests, for what no real one shows at once: messages of other days, hostile names, people long gone."""
 
+import base64
+import fcntl
 import json
 import os
 import socket
@@ -16,7 +18,7 @@ ANSWERS = {"people": {"on": "people", "people": []},
 
 def key(number):
     """A static public key in base64url."""
-    return ("A" * 40 + f"{number:03}")[:43]
+    return base64.urlsafe_b64encode(number.to_bytes(32, "big")).decode().rstrip("=")
 
 
 def user(number):
@@ -40,6 +42,8 @@ class ScriptedDaemon(harness.Running):
         self.connections = []
         self.current = set()  # the connections in whose front end a chat is open
         state.mkdir(mode=0o700, exist_ok=True)
+        self.lock = os.open(state / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(self.lock, fcntl.LOCK_EX)  # as a daemon does, by which others see that it runs
         status = os.stat(state)
         self.state = f"{status.st_dev}:{status.st_ino}"
         self.path = state / "socket"
@@ -59,6 +63,7 @@ class ScriptedDaemon(harness.Running):
                 pass  # not connected any more
             connection.close()
         self.path.unlink(missing_ok=True)
+        os.close(self.lock)
 
     def accept(self):
         while True:

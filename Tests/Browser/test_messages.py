@@ -129,6 +129,17 @@ class MessageTests(TestWithPeople):
         self.assertEqual(self.bob.page.texts(), ["While you were out"])
         self.alice.page.wait_for_person("Bob")
 
+    def test_a_tab_that_was_asleep_shows_what_came_meanwhile(self):
+        self.bob.browser.command("Page.setWebLifecycleState", state="frozen")
+        for number in range(20):
+            self.alice.page.send(f"Message {number}")
+        self.alice.page.wait_for_outcome("Message 19", "Delivered")
+        self.bob.browser.command("Page.setWebLifecycleState", state="active")
+        tab = self.bob.browser.tab()
+        self.bob.browser.close_tab(tab, self.bob.page.tab)
+        self.bob.page.wait_for_text("Message 19")
+        self.assertEqual(self.bob.page.texts(), [f"Message {number}" for number in range(20)])
+
     def test_unread_messages_are_counted_in_list_and_title(self):
         self.bob.page.open_chat(self.chat + "-other")
         for number in 1, 2:
