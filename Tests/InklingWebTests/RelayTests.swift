@@ -244,7 +244,9 @@ struct RelayTests {
 
     @Test("a daemon that ends the connection of a page that does not read closes the page with 4004")
     func slowPageCutOff() async throws {
-        let stage = try await WebStage()
+        var limits = WebStage.limits
+        limits.closing = .seconds(10)
+        let stage = try await WebStage(limits)
         let (page, daemon, _) = try await stage.page(receiveBuffer: 4_096)
         let line = Array((String(repeating: "x", count: 999) + "\n").utf8)
         _ = daemon.writeUntilFull(line, most: 64 << 20)
