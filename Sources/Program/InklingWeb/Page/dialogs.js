@@ -8,7 +8,7 @@ import { groups, isolate, plain } from "./text.js";
 import { lookalike, presence } from "./view.js";
 
 const OPEN = "A private chat of yours may have such a name. Anybody on this network can read the open chat.";
-/** The questions about names that stand for two chats. */
+// names that stand for two chats.
 const QUESTIONS = {
 	"private-name": OPEN, "names-unknown": OPEN,
 	"open-name": "An open chat of yours has such a name. You could take one for the other.",
@@ -77,7 +77,7 @@ async function invite() {
 }
 
 function copy() {
-	navigator.clipboard.writeText($("invite-text").value).then(() => say("invite", "Copied: other programs can read it."));
+	navigator.clipboard.writeText($("invite-text").value).then(() => say("invite", "Copied for all programs here."));
 }
 
 function showCode() {
@@ -157,6 +157,6 @@ on({
 	people: ({ target }) => showPerson(target.closest("[data-user]")?.dataset.user),
 	match: () => settle("verify", { verified: true }),
 	"no-match": () => settle("unverify", { verified: false },
-		"Somebody may pretend to be this person: share nothing secret."),
+		"Somebody may pretend to be this person."),
 	"ask-yes": () => $("dialog-ask").close("yes"),
 });

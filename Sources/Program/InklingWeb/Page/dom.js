@@ -47,21 +47,25 @@ export function avatar(name, child) {
 	return made;
 }
 
-/** Makes a list's children follow rows of [key, sign, make]. A child is made again when its sign changes. */
+/** Fills an element again. Its button stays, with the focus and with a click that has begun. */
+function renew(old, made) {
+	for (const { name, value } of made.attributes) old.setAttribute(name, value);
+	if (old.firstChild.type) renew(old.firstChild, made.firstChild);
+	else old.replaceChildren(...made.childNodes);
+}
+
+/** Makes a list's children follow rows of [key, sign, make]. A new sign fills a child again. */
 export function sync(list, rows) {
 	const old = new Map([...list.children].map((child) => [child.key, child]));
 	let next = list.firstChild;
 	for (const [key, sign, make] of rows) {
-		const before = old.get(key);
-		let child = before;
-		if (before?.sign !== sign) {
-			child = Object.assign(make(), { key, sign });
-			const hasFocus = before?.contains(document.activeElement);
-			if (before && before === next) next = child;
-			before?.replaceWith(child);
-			if (hasFocus) child.querySelector("button")?.focus();
-		}
+		let child = old.get(key);
 		old.delete(key);
+		if (child?.sign !== sign) {
+			const made = make();
+			if (child) renew(child, made);
+			child = Object.assign(child ?? made, { key, sign, version: null });
+		}
 		if (child === next) next = next.nextSibling;
 		else list.insertBefore(child, next);
 	}

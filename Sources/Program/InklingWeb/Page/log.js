@@ -1,4 +1,4 @@
-// The conversation: a window of 300 rows, which moves with the scrolling. What the user reads keeps its place.
+// The conversation: a window of 300 rows, which moves with the scrolling.
 
 import { showPerson } from "./dialogs.js";
 import { $, bdi, el, icon, on, sync, unseen, write } from "./dom.js";
@@ -6,7 +6,6 @@ import { retry } from "./main.js";
 import { model, pattern, person } from "./model.js";
 import { clock, day, deed, lines, pieces, plain } from "./text.js";
 
-/** The rows of the window, and those by which it moves. */
 const MOST = 300, STEP = 100;
 const WHY = { bye: "left", quit: "you left", left: "you left", silence: "out of reach", stalled: "did not answer" };
 
@@ -134,7 +133,7 @@ const words = (text) => pieces(text).flatMap(({ text, href }) => {
 
 function remark({ text, user, known, verified }, { label }) {
 	if (!user) return el("p.day", lines(text));
-	return el("div.alert", icon("warning"), el("p", bdi(label), " is not the ", bdi(chat.people.get(known)?.label ?? "person"),
+	return el("div.alert", el("p", icon("warning"), bdi(label), " is not the ", bdi(chat.people.get(known)?.label ?? "person"),
 		` you ${verified ? "verified" : "know"}: the key is different. Share nothing secret until you have compared fingerprints.`),
 	el("button", { onclick: () => showPerson(user) }, "Compare"));
 }

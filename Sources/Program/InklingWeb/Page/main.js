@@ -1,4 +1,4 @@
-// The page: what the user does becomes requests, and what the model has is rendered once in a frame.
+// The page: acts of the user become requests, and the model is rendered once in a frame.
 
 import { connect } from "./connection.js";
 import "./dialogs.js";
@@ -68,7 +68,7 @@ async function begin() {
 export async function enter(name) {
 	const chat = model.chats.get(name), isOther = chat !== model.open;
 	if (isOther) {
-		if (model.open) model.open.draft = draft.value;
+		closeChat();
 		draft.value = chat.draft;
 		stand = "";
 		hint();
@@ -104,6 +104,7 @@ function look(chat) {
 }
 
 function closeChat() {
+	if (model.open) model.open.draft = draft.value;
 	model.current = model.shown = null;
 	history.replaceState(null, "");
 	dataset.view = "list";
@@ -111,6 +112,7 @@ function closeChat() {
 }
 
 document.onvisibilitychange = () => {
+	isDrawing = false;
 	if (document.hidden) {
 		type("");
 		model.shown = null;
@@ -132,7 +134,7 @@ function send() {
 	if (!text) return;
 	if (!model.isReady) return hint("Not connected. Your text stays here.");
 	if (isCommand(text)) return hint(`${plain(text.split(/\s/)[0], 20)} is no command here. To begin with a slash, type two.`);
-	if (length > 65536) return hint(`This message has ${length} bytes, and 65536 are possible. Send it in parts.`);
+	if (length > 65536) return hint(`This message has ${length} bytes, of at most 65536. Send it in parts.`);
 	draft.value = stand = "";
 	hint();
 	post(spoken(text));
@@ -157,7 +159,6 @@ draft.oninput = () => {
 	type(!/[^\s\p{C}\p{Z}]/u.test(text) || isCommand(text) ? "" : stand === "x" ? "xx" : "x");
 };
 draft.onkeydown = (event) => {
-	// Some browsers send code 229 with the Enter that ends a composition.
 	if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
 	event.preventDefault();
 	send();
@@ -214,11 +215,14 @@ on({
 for (const button of document.querySelectorAll(".icon")) {
 	const { to } = button.dataset;
 	button.title = button.ariaLabel;
-	if (to) button.onclick = () => { dataset.view = dataset.view === to ? "chat" : to; };
+	if (to) button.onclick = () => {
+		if (to === "list") closeChat(tell({ do: "open" }));
+		else dataset.view = dataset.view === to ? "chat" : to;
+	};
 }
 onpagehide = () => {
 	type("");
 	close();
 };
 setInterval(() => document.hidden || ask("chats"), 20000);
-open();
+onpageshow = open;

@@ -6,11 +6,11 @@ const chats = new Map();
 const muted = new Set();
 /** `current` names the chat in the page, and `shown` the same while the page is in sight. */
 export const model = {
-	chats, muted, self: {}, current: null, shown: null, lost: null, isReady: false,
+	chats, muted, self: {},
 	get open() { return chats.get(model.current); },
 };
 /** The daemon's start, with which numbers of messages begin again. */
-let since, locals = 0;
+let since, now, locals = 0;
 
 export const pattern = (text, before = "", after = "") =>
 	RegExp(before + text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&") + after, "giu");
@@ -31,12 +31,12 @@ const outcomes = ({ to, delivered = [], failed = [] }) =>
 
 export function apply(line, request = {}) {
 	const { on } = line, name = line.chat ?? request.chat;
+	now = line.at ?? now;
 	const chat = /^(peer|typing|message)$/.test(on) ? chatOf(name) : chats.get(name);
 	if (chat || !line.chat || on === "ok") handlers[on]?.(line, chat, request);
 }
 
 const handlers = {
-	__proto__: null,
 	ready({ user, name, key }) {
 		disconnect();
 		Object.assign(model, { self: { user, name, key }, isReady: true });
@@ -92,9 +92,11 @@ const handlers = {
 	missed({ messages }, chat) { remark(chat, { text: `${messages} messages were not kept.` }); },
 	sightings(line, chat) { chat.sightings = line; },
 	notice(line) {
-		const { code, user, chat } = line;
+		const { code, text, user, chat } = line;
+		// The daemon repeats what holds at each connection.
+		const isNew = (one) => /^discovery/.test(code) || !one.messages.some(({ remark }) => remark?.text === text);
 		for (const one of code === "open-chat" ? [] : chats.values()) {
-			if (chat ? chat === one.name : !user || one.people.has(user)) remark(one, line);
+			if ((chat ? chat === one.name : !user || one.people.has(user)) && isNew(one)) remark(one, line);
 		}
 	},
 	ok({ chat: name, peers = [], invite, at }, chat, request) {
@@ -105,7 +107,7 @@ const handlers = {
 	},
 	"inkling-web"(line) {
 		const { state } = line;
-		if (state === "reused") handlers.notice({ text: "This page's address was used again, in vain. If it was not you, end inkling web." });
+		if (state === "reused") handlers.notice({ text: "This page's address was used again, in vain. If not by you, end inkling web." });
 		else disconnect();
 		if (state === "lost") model.lost = line;
 	},
@@ -148,7 +150,7 @@ function meet(line, { people }) {
 	people.set(line.user, { lastSeen: line.presence === "offline" && line.at, ...line, label: label(line) });
 }
 
-/** Changes an own message. An unknown one is of a time before this page. */
+// An unknown message is of a time before this page.
 function settle(chat, key, change) {
 	const message = chat.byKey.get(key) ?? outcomes({});
 	message.version++;
@@ -156,7 +158,7 @@ function settle(chat, key, change) {
 }
 
 function remark(chat, line) {
-	const { user, name, at = chat.messages.at(-1)?.at ?? 0 } = line;
+	const { user, name, at = now } = line;
 	add(chat, `local/${++locals}`, { ...line, at, from: { user, name }, remark: line });
 }
 

@@ -100,5 +100,5 @@ export function qr(text) {
 		}).sort((a, b) => a.penalty - b.penalty);
 		return best.rows.map((row) => row.map(Boolean));
 	}
-	throw new RangeError("The text is too long for a code");
+	throw RangeError("too long");
 }

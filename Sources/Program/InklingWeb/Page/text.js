@@ -5,7 +5,7 @@ const RULES = [
 	[/\r\n?|[\x85\u2028\u2029]/g, "\n"],
 	[/(?![\u200c\u200d\ufe0f])\p{DI}/gu, ""],
 	[/[\p{Cn}\p{Co}\p{Cs}\ufff9-\ufffb]/gu, "\ufffd"],
-	// Skin tones, selectors and joiners that change no picture and join no letters.
+	// What changes no picture and joins no letters.
 	[/(?<!\p{EBase})\p{EMod}|(?<!\p{ExtPict}|[#*\d](?=.\u20e3))\ufe0f/gu, ""],
 	[/(?<!\p{ExtPict}\p{EMod}?\ufe0f?(?=.\p{ExtPict})|[\u0600-\u18af](?=.[\u0600-\u18af]))[\u200c\u200d]/gu, ""],
 	[RegExp(`(^|\\p{Cc}|${PILED}{3})${PILED}+`, "gu"), "$1"],
@@ -48,7 +48,7 @@ export function pieces(text) {
 
 const DOUBTFUL = /[^\p{L}\p{M}\p{N}\p{ExtPict} .'’_@#&+!?/-]|[✅✔☑🔒🔐🛡⚠]|\b(you|someone|verified|inkling|away|is here|has left|is typing)\b|[a-z2-7]{16}|\.{3}$/iu;
 
-/** Returns a person's name, with a piece of the user ID if it could mislead, or the user ID. */
+/** Returns a name, with a piece of the user ID if it could mislead. */
 export function label({ user, name, namesakes = [], verified }) {
 	const shown = plain(name, 32);
 	if (!/[\p{L}\p{N}]/u.test(shown)) return user;

@@ -1,4 +1,4 @@
-// What stands around the conversation: chats, people, the header, who types, and the title.
+// Around the conversation: chats, people, the header, who types, and the title.
 
 import { $, avatar, bdi, dots, el, icon, sync, unseen, write } from "./dom.js";
 import { model, present, sorted, typists } from "./model.js";
@@ -78,7 +78,7 @@ function header(chat) {
 	write("title", name);
 	write("subtitle", `${secret ? "Private" : "Open to this network"} · ${here(count, "nobody else is here")}`);
 	$("conversation").ariaLabel = `Messages in ${isolate(name)}`;
-	$("empty").hidden = messages.length;
+	$("empty").hidden = messages.some((one) => !one.remark);
 	const silent = sightings?.found.some(({ self, linked }) => !self && !linked);
 	write("empty", [
 		count ? "No messages yet." : looking ? "Looking for others…" : "Nobody else is here yet.",
