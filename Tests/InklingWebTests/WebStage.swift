@@ -13,7 +13,7 @@ final class FakeDaemon: Sendable {
 
     private let folder: TemporaryFolder
     private let listener: Int32
-    /// The server finds a daemon that listens, or an obstacle.
+    /// The obstacle to a connection; nil while the daemon listens.
     let obstacle = Mutex<DaemonObstacle?>(nil)
     let starts = Mutex(0)
     /// The connections, which stay open until the end of the test.
