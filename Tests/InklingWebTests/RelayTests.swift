@@ -228,7 +228,7 @@ struct RelayTests {
     @Test("the server reads nothing from the daemon while the page does not read")
     func slowPage() async throws {
         let stage = try await WebStage()
-        let (page, daemon, _) = try await stage.page(receiveBuffer: 4_096)
+        let (page, daemon, _) = try await stage.page(receiveBuffer: 1 << 18)
         let line = Array((String(repeating: "x", count: 999) + "\n").utf8)
         let most = 64 << 20
         let written = daemon.writeUntilFull(line, most: most)
@@ -236,7 +236,7 @@ struct RelayTests {
         let lines = written / line.count
         let finish = Array(line.dropFirst(written % line.count))
         let writer = Task.detached { daemon.write(finish + Array("last\n".utf8)) }
-        for _ in 0...lines { #expect(page.frame()?.bytes == Array(line.dropLast())) }
+        for _ in 0...lines { try #require(page.frame()?.bytes == Array(line.dropLast())) }
         #expect(page.text() == "last")
         #expect(await writer.value)
         try await stage.end()
@@ -244,8 +244,10 @@ struct RelayTests {
 
     @Test("a daemon that ends the connection of a page that does not read closes the page with 4004")
     func slowPageCutOff() async throws {
-        let stage = try await WebStage()
-        let (page, daemon, _) = try await stage.page(receiveBuffer: 4_096)
+        var limits = WebStage.limits
+        limits.closing = .seconds(10)
+        let stage = try await WebStage(limits)
+        let (page, daemon, _) = try await stage.page(receiveBuffer: 1 << 18)
         let line = Array((String(repeating: "x", count: 999) + "\n").utf8)
         _ = daemon.writeUntilFull(line, most: 64 << 20)
         daemon.close()
@@ -267,7 +269,7 @@ struct RelayTests {
         #expect(written < most / 2, "the server holds what nobody reads")
         let finish = Array(frame.dropFirst(written % frame.count))
         let writer = Task.detached { [stream = page.stream] in stream.write(finish) }
-        for _ in 0...(written / frame.count) { #expect(daemon.bytes(count: 1_000) == text + [0x0A]) }
+        for _ in 0...(written / frame.count) { try #require(daemon.bytes(count: 1_000) == text + [0x0A]) }
         #expect(await writer.value)
         page.send("last")
         #expect(daemon.line() == "last")

@@ -13,9 +13,11 @@ final class FakeDaemon: Sendable {
 
     private let folder: TemporaryFolder
     private let listener: Int32
-    /// What the server finds: a daemon that listens, or an obstacle.
+    /// The obstacle to a connection; nil while the daemon listens.
     let obstacle = Mutex<DaemonObstacle?>(nil)
     let starts = Mutex(0)
+    /// The connections, which stay open until the end of the test.
+    private let streams = Mutex<[RawStream]>([])
 
     var path: String { folder.path + "/socket" }
 
@@ -28,7 +30,9 @@ final class FakeDaemon: Sendable {
     func accept() throws -> RawStream {
         var readable = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
         try #require(poll(&readable, 1, RawStream.patience) > 0, "the server does not connect to the daemon")
-        return RawStream(Glibc.accept(listener, nil, nil))
+        let stream = RawStream(Glibc.accept(listener, nil, nil))
+        streams.withLock { $0.append(stream) }
+        return stream
     }
 
     /// Returns the next connection, after the first line of a daemon.
@@ -118,6 +122,7 @@ final class WebStage: Sendable {
         limits.ping = .seconds(60)
         limits.silence = .seconds(60)
         limits.retry = .milliseconds(5)
+        limits.closing = .milliseconds(50)
         return limits
     }
 

@@ -184,18 +184,20 @@ final class DaemonLink {
     }
 
     private func lose(_ obstacle: DaemonObstacle) {
-        greetingTask?.cancel()
-        let before = phase
-        switch before {
-        case .greeting(let channel): channel?.close(promise: nil)
-        case .ready(let channel): channel.close(promise: nil)
+        let channel: (any Channel)?
+        switch phase {
+        case .greeting(let current): channel = current
+        case .ready(let current): channel = current
         case .lost, .closed: return
         }
+        greetingTask?.cancel()
         let task = eventLoop.assumeIsolated().scheduleTask(in: limits.retry) { [weak self] in
             guard let self, case .lost = phase else { return }
             connect()
         }
         phase = .lost(task)
+        // The end of the channel calls this link again, which must know the loss by then.
+        channel?.close(promise: nil)
         owner?.daemonLost(obstacle)
     }
 }

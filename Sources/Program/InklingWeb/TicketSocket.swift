@@ -46,10 +46,15 @@ package final class TicketSocket {
             .assumeIsolated().whenSuccess { self.channel = $0 }
     }
 
-    /// Closes the socket and removes its name.
+    /// Stops answering, before the event loop ends.
+    package func stopListening() {
+        channel?.close(promise: nil)
+        channel = nil
+    }
+
+    /// Removes the name of the socket, and lets another server take its place.
     package func close() {
         socket.remove()
-        channel?.close(promise: nil)
         Glibc.close(lock)
     }
 }

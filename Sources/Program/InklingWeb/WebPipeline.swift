@@ -151,7 +151,11 @@ final class HeadGate: ChannelInboundHandler {
         guard let context, case .request = phase else { return }
         phase = .head
         connection?.awaitStep()
-        proceed(context)
+        // The decoder may still be at work on the last request.
+        context.eventLoop.assumeIsolated().execute {
+            guard let context = self.context, case .head = self.phase else { return }
+            self.proceed(context)
+        }
     }
 
     /// Ends the output after the answer to a refused request. The other end has some time to close the connection.

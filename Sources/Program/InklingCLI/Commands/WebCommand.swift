@@ -6,8 +6,8 @@ struct WebCommand: ParsableCommand {
         abstract: "Chat in the browser.",
         discussion: """
             It serves a page to this user alone, at a random address of this machine, and opens it. The page uses your \
-            daemon, and a daemon starts if none runs. It stays when this command ends. A second "inkling web" opens \
-            another page of the running one.
+            daemon. If none runs, one starts, and stays when this command ends. A second "inkling web" opens another \
+            page of the running server.
 
             inkling web
             inkling web --no-open                     prints the address of the page

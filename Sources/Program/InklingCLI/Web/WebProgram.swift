@@ -142,6 +142,7 @@ final class WebProgram {
     private func stop() {
         guard !isEnding else { return }
         isEnding = true
+        tickets.stopListening()
         server.close(finished)
     }
 }

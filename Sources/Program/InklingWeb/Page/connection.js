@@ -1,4 +1,4 @@
-// The connection: ticket, mutual proof, close codes, reconnection, and requests with their answers.
+// The connection: proof, close codes, reconnection, and requests with their answers.
 // No line and no draft passes before both sides have proved that they know the key.
 
 const AGAIN = "Open Inkling again, by its icon or with: inkling web";

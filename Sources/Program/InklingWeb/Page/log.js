@@ -134,7 +134,7 @@ const words = (text) => pieces(text).flatMap(({ text, href }) => {
 function remark({ text, user, known, verified }, { label }) {
 	if (!user) return el("p.day", lines(text));
 	return el("div.alert", el("p", icon("warning"), bdi(label), " is not the ", bdi(chat.people.get(known)?.label ?? "person"),
-		` you ${verified ? "verified" : "know"}: the key is different. Share nothing secret until you have compared fingerprints.`),
+		` you ${verified ? "verified" : "know"}: the key is different. Share nothing secret before you compare fingerprints.`),
 	el("button", { onclick: () => showPerson(user) }, "Compare"));
 }
 

@@ -47,7 +47,10 @@ function applied(line, request) {
 	apply(line, request);
 	if (line.on === "ready") begin();
 	else if (line.on === "typing") view.showTyping();
-	else if (line.on === "inkling-web") showBanner();
+	else if (line.on === "inkling-web") {
+		if (line.state === "reused") banner = ["This page's address was used again, in vain. If not by you, end inkling web."];
+		showBanner();
+	}
 	else if (line.waited && line.chat === model.shown) {
 		clearTimeout(reading);
 		reading = setTimeout(tell, 50, { do: "read", chat: line.chat });
@@ -220,9 +223,6 @@ for (const button of document.querySelectorAll(".icon")) {
 		else dataset.view = dataset.view === to ? "chat" : to;
 	};
 }
-onpagehide = () => {
-	type("");
-	close();
-};
+onpagehide = close;
 setInterval(() => document.hidden || ask("chats"), 20000);
 onpageshow = open;

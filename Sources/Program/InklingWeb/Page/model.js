@@ -9,7 +9,7 @@ export const model = {
 	chats, muted, self: {},
 	get open() { return chats.get(model.current); },
 };
-/** The daemon's start, with which numbers of messages begin again. */
+/** The daemon's start. Numbers of messages begin again with it. */
 let since, now, locals = 0;
 
 export const pattern = (text, before = "", after = "") =>
@@ -32,7 +32,9 @@ const outcomes = ({ to, delivered = [], failed = [] }) =>
 export function apply(line, request = {}) {
 	const { on } = line, name = line.chat ?? request.chat;
 	now = line.at ?? now;
-	const chat = /^(peer|typing|message)$/.test(on) ? chatOf(name) : chats.get(name);
+	// The last lines of a chat that was left show nobody.
+	const chat = on === "message" || line.users?.length || on === "peer" && line.presence !== "offline"
+		? chatOf(name) : chats.get(name);
 	if (chat || !line.chat || on === "ok") handlers[on]?.(line, chat, request);
 }
 
@@ -92,11 +94,11 @@ const handlers = {
 	missed({ messages }, chat) { remark(chat, { text: `${messages} messages were not kept.` }); },
 	sightings(line, chat) { chat.sightings = line; },
 	notice(line) {
-		const { code, text, user, chat } = line;
+		const { code, text, user, known, chat } = line;
 		// The daemon repeats what holds at each connection.
 		const isNew = (one) => /^discovery/.test(code) || !one.messages.some(({ remark }) => remark?.text === text);
 		for (const one of code === "open-chat" ? [] : chats.values()) {
-			if ((chat ? chat === one.name : !user || one.people.has(user)) && isNew(one)) remark(one, line);
+			if ((chat ? chat === one.name : !user || [user, known].some((id) => one.people.has(id))) && isNew(one)) remark(one, line);
 		}
 	},
 	ok({ chat: name, peers = [], invite, at }, chat, request) {
@@ -107,8 +109,7 @@ const handlers = {
 	},
 	"inkling-web"(line) {
 		const { state } = line;
-		if (state === "reused") handlers.notice({ text: "This page's address was used again, in vain. If not by you, end inkling web." });
-		else disconnect();
+		if (state !== "reused") disconnect();
 		if (state === "lost") model.lost = line;
 	},
 };

@@ -1,4 +1,4 @@
-// Around the conversation: chats, people, the header, who types, and the title.
+// Chats, people, the header, who types, and the title.
 
 import { $, avatar, bdi, dots, el, icon, sync, unseen, write } from "./dom.js";
 import { model, present, sorted, typists } from "./model.js";
