@@ -62,7 +62,13 @@ class Result(unittest.TestResult):
 
     def addSubTest(self, test, subtest, error):
         if error is not None:
-            self.addFailure(subtest, error)
+            super().addSubTest(test, subtest, error)
+            print(f"         in {subtest.id()}", (self.failures + self.errors)[-1][1].rstrip(), sep="\n", flush=True)
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        if test.id() in self.began:  # one of its parts failed
+            self.close(test, "FAILED", "fail")
 
     def addSkip(self, test, reason):
         super().addSkip(test, reason)

@@ -176,7 +176,8 @@ class MessageTests(TestWithPeople):
         for _ in range(sent["to"]):
             carol.wait_for(lambda line: line["on"] == "delivered" and line["message"] == sent["message"], "delivery")
         page = self.bob.page
-        page.wait_for_text("Message 59\nof two lines")
+        page.wait_for(lambda: "Message 59\nof two lines" in page.texts(),
+                      lambda: f"the last message, after {page.texts()[-1:]} of {len(page.texts())}, {page.text('#more')!r}")
         page.script("document.getElementById('conversation').scrollTop = 100")
         page.wait_for(lambda: page.one("#more").is_displayed(), "the button to the end")
         before = self.first_in_sight()

@@ -110,7 +110,7 @@ class VerificationTests(TestWithPeople):
         self.addCleanup(lambda: self.alice.front_end.ask(do="unverify", key=bob["key"]))
         self.carol_joins("Bob")
         self.alice.page.wait_for(lambda: "the key is different" in self.alice.page.text("#conversation"), "the warning")
-        self.alice.page.click("#conversation .remark button")
+        self.alice.page.click("#conversation .alert button")
         self.alice.page.wait_for(lambda: self.alice.page.one("#dialog-person").is_displayed(), "what to compare")
         self.alice.page.close_dialog()
 
