@@ -36,6 +36,7 @@ extension NetworkTests {
             kill(try #require(child.onlyChild), SIGTERM)
             child.closeInput()
             #expect(try await child.waitForEnd() == .exited(0))
+            #expect(child.errorText.isEmpty)
         }
 
         /// Returns the address and the ticket of a page.

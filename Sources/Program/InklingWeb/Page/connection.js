@@ -3,7 +3,7 @@
 
 const AGAIN = "Open Inkling again, by its icon or with: inkling web";
 const STAYS = "Your draft stays here. The page tries again.";
-/** By close code: the words, and the wait before the next try, in ms. Without a wait, a button tries. */
+/** By close code: the words, and the wait for the next try in ms. Without it, a button tries. */
 const CLOSES = {
 	0: [`Another program answers at this address. The page sent it nothing. ${AGAIN}`],
 	1001: [`Inkling's page server ended. ${STAYS}`, 2000],
@@ -11,7 +11,7 @@ const CLOSES = {
 	4000: ["The page server did not accept this page."],
 	4001: [`This page is from an earlier run of Inkling. ${AGAIN}`, 0],
 	4002: [`This address was used before, or is older than a minute. ${AGAIN}`, 0],
-	4003: ["Eight pages are open already. Close another tab."],
+	4003: ["Eight pages are open. Close another tab."],
 	4004: [`This page was too slow. ${STAYS}`, 1000],
 	4005: [`A line was too long. ${STAYS}`, 1000],
 };

@@ -1,4 +1,4 @@
-// The dialogs: join, invite, the user, a person, and questions.
+// The dialogs: join, invite, the user, a person, questions.
 
 import { $, el, on, svg, write } from "./dom.js";
 import { ask, enter, render } from "./main.js";

@@ -1,4 +1,4 @@
-// Elements. Texts become text nodes: nothing here parses markup.
+// Elements. Texts become text nodes; nothing parses markup.
 
 export const $ = (id) => document.getElementById(id);
 

@@ -1,4 +1,4 @@
-// The page: acts of the user become requests, and the model is rendered once in a frame.
+// Acts of the user become requests, and the model is rendered once in a frame.
 
 import { connect } from "./connection.js";
 import "./dialogs.js";
