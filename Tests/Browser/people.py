@@ -170,10 +170,13 @@ class TestWithPeople(unittest.TestCase):
         self.assertEqual(faults, [])
 
     def carol_joins(self, name="Carol"):
-        """Carol's front end, in the test's chat."""
+        """Carol's front end, in the test's chat. Carol sees everybody who is there, so her messages go to all."""
         front_end = self.carol.front_end
         if name != "Carol":
             front_end.ask(do="nick", name=name)
         front_end.ask(do="join", chat=self.chat)
-        front_end.wait_for(lambda line: line["on"] == "peer" and line["name"] == "Alice", "Alice")
+        there = {person.name for person in (self.alice, self.bob)
+                 if any(one["chat"] == self.chat for one in person.front_end.ask(do="chats")["chats"])}
+        harness.wait(lambda: there <= {one["name"] for one in front_end.ask(do="who", chat=self.chat)["peers"]
+                                       if one["presence"] != "offline"}, f"Carol sees {there}")
         return front_end
