@@ -13,7 +13,7 @@ const draft = $("draft");
 export const { open, close, tell, ask } = connect(applied, connected);
 const hint = (text) => write("hint", text);
 let isDrawing, banner = [], reading, blurred;
-/** The text that stands for the draft at the daemon: the draft itself stays in the page. */
+/** The text that stands for the draft at the daemon; the draft stays in the page. */
 let stand = "";
 let found = [], place = 0;
 
@@ -84,7 +84,7 @@ export async function enter(name) {
 	const recent = !chat.isRecent && ask("recent", { chat: name });
 	showChat();
 	if (isOther) log.open(chat);
-	render();
+	view.render();
 	const { on, text } = await joined;
 	if (on === "error") hint(plain(text, 300));
 	await recent;
