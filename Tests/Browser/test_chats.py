@@ -149,7 +149,7 @@ class KeyboardTests(TestWithPeople):
         page.wait_for_text("Yes")
         self.tab_to("search-open", Keys.SHIFT + Keys.TAB)
         self.press(Keys.ENTER, "yes")
-        page.wait_for(lambda: page.all("#conversation mark"), "the match")
+        page.wait_for(lambda: page.all("#conversation .hit"), "the match")
         self.press(Keys.ESCAPE)
         page.wait_for(lambda: self.focus() in ("search-open", "draft"), lambda: f"the focus is back, not at {self.focus()}")
         bob = page.script("return document.querySelector('#people [data-user]').dataset.user")

@@ -165,9 +165,9 @@ class MessageTests(TestWithPeople):
         self.alice.page.click("#search-open")
         self.alice.page.one("#search").send_keys("suga")
         self.alice.page.wait_for(
-            lambda: [mark.text for mark in self.alice.page.all("#conversation mark")] == ["Suga"], "the match is marked")
+            lambda: ["Sugar" in hit.text for hit in self.alice.page.all("#conversation .hit")] == [True], "the match is marked")
         self.alice.page.one("#search").send_keys(Keys.ESCAPE)
-        self.alice.page.wait_for(lambda: not self.alice.page.all("#conversation mark"), "nothing is marked")
+        self.alice.page.wait_for(lambda: not self.alice.page.all("#conversation .hit"), "nothing is marked")
 
     def test_the_page_does_not_scroll_while_the_user_reads_above(self):
         carol = self.carol_joins()

@@ -5,25 +5,30 @@ struct WebCommand: ParsableCommand {
         commandName: "web",
         abstract: "Chat in the browser.",
         discussion: """
-            It serves a page to this user alone, at a random address of this machine, and opens it. The page uses your \
-            daemon. If none runs, one starts, and stays when this command ends. A second "inkling web" opens another \
-            page of the running server.
+            Serve a page that only you can open, at a random address of this machine, and open the browser. The page \
+            uses your daemon. If no daemon runs, the command starts a daemon, which stays when the command ends. A \
+            second "inkling web" opens another page of the running server.
 
             inkling web
             inkling web --no-open                     prints the address of the page
             """)
 
     @Option(help: ArgumentHelp("Serve the page at this TCP port (default: any free one).", valueName: "port"))
-    var port: UInt16 = 0
+    var port: UInt16?
 
     @Flag(help: "Print the address of the page, and open no browser.")
     var noOpen = false
 
     @OptionGroup var daemon: DaemonOptions
 
+    func validate() throws {
+        // Browsers leave out this port, and the server demands its full address.
+        guard port != 80 else { throw ValidationError("--port 80 can't serve the page; choose another port.") }
+    }
+
     func run() throws {
         try CommandFailure.reporting {
-            try WebProgram.run(port: port, opens: !noOpen, stateDirectory: daemon.stateDir)
+            try WebProgram.run(port: port ?? 0, opens: !noOpen, stateDirectory: daemon.stateDir)
         }
     }
 }

@@ -17,7 +17,9 @@ final class WebProgram {
     private var isEnding = false
 
     /// The longest time for the answer of a running server, in milliseconds.
-    private static let patience: Int64 = 3_000
+    private static let patience: Int64 = 12_000
+    /// The longest time in which the browser's start may fail, in milliseconds.
+    private static let browserPatience: Int64 = 3_000
     /// The interval of checks, in microseconds and in the unit of the loop.
     private static let (step, opening): (UInt32, TimeAmount) = (20_000, .milliseconds(200))
     /// The longest address of a page, in bytes.
@@ -69,7 +71,7 @@ final class WebProgram {
     private static func open(_ link: String, opens: Bool) {
         let start = BrowserStart(link, opens: opens)
         guard let child = start.show() else { return }
-        let end = Clock.steady + patience
+        let end = Clock.steady + browserPatience
         while Clock.steady < end {
             if let status = ChildProcess.exitStatus(of: child) {
                 if status != 0 { start.printLink() }

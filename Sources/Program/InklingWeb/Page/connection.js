@@ -1,5 +1,5 @@
 // The connection: proof, close codes, reconnection, and requests with their answers.
-// No line and no draft passes before both sides have proved that they know the key.
+// No line passes before both sides have proved the key.
 
 const AGAIN = "Open Inkling again, by its icon or with: inkling web";
 const STAYS = "Your draft stays here. The page tries again.";
@@ -24,10 +24,15 @@ const encode = (data) =>
 
 export function connect(onLine, onState) {
 	const waiting = new Map();
-	let socket, isProved, timer, id = 0, [, key] = /^#ticket=([\w-]{43})$/.exec(location.hash) ?? [];
-	let kind = key ? "ticket" : "session";
-	key ??= sessionStorage.getItem("inkling");
-	if (location.hash) history.replaceState(history.state, "", "/");
+	let socket, isProved, timer, id = 0, kind = "session", key = sessionStorage.getItem("inkling");
+
+	function take() {
+		const ticket = /^#ticket=([\w-]{43})$/.exec(location.hash)?.[1];
+		if (ticket) [key, kind] = [ticket, "ticket"];
+		if (location.hash) history.replaceState(history.state, "", "/");
+	}
+	take();
+	onhashchange = () => open(take());
 
 	function open() {
 		close();

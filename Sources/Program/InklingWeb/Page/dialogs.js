@@ -66,8 +66,9 @@ async function join() {
 }
 
 async function invite() {
-	const { name } = model.open;
+	const { name, secret } = model.open;
 	const { invite } = await ask("invite", { chat: name });
+	if (secret && !invite) return;
 	write("invite-how", invite ? "Everybody with this invite can join and read."
 		: "Anybody on this network joins this open chat by its name.");
 	$("invite-text").value = invite ?? name;
@@ -77,7 +78,7 @@ async function invite() {
 }
 
 function copy() {
-	navigator.clipboard.writeText($("invite-text").value).then(() => say("invite", "Copied for all programs here."));
+	navigator.clipboard.writeText($("invite-text").value).then(() => say("invite", "Copied."));
 }
 
 function showCode() {
@@ -112,7 +113,7 @@ export async function showPerson(next) {
 	$("fingerprint").replaceChildren();
 	open("person");
 	const answer = await ask("fingerprint", { key: shown().key });
-	if (isDone("person", answer)) $("fingerprint").append(...answer.groups.map((digits) => el("li", digits)));
+	if (isDone("person", answer) && answer.key === shown()?.key) $("fingerprint").append(...answer.groups.map((digits) => el("li", digits)));
 }
 
 const shown = () => model.open.people.get(user);
@@ -153,7 +154,7 @@ on({
 	"new-chat": () => showJoin("New chat", "Name", false),
 	"join-invite": () => showJoin("Join by invite", "Invite", true),
 	"join-form": join, "invite-open": invite, "invite-copy": copy, "invite-show": showCode, leave, mute, block,
-	you: showUser, "name-form": rename, away: () => ask($("away").checked ? "away" : "back"),
+	you: showUser, "name-form": rename, away: async () => render(isDone("name", await ask($("away").checked ? "away" : "back"))),
 	people: ({ target }) => showPerson(target.closest("[data-user]")?.dataset.user),
 	match: () => settle("verify", { verified: true }),
 	"no-match": () => settle("unverify", { verified: false },

@@ -47,7 +47,7 @@ export function avatar(name, child) {
 	return made;
 }
 
-/** Fills an element again. Its button keeps the focus and a click that has begun. */
+/** Fills an element again. Its button keeps the focus and a begun click. */
 function renew(old, made) {
 	for (const { name, value } of made.attributes) old.setAttribute(name, value);
 	if (old.firstChild.type) renew(old.firstChild, made.firstChild);

@@ -1,4 +1,4 @@
-// The conversation: a window of 300 rows, which moves with the scrolling.
+// The conversation: a window that scrolls.
 
 import { showPerson } from "./dialogs.js";
 import { $, bdi, el, icon, on, sync, unseen, write } from "./dom.js";
@@ -10,8 +10,8 @@ const MOST = 300, STEP = 100;
 const WHY = { bye: "left", quit: "you left", left: "you left", silence: "out of reach", stalled: "did not answer" };
 
 const log = $("conversation"), rows = log.children;
-let chat, query, hit;
-/** The window's first item and its rows; whether the end stays in sight, and the last item that did. */
+let chat, hit;
+/** The window's first item and rows; whether the end stays in sight. */
 let top, count = 0, follows = true, seen;
 
 export function open(next) {
@@ -32,10 +32,9 @@ export function follow() {
 }
 
 export function search(text) {
-	query = text && pattern(text);
 	hit = null;
 	render();
-	return text ? chat.messages.filter((one) => one.text.search(query) >= 0).reverse() : [];
+	return text ? chat.messages.filter((one) => one.text.search(pattern(text)) >= 0).reverse() : [];
 }
 
 export function go(item) {
@@ -106,7 +105,7 @@ function rowOf(item, before) {
 	const date = (!before || midnight(before.at) !== midnight(at)) && day(at);
 	const isFirst = date || isMarked || before.from.user !== from.user || before.remark || at - before.at > 300;
 	const author = own ? { label: "You" } : person(chat, from);
-	const sign = [author.label, author.verified, date, isMarked, !isFirst, item === hit, item.isWhole, query].join();
+	const sign = [author.label, author.verified, date, isMarked, !isFirst, item === hit, item.isWhole].join();
 	return [key, sign, () => Object.assign(el("div", { "data-message": key }, date && el("p.day", date),
 		isMarked && el("p.day.unread", { id: "unread" }, "New messages"),
 		item.remark ? remark(item.remark, author) : bubble(item, author, isFirst)), { item })];
@@ -125,10 +124,9 @@ function bubble(item, { label, verified }, isFirst) {
 		own && el("small.outcome"));
 }
 
-const words = (text) => pieces(text).flatMap(({ text, href }) => {
+const words = (text) => pieces(text).map(({ text, href }) => {
 	if (/^https?:/.test(href)) return Object.assign(el("a", text), { href, target: "_blank", rel: "noopener noreferrer" });
-	const found = query ? text.match(query) ?? [] : [];
-	return text.split(query || undefined).flatMap((part, index) => [part, found[index] && el("mark", found[index])]);
+	return text;
 });
 
 function remark({ text, user, known, verified }, { label }) {

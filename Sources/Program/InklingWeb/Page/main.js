@@ -53,7 +53,7 @@ function applied(line, request) {
 	}
 	else if (line.waited && line.chat === model.shown) {
 		clearTimeout(reading);
-		reading = setTimeout(tell, 50, { do: "read", chat: line.chat });
+		reading = setTimeout(() => model.open && log.open(model.open, tell({ do: "read", chat: line.chat })), 50);
 	} else if (request?.do === "leave" && !model.open) closeChat();
 	render();
 }

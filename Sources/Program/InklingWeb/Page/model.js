@@ -1,10 +1,10 @@
-// The state of the page: chats, people and messages. The model has no clock, no document and no connection.
+// The state of the page: chats, people and messages, without clock, document or connection.
 
 import { label } from "./text.js";
 
 const chats = new Map();
 const muted = new Set();
-/** `current` names the chat in the page, and `shown` the same while the page is in sight. */
+/** `shown` is `current` while the page is in sight. */
 export const model = {
 	chats, muted, self: {},
 	get open() { return chats.get(model.current); },
@@ -32,7 +32,7 @@ const outcomes = ({ to, delivered = [], failed = [] }) =>
 export function apply(line, request = {}) {
 	const { on } = line, name = line.chat ?? request.chat;
 	now = line.at ?? now;
-	// The last lines of a chat that was left show nobody.
+	// A chat that was left stays away.
 	const chat = on === "message" || line.users?.length || on === "peer" && line.presence !== "offline"
 		? chatOf(name) : chats.get(name);
 	if (chat || !line.chat || on === "ok") handlers[on]?.(line, chat, request);
@@ -50,7 +50,7 @@ const handlers = {
 		handlers.chats(line);
 	},
 	chats({ chats: all }) {
-		for (const name of chats.keys()) if (!all.some(({ chat }) => chat === name)) chats.delete(name);
+		for (const name of chats.keys()) if (name !== model.current && !all.some(({ chat }) => chat === name)) chats.delete(name);
 		for (const one of all) {
 			const chat = Object.assign(chatOf(one.chat), one);
 			if (chat.name === model.shown) continue;
@@ -75,12 +75,11 @@ const handlers = {
 		const { byKey, messages } = chat;
 		for (const one of line.messages) {
 			const key = keyOf(one), isNew = !byKey.has(key);
-			const lost = one.own && isNew && messages.find(({ state, text }) => state === "unknown" && text === one.text);
+			const lost = one.own && isNew && messages.find(({ state, text, at }) => state === "unknown" && text === one.text && Math.abs(at - one.at) < 9);
 			if (lost) byKey.set(key, lost);
 			else if (isNew && (one.own || !muted.has(one.from.user))) add(chat, key, one);
 			if (one.own) settle(chat, key, { ...outcomes(one), state: "sent" });
 		}
-		messages.sort((left, right) => left.at - right.at);
 		chat.isRecent = true;
 	},
 	sent({ to, at, message }, chat, { local }) {
@@ -89,14 +88,13 @@ const handlers = {
 	delivered({ user, message }, chat) { settle(chat, ownKey(message)).delivered.add(user); },
 	failed({ user, why, message }, chat) { settle(chat, ownKey(message)).failed.set(user, why); },
 	error({ text }, chat, { local }) {
-		if (local) settle(chat, local, { error: text, state: "error" });
+		if (chat && local) settle(chat, local, { error: text, state: "error" });
 	},
-	missed({ messages }, chat) { remark(chat, { text: `${messages} messages were not kept.` }); },
+	missed({ messages }, chat) { if (messages) remark(chat, { text: `${messages} messages were not kept.` }); },
 	sightings(line, chat) { chat.sightings = line; },
 	notice(line) {
-		const { code, text, user, known, chat } = line;
-		// The daemon repeats what holds at each connection.
-		const isNew = (one) => /^discovery/.test(code) || !one.messages.some(({ remark }) => remark?.text === text);
+		const { code, text, user, known, chat } = line, by = known ? "known" : "text";
+		const isNew = (one) => /^discovery/.test(code) || !one.messages.some(({ remark }) => remark?.[by] === line[by]);
 		for (const one of code === "open-chat" ? [] : chats.values()) {
 			if ((chat ? chat === one.name : !user || [user, known].some((id) => one.people.has(id))) && isNew(one)) remark(one, line);
 		}
@@ -148,10 +146,11 @@ function chatOf(name) {
 }
 
 function meet(line, { people }) {
+	// Strangers come and go.
+	if (people.size > 500) for (const [id, one] of people) if (one.presence === "offline" && !one.verified) people.delete(id);
 	people.set(line.user, { lastSeen: line.presence === "offline" && line.at, ...line, label: label(line) });
 }
 
-// An unknown message is of a time before this page.
 function settle(chat, key, change) {
 	const message = chat.byKey.get(key) ?? outcomes({});
 	message.version++;
@@ -169,6 +168,7 @@ function add({ messages, byKey }, key, line) {
 	const message = { ...line, ...outcomes(line), key, isMention, from: { ...from, label: label(from) }, version: 0 };
 	messages.push(message);
 	byKey.set(key, message);
+	if (line.at < messages.at(-2)?.at) messages.sort((left, right) => left.at - right.at);
 	if (messages.length > 10000) {
 		const old = new Set(messages.splice(0, 500));
 		for (const [key, one] of byKey) if (old.has(one)) byKey.delete(key);

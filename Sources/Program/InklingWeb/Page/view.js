@@ -1,4 +1,4 @@
-// Chats, people, the header, who types, and the title.
+// Chats, people, header, who types, title.
 
 import { $, avatar, bdi, dots, el, icon, sync, unseen, write } from "./dom.js";
 import { model, present, sorted, typists } from "./model.js";
@@ -77,7 +77,6 @@ function header(chat) {
 	const { secret, looking, messages, sightings } = chat, count = present(chat), name = plain(chat.name, 64);
 	write("title", name);
 	write("subtitle", `${secret ? "Private" : "Open to this network"} · ${here(count, "nobody else is here")}`);
-	$("conversation").ariaLabel = `Messages in ${isolate(name)}`;
 	$("empty").hidden = messages.some((one) => !one.remark);
 	const silent = sightings?.found.some(({ self, linked }) => !self && !linked);
 	write("empty", [
