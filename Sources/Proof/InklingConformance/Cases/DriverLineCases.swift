@@ -50,7 +50,8 @@ extension Catalogue {
                 "{\"do\":\"send\",\"text\":\"x\",\"tag\":5}", "{\"do\":\"send\",\"text\":\"x\",\"tag\":null}",
                 "{\"do\":\"send\",\"text\":\"x\",\"chat\":7}", "{\"do\":\"join\"}", "{\"do\":\"join\",\"chat\":null}",
                 "{\"do\":\"join\",\"chat\":\"\"}", "{\"do\":\"join\",\"chat\":\"x\",\"secret\":null}",
-                "{\"do\":\"join\",\"chat\":\"x\",\"secret\":\"sesame\"}", "{\"do\":\"leave\"}", "{\"do\":\"open\"}",
+                "{\"do\":\"join\",\"chat\":\"x\",\"secret\":\"sesame\"}", "{\"do\":\"leave\"}",
+                "{\"do\":\"open\",\"chat\":null}",
                 "{\"do\":\"open\",\"chat\":true}", "{\"do\":\"block\"}", "{\"do\":\"block\",\"user\":null}",
                 "{\"do\":\"block\",\"user\":\"nobody\"}", "{\"do\":\"unblock\"}", "{\"do\":\"who\",\"chat\":7}",
             ]
