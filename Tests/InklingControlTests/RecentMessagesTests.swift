@@ -72,6 +72,7 @@ struct RecentMessagesTests {
         let frontEnd = try stage.frontEnd(in: "kitchen")
         stage.node.tell(Somebody.message(1), at: 1)
         frontEnd.ask(.leave(chat: "kitchen"))
+        stage.node.tell(Somebody.message(2), at: 1)
         frontEnd.ask(.join(try Chat("kitchen")))
         #expect(frontEnd.ask(.recent(chat: "kitchen")) == .recent([]))
     }

@@ -30,7 +30,7 @@ struct HandshakeTests {
         try await stage.end()
     }
 
-    @Test("a used ticket closes its second page, and the open page is told")
+    @Test("a used ticket closes its second page, and the open page gets a report")
     func usedTicket() async throws {
         let stage = try await WebStage()
         let ticket = try await stage.ticket()
@@ -66,7 +66,7 @@ struct HandshakeTests {
         try await stage.end()
     }
 
-    @Test("an expired ticket is refused as such, and no open page is told")
+    @Test("the server refuses an expired ticket as such, and open pages get no report")
     func expiredTicket() async throws {
         var limits = WebStage.limits
         limits.ticket = .zero

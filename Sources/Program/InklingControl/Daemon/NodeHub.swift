@@ -213,7 +213,8 @@ package final class NodeHub {
         case .peer where isEnding, .typing where isEnding: return
         case .message(let message):
             let rank = rank(of: message)
-            recent.add(message, at: timed.at, isDelayed: timed.isDelayed)
+            // The last messages of a chat may come after the node left the chat.
+            if joined[message.chat] != nil { recent.add(message, at: timed.at, isDelayed: timed.isDelayed) }
             if !isShown(message.chat) {
                 waiting.add(timed, rank: rank)
                 messageUnseen(timed, rank)
@@ -222,8 +223,12 @@ package final class NodeHub {
             return
         case .typing(let chat, let people): typing[chat] = people.isEmpty ? nil : people
         case .notice(let notice): standingNotices.note(notice)
-        case .delivered(let receipt): return forward(outcome: timed, of: receipt.message, in: receipt.chat)
-        case .failed(let failure): return forward(outcome: timed, of: failure.message, in: failure.chat)
+        case .delivered(let receipt):
+            recent.record(receipt)
+            return forward(outcome: timed, of: receipt.message, in: receipt.chat)
+        case .failed(let failure):
+            recent.record(failure)
+            return forward(outcome: timed, of: failure.message, in: failure.chat)
         case .peer, .missed: break
         }
         for frontEnd in frontEnds where frontEnd.wants(timed.event) { frontEnd.add(timed) }
@@ -239,11 +244,6 @@ package final class NodeHub {
     private func forward(outcome: TimedEvent, of message: MessageID, in chat: String) {
         guard let sender = senders[message] else { return }
         senders[message] = sender.outcomes > 1 ? (sender.frontEnd, sender.outcomes - 1) : nil
-        switch outcome.event {
-        case .delivered(let receipt): recent.record(receipt)
-        case .failed(let failure): recent.record(failure)
-        default: break
-        }
         for frontEnd in frontEnds where frontEnd.number == sender.frontEnd || frontEnd.wantsMessages(in: chat) {
             frontEnd.add(outcome)
         }
