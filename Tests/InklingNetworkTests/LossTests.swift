@@ -10,6 +10,9 @@ extension NetworkTests {
         // The time counts from the first initiation, when one node has found the other. With faults on all frames, the
         // other may find the first one only seconds later. Also, a host repeats an unanswered ARP request only after a
         // second. In this case each link must come up, but the time does not depend on Inkling.
+        //
+        // 54 links are a small sample. If 95 of 100 links need at most 3 s, more than 8 of the 54 need longer once in
+        // 500 runs. `LossyOpeningTests` checks the share itself, with seeds.
         @Test(
             "with 30 % lost each way 54 of 54 links come up, 95 of 100 within 3 s; with 30 % of all frames they do too",
             arguments: [Faults.Scope.datagrams, .everything])
@@ -38,10 +41,11 @@ extension NetworkTests {
                 let what = scope == .everything ? "30 % loss of everything" : "30 % loss"
                 figure("\(what): the switch saw \(counts.text)")
                 figure("\(what): \(delays.count) links, from the first initiation on: \(summary(delays))")
-                figure("\(what): 95 of 100 links within \(seconds(percentile(95, of: delays)))")
+                let late = delays.count { $0 > 3 }
+                figure("\(what): 95 of 100 links within \(seconds(percentile(95, of: delays))), \(late) over 3 s")
                 #expect(delays.count == 54)
                 #expect((25...35).contains(counts.lost * 100 / counts.seen))
-                if scope == .datagrams { #expect(percentile(95, of: delays) <= 3) }
+                if scope == .datagrams { #expect(late <= 8) }
             }
         }
 
