@@ -19,12 +19,14 @@ import epochs
 import example
 import links
 import sealed_cases
+import talk_cases
 import timelines
 
 HERE = pathlib.Path(__file__).resolve().parent
 EXAMPLE = HERE.parent / "example.md"
 FILES = {
-    "derivations": cases.derivations, "datagrams": cases.datagrams, "frames": cases.frames,
+    "derivations": lambda: cases.derivations() | talk_cases.talks(), "datagrams": cases.datagrams,
+    "frames": lambda: cases.frames() | talk_cases.invites(),
     "handshake": sealed_cases.handshakes, "sealed": sealed_cases.sealed, "replay": sealed_cases.replays,
     "epochs": epochs.tables, "timelines": timelines.timelines, "links": links.timelines,
 }

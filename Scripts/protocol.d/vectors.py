@@ -116,6 +116,8 @@ listed(
     "serviceRecords", "Chat, nonce, TXT record, public key; empty if it is refused.",
     data["serviceRecords"] + data["invalidServiceRecords"], chat, get("nonce"), get("bytes"),
     lambda case: case.get("publicKey", ""))
+listed("talks", "Private key, other's public key, secret.", data["talks"], get("privateKey"), get("publicKey"), get("secret"))
+listed("invalidTalks", "Other's public key.", data["invalidTalks"], get("publicKey"))
 
 data = read("datagrams")
 listed("datagrams", "Bytes.", data["valid"], get("bytes"))
@@ -126,6 +128,7 @@ listed("frames", "Plaintext.", data["valid"], get("bytes"))
 listed("invalidFrames", "Plaintext, error.", data["invalid"], get("bytes"), get("error"))
 listed("names", "Body, display name as hex of its UTF-8.", data["names"], get("body"),
        lambda case: text(case["displayName"]))
+listed("inviteRecords", "Sender, body, what a receiver takes.", data["invites"], get("sender"), get("body"), get("takes"))
 
 data = read("handshake")
 pairs = {}

@@ -74,6 +74,20 @@ struct DerivationVectorTests {
         #expect(throws: InviteError.self) { try Invite(need(vector.text)) }
     }
 
+    @Test("W-38, W-41: both keys of a talk compute its secret", arguments: try Vector.read("derivations", "talks"))
+    func talks(_ vector: Vector) throws {
+        let own = try need(KeyPair(privateKey: unhex(vector.privateKey)))
+        let other = try need(PublicKey(unhex(vector.publicKey)))
+        #expect(try need(ChatSecret(talkOf: own, with: other)).base32 == vector.secret)
+    }
+
+    @Test("W-4, W-41: keys without a talk", arguments: try Vector.read("derivations", "invalidTalks"))
+    func invalidTalks(_ vector: Vector) throws {
+        let own = try need(KeyPair(privateKey: unhex(vector.privateKey)))
+        let other = try need(PublicKey(unhex(vector.publicKey)))
+        #expect(ChatSecret(talkOf: own, with: other) == nil)
+    }
+
     @Test("W-36, D-13: checks of asks", arguments: try Vector.read("derivations", "askChecks"))
     func askChecks(_ vector: Vector) throws {
         let ask = Ask(token: try number(vector.token), check: try number(vector.check))

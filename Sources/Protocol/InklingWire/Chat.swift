@@ -52,6 +52,14 @@ package struct ChatSecret: Hashable, Sendable {
         bytes = randomBytes(Limits.secretSize, using: &generator)
     }
 
+    /// The secret of the talk of two keys, equal for both owners (W-41). The talk is the secret chat without an owner.
+    /// Nil if X25519 gives 32 zero bytes (W-4).
+    package init?(talkOf own: KeyPair, with other: PublicKey) {
+        guard let shared = own.sharedSecret(with: other.bytes) else { return nil }
+        let keys = [own.publicKey, other].sorted().flatMap(\.bytes)
+        bytes = Array(deriveKey(shared, salt: keys, info: Array("inkling/2 talk".utf8)).prefix(Limits.secretSize))
+    }
+
     /// The secret in text, 26 characters of lower-case base32 (W-7).
     package var base32: String { TextEncoding.base32.encode(bytes) }
 }

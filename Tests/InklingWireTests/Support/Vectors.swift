@@ -42,7 +42,7 @@ struct Vector: Decodable, Sendable, CustomTestStringConvertible {
     // Derivations.
     let chat: Chat?
     let publicKeys: [String]?
-    let publicKey, userID, digits, psk, prologueKey, chatName, secret, owner, sealedKey: String?
+    let publicKey, privateKey, userID, digits, psk, prologueKey, chatName, secret, owner, sealedKey: String?
     // Datagrams.
     let senderIndex, receiverIndex, counter: UInt32?
     let token, check, noise, cookie, ciphertext, nonce, key, plaintext: String?
@@ -50,7 +50,7 @@ struct Vector: Decodable, Sendable, CustomTestStringConvertible {
     let frames: [Frame]?
     let reencodes: Bool?
     let offset: Int?
-    let body, displayName: String?
+    let body, displayName, sender, takes: String?
     // Handshakes.
     let initiator, responder: Side?
     let prologue, message1, initiation, initiationWithCookie, message2, response, handshakeHash: String?

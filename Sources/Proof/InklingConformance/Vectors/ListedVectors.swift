@@ -199,6 +199,22 @@ extension Vector {
         D-5,W-3|invalid service record: a key: its top bit set|open:6c6f626279|0123456789abcdef|09747874766572733d32426b3d6a6b52704d576f77464235575244694879306256345243464c54396b57444a73435a304d57734269436a38557a796947435a566354493250645677397242705a|
         """#)
 
+    /// Private key, other's public key, secret.
+    static let talks = Vector.list(#"""
+        W-38,W-41|talk: two people, by the owner of the smaller key|ed94f86e2f12f25a4a11ad129af717b4c5212d4194ff71da016ce6029169c45a|ec33d585ad6dd79d28217f7de737a97865152d0786b2b78f10daaee8fdd9aa23|o5e2shspwpprgyzbkmakazi3bi
+        W-38,W-41|talk: two people, by the owner of the larger key|f41290e1f6c46d82c5f5401dbaaeff0c9790b6337d0856cfb11fe4264446e353|cc443811a781a2ad27b806ca0095696ca6b8b38b173f8331c1e85d6e36a71621|o5e2shspwpprgyzbkmakazi3bi
+        W-38,W-41|talk: the keys of RFC 7748, by the owner of the smaller key|77076d0a7318a57d3c16c17251b26645df4c2f87ebc0992ab177fba51db92c2a|de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f|s2hwlejvulvijrg2asmecna7bm
+        W-38,W-41|talk: the keys of RFC 7748, by the owner of the larger key|5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb|8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a|s2hwlejvulvijrg2asmecna7bm
+        """#)
+
+    /// Other's public key.
+    static let invalidTalks = Vector.list(#"""
+        W-4,W-41|no talk: a key of low order, 1|0100000000000000000000000000000000000000000000000000000000000000
+        W-4,W-41|no talk: a key of low order, the first of order 8|e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800
+        W-4,W-41|no talk: a key of low order, the second of order 8|5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157
+        W-4,W-41|no talk: a key of low order, p - 1|ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f
+        """#)
+
     /// Bytes.
     static let datagrams = Vector.list(#"""
         W-1,W-13,W-16|an initiation without a cookie|21010203045ae029f989d2474d9d3697e4ddef6eca7abcea8624631565a3756e3751326554779473d8c0d0c3c7b7b7db4f584f23db23ef730c6948dc239f76bc5266ac5fef9af391c246a29abe02a51497083b1749084e6d0d995c004686e3eea685227b6b4f1165f47905543cd029d65e4cb0dafef0737365
@@ -390,6 +406,38 @@ extension Vector {
         M-25|display name: a scalar cut off|6162f09f91|
         M-25|display name: a scalar above U+10FFFF|f4908080|
         M-25|display name: the byte 0xff|ff|
+        """#)
+
+    /// Sender, body, what a receiver takes.
+    static let inviteRecords = Vector.list(#"""
+        M-46|invite record: no byte|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE||knock
+        M-46|invite record: a chat without an owner|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|696e6b6c696e673a7465616d236161617165617965617564616f63616a626966717964696f6234|invite
+        M-46|invite record: the sender's own chat|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|696e6b6c696e673a7465616d236161617165617965617564616f63616a626966717964696f6234407a455134456165426f71306e7541624b414a5670624b61347334735850344d7877656864626a616e466945|invite
+        M-46|invite record: escapes in lower case|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|696e6b6c696e673a636166256333256139236161617165617965617564616f63616a626966717964696f6234|invite
+        M-46|invite record: unescaped bytes|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|696e6b6c696e673a636166c3a9236161617165617965617564616f63616a626966717964696f6234|invite
+        M-46|invite record: the scheme in capitals|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|494e4b4c494e473a7465616d236161617165617965617564616f63616a626966717964696f6234|invite
+        M-46|invite record: another owner's chat|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|696e6b6c696e673a7465616d236161617165617965617564616f63616a626966717964696f62344037445056686131743135306f49583939357a6570654755564c51654773726550454e71753650335a71694d|nothing
+        M-46|invite record: an open chat|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|696e6b6c696e673a7465616d|nothing
+        M-46|invite record: no secret|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|696e6b6c696e673a7465616d23|nothing
+        M-46|invite record: a secret of 25 characters|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|696e6b6c696e673a7465616d236161617165617965617564616f63616a626966717964696f62|nothing
+        M-46|invite record: a blank behind it|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|696e6b6c696e673a7465616d236161617165617965617564616f63616a626966717964696f623420|nothing
+        M-46|invite record: a zero byte behind it|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|696e6b6c696e673a7465616d236161617165617965617564616f63616a626966717964696f623400|nothing
+        M-46|invite record: a blank alone|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|20|nothing
+        M-46|invite record: a text|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|436f6d6520746f206d79206368617421|nothing
+        M-46|invite record: a name with a line feed|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|696e6b6c696e673a7465253041616d236161617165617965617564616f63616a626966717964696f6234|nothing
+        M-46|invite record: a name of 65 bytes|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|696e6b6c696e673a6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e236161617165617965617564616f63616a626966717964696f6234|nothing
+        M-46|invite record: 1,167 bytes|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|696e6b6c696e673a6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e236161617165617965617564616f63616a626966717964696f6234|nothing
+        M-46|invite record: a lone continuation byte in the name|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|696e6b6c696e673a6180236161617165617965617564616f63616a626966717964696f6234|nothing
+        M-46|invite record: an overlong slash in the name|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|696e6b6c696e673ac0af236161617165617965617564616f63616a626966717964696f6234|nothing
+        M-46|invite record: a surrogate in the name|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|696e6b6c696e673aeda080236161617165617965617564616f63616a626966717964696f6234|nothing
+        M-46|invite record: a scalar cut off in the name|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|696e6b6c696e673a6162f09f91236161617165617965617564616f63616a626966717964696f6234|nothing
+        M-46|invite record: a scalar above U+10FFFF in the name|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|696e6b6c696e673af4908080236161617165617965617564616f63616a626966717964696f6234|nothing
+        M-46|invite record: the byte 0xff in the name|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|696e6b6c696e673aff236161617165617965617564616f63616a626966717964696f6234|nothing
+        M-46|invite record: an owner's key: 32 zero bytes|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|696e6b6c696e673a7465616d236161617165617965617564616f63616a626966717964696f62344041414141414141414141414141414141414141414141414141414141414141414141414141414141414141|nothing
+        M-46|invite record: an owner's key: p|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|696e6b6c696e673a7465616d236161617165617965617564616f63616a626966717964696f62344037665f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f3338|nothing
+        M-46|invite record: an owner's key: p + 1|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|696e6b6c696e673a7465616d236161617165617965617564616f63616a626966717964696f62344037765f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f3338|nothing
+        M-46|invite record: an owner's key: 32 bytes of 0xff|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|696e6b6c696e673a7465616d236161617165617965617564616f63616a626966717964696f6234405f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f38|nothing
+        M-46|invite record: an owner's key: its top bit set|zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE|696e6b6c696e673a7465616d236161617165617965617564616f63616a626966717964696f6234407a455134456165426f71306e7541624b414a5670624b61347334735850344d7877656864626a616e467145|nothing
         """#)
 
     /// Public key, private key.
