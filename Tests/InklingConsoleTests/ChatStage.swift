@@ -217,15 +217,17 @@ struct StageNode {
     var failures: [NodeError] = []
     /// The number of the latest message.
     var sent: MessageID = 0
+    /// The answer to a sent invite.
+    var invited = ServiceAnswer.done
+    /// The chat that a talk or invitation leads to.
+    var joined: Chat?
     var nextRequestID = RequestID()
 
     mutating func answer(_ request: ServiceRequest) -> ServiceAnswer {
         switch request {
         case .compose, .startTyping, .stopTyping, .setAway, .open, .closeChat, .read, .measureRoundTrips:
             return .done
-        case .join, .keep, .leave, .send, .rename, .setVerified, .setBlocked, .block, .unblock, .peers, .knownPeers,
-            .blockedPeople, .fingerprint, .recent, .invite, .sightings, .subscribe, .chats, .status, .statistics,
-            .shutDown:
+        default:
             if !failures.isEmpty { return .failed(failures.removeFirst()) }
         }
         switch request {
@@ -242,9 +244,10 @@ struct StageNode {
         case .chats: return .chats(chats)
         case .status: return .status(NodeStatus(since: 0, isAway: false, frontEnds: 1, chats: []))
         case .statistics: return .statistics(Statistics())
-        case .leave, .open, .closeChat, .read, .compose, .startTyping, .stopTyping, .setAway, .measureRoundTrips,
-            .rename, .setVerified, .setBlocked, .block, .unblock, .subscribe, .shutDown:
-            return .done
+        case .sendInvite: return invited
+        case .enter: return joined.map { .joined($0, met) } ?? .done
+        case .invitations: return .invitations([])
+        default: return .done
         }
     }
 }

@@ -55,6 +55,10 @@ extension ModelStage {
                     why: why ?? (presence == .offline ? .bye : .hello))))
     }
 
+    mutating func fail(_ message: MessageID, to person: StagePerson, in chat: String = "kitchen") {
+        receive(.failed(.init(chat: chat, message: message, user: person.user, why: .silence)))
+    }
+
     mutating func deliver(_ message: MessageID? = nil, to person: StagePerson, in chat: String = "kitchen") {
         receive(.delivered(.init(chat: chat, message: message ?? node.sent, user: person.user)))
     }

@@ -13,10 +13,18 @@ final class HubStage {
         var now: Int64 = 1_000
         var kept: [[Chat]] = []
         var ranks: [UserID: SenderRank] = [:]
+        /// The chats of talks and invitations.
+        var sources: [ChatSource: Chat] = [:]
         var keepCompletion: (@escaping (String?) -> Void) -> Void = { $0(nil) }
         var refused: [Chat: NodeError] = [:]
         var shutDowns = 0
         var shutDown: () -> Void = {}
+
+        func chat(of source: ChatSource, named name: String?) throws(NodeError) -> Chat {
+            guard let chat = sources[source] else { throw .unknownInvitation(0) }
+            guard let name else { return chat }
+            return try chat.named(name)
+        }
     }
 
     /// The kept chats after each change.
@@ -27,6 +35,10 @@ final class HubStage {
     var ranks: [UserID: SenderRank] {
         get { world.ranks }
         set { world.ranks = newValue }
+    }
+    var sources: [ChatSource: Chat] {
+        get { world.sources }
+        set { world.sources = newValue }
     }
     /// The function that stands for the write of the kept chats, and calls its argument with the result.
     var keepCompletion: (@escaping (String?) -> Void) -> Void {
@@ -48,6 +60,7 @@ final class HubStage {
                     world.keepCompletion($1)
                 },
                 rank: { [world] user, _ in world.ranks[user] ?? .met },
+                chat: { [world] source, name throws(NodeError) in try world.chat(of: source, named: name) },
                 shutDown: { [world] in
                     world.shutDowns += 1
                     world.shutDown()

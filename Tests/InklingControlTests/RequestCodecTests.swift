@@ -8,14 +8,28 @@ struct RequestCodecTests {
     private static let key = AttachedNodeTests.key
 
     /// The requests that follow those of another case. The compiler demands a place for each case.
+    private static let invite = "inkling:team#aaaaaaaaaaaaaaaaaaaaaaaaaa"
+
+    private static func talk() throws -> Chat {
+        try Chat("@Bob", talkWith: key, secret: Secret("aaaaaaaaaaaaaaaaaaaaaaaaaa"))
+    }
+
     private static func samples(after request: ServiceRequest?) throws -> [ServiceRequest] {
         let (open, bob) = (try Chat("küche"), Somebody.bob.user)
-        let invite = "inkling:team#aaaaaaaaaaaaaaaaaaaaaaaaaa"
         let (secret, owned) = (try Chat(invite: invite), try Chat(invite: invite + "@" + key.description))
         return switch request {
         case nil: [.join(open), .join(secret, isConfirmed: true), .join(owned)]
         case .join: [.keep(open, isConfirmed: true), .keep(secret), .keep(owned)]
-        case .keep: [.leave(chat: "a")]
+        case .keep:
+            [
+                .enter(.talk(key), name: nil), .enter(.talk(key), name: "x", isKept: true, isConfirmed: true),
+                .enter(.invitation(3), name: nil), .enter(.invitation(4), name: "x"),
+            ]
+        case .enter: [.knock(key: key)]
+        case .knock: [.sendInvite(chat: "a", key: key)]
+        case .sendInvite: [.invitations]
+        case .invitations: [.decline(invitation: 5)]
+        case .decline: [.leave(chat: "a")]
         case .leave: [.open(chat: "a")]
         case .open: [.closeChat]
         case .closeChat: [.read(chat: "a")]
@@ -63,7 +77,7 @@ struct RequestCodecTests {
             guard let members = request.members else {
                 switch request {
                 // A daemon learns of typing by `compose`.
-                case .startTyping, .stopTyping, .measureRoundTrips: continue
+                case .startTyping, .stopTyping, .measureRoundTrips, .knock: continue
                 default: Issue.record("\(request) is not written")
                 }
                 continue
@@ -75,7 +89,8 @@ struct RequestCodecTests {
                 continue
             }
             #expect(read == request, "\(line)")
-            #expect(opens == !line.contains(#""do":"join""#), "\(line)")
+            let joins = ["join", "talk", "accept"].contains { line.contains(#""do":"\#($0)""#) }
+            #expect(opens == !joins, "\(line)")
         }
         #expect(words.count == RequestCodec.all.count && words == Set(RequestCodec.all.map(\.word)))
         #expect(ServiceRequest.subscribe(Subscription(chats: .own)).members == nil, "no subscribe restores it")
@@ -86,6 +101,7 @@ struct RequestCodecTests {
         let bob = Somebody.peer(Somebody.bob)
         let chats = [
             ChatStatus("a", isKept: true, waiting: 2), ChatStatus("b", hasSecret: true, present: 3, isLooking: true),
+            ChatStatus("@Bob", hasSecret: true, partner: key),
         ]
         let sighting = Sighting(
             instance: "x", user: bob.user, addresses: ["[fe80::1%2]:7000"], isOneself: true, isLinked: false)
@@ -97,20 +113,27 @@ struct RequestCodecTests {
                 .received(ReceivedMessage(chat: "a", from: Somebody.bob, id: 7, text: "hi"), isDelayed: true)),
             RecentMessage(at: 2.5, .own(own, delivered: [bob.user], failed: [failed])),
         ]
+        let invitation = Invitation(
+            number: 3, chat: "a", sender: Somebody.bob, key: key, isVerified: true, name: "team", owner: key)
+        let knock = Invitation(
+            number: 4, chat: "a", sender: Somebody.bob, key: key, isVerified: false, name: nil, owner: nil)
         return switch request {
         case .join(let chat, _), .keep(let chat, _): [.joined(chat, []), .joined(chat, [bob])]
+        case .enter: (try? [.joined(talk(), [bob]), .joined(Chat(invite: invite), [])]) ?? []
+        case .sendInvite: [.invited(message: 7, via: "b")]
+        case .invitations: [.invitations([]), .invitations([invitation, knock])]
         case .send: [.sent(message: MessageID(rawValue: .max), recipients: 0)]
         case .peers: [.peers([bob, Somebody.peer(Somebody.carol, .offline)])]
         case .knownPeers, .blockedPeople: [.knownPeers([]), .knownPeers([AttachedNodeTests.known])]
         case .fingerprint: [.fingerprint(["01234", "56789"])]
         case .recent: [.recent([]), .recent(recent)]
-        case .invite: [.invite(nil), .invite("inkling:team#aaaaaaaaaaaaaaaaaaaaaaaaaa")]
+        case .invite: [.invite(nil), .invite(invite)]
         case .sightings: [.sightings(instance: nil, []), .sightings(instance: "own", [sighting])]
         case .chats: [.chats([]), .chats(chats)]
         case .status: [.status(NodeStatus(since: 1.25, isAway: true, frontEnds: 2, chats: chats))]
         case .statistics: [.statistics(AttachedNodeTests.statistics())]
         case .leave, .open, .closeChat, .read, .compose, .startTyping, .stopTyping, .measureRoundTrips, .setAway,
-            .rename, .setVerified, .setBlocked, .block, .unblock, .subscribe, .shutDown:
+            .rename, .setVerified, .setBlocked, .block, .unblock, .subscribe, .shutDown, .decline, .knock:
             [.done]
         }
     }

@@ -183,7 +183,7 @@ struct LocalNodeTests {
         }
         #expect(
             told == [
-                "joined(InklingModel.Chat(name: \"lobby\", secret: nil, owner: nil), [])",
+                "joined(InklingModel.Chat(name: \"lobby\", secret: nil, owner: nil, partner: nil), [])",
                 "sent(message: 1, recipients: 0)", "asked", "stopping", "ended", "stopped",
             ])
     }

@@ -16,6 +16,8 @@ public struct Secret: Hashable, Sendable {
         }
     }
 
+    package init(wire: ChatSecret) { self.wire = wire }
+
     /// A new secret.
     ///
     /// - Parameter generator: The source of the 128 bits. A predictable source lets others repeat the secret and join.
@@ -36,7 +38,7 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// A chat: a name and, unless it is open, a secret and perhaps an owner.
+/// A chat: a name and, unless it is open, a secret and perhaps an owner. A talk is a secret chat of two keys.
 public struct Chat: Hashable, Sendable {
     /// The name in NFC: 1 to 64 bytes of UTF-8, without control, format and separator characters other than the space.
     public let name: String
@@ -45,6 +47,8 @@ public struct Chat: Hashable, Sendable {
     /// The owner's static key; nil if the invite names no owner. The same secret with another owner is another chat
     /// (W-9).
     package let owner: PublicKey?
+    /// The other key of a talk (W-41); nil for a chat that any number of people can join. A talk has no invite.
+    public let partner: PublicKey?
 
     /// A chat with a name, open if there is no secret. Members of a secret chat can each call it by another name (W-9).
     ///
@@ -57,7 +61,16 @@ public struct Chat: Hashable, Sendable {
         try self.init(name, secret: secret, owner: nil)
     }
 
-    init(_ name: String, secret: Secret?, owner: PublicKey?) throws(NodeError) {
+    /// The talk with the owner of a key, which has that secret (W-41).
+    ///
+    /// - Throws: ``NodeError/chatName(_:)``.
+    package init(_ name: String, talkWith partner: PublicKey, secret: Secret) throws(NodeError) {
+        try self.init(name, secret: secret, owner: nil, partner: partner)
+    }
+
+    package init(
+        _ name: String, secret: Secret?, owner: PublicKey?, partner: PublicKey? = nil
+    ) throws(NodeError) {
         let normal = NormalForm.canonical(name)
         // An open chat that was named after an invite would reveal its secret to everybody.
         guard !Self.isInvite(normal) else { throw .chatName(.invite) }
@@ -65,6 +78,14 @@ public struct Chat: Hashable, Sendable {
         self.name = normal
         self.secret = secret
         self.owner = owner
+        self.partner = partner
+    }
+
+    /// The same chat with another name.
+    ///
+    /// - Throws: ``NodeError/chatName(_:)``.
+    package func named(_ name: String) throws(NodeError) -> Chat {
+        try Chat(name, secret: secret, owner: owner, partner: partner)
     }
 
     /// Whether anybody on the network may join and read the chat. A program that shows an open chat must say so (S-4).

@@ -105,6 +105,16 @@ package enum ServiceRequest: Hashable, Sendable {
     /// Joins a chat until a user leaves it, even if the node restarts. A front end may keep a chat that it is in
     /// already. A node that ends with its front end keeps no chat, and refuses.
     case keep(Chat, isConfirmed: Bool = false)
+    /// Joins the talk with the owner of a key, or the chat of an open invitation. The answer, and what else happens, is
+    /// that of ``join(_:isConfirmed:)``, or of ``keep(_:isConfirmed:)`` if the front end keeps the chat.
+    case enter(ChatSource, name: String?, isKept: Bool = false, isConfirmed: Bool = false)
+    /// Asks the owner of a key to join the talk with this user, if they are there and not in the talk.
+    case knock(key: PublicKey)
+    /// Sends an invite to a chat to the owner of a key. Answered by ``ServiceAnswer/invited(message:via:)``.
+    case sendInvite(chat: String, key: PublicKey)
+    /// Lists the open invitations. Answered by ``ServiceAnswer/invitations(_:)``.
+    case invitations
+    case decline(invitation: Int)
     /// Leaves a chat and keeps it no longer. The node stays in the chat for other front ends in it.
     case leave(chat: String)
     /// Opens a chat, the only one that the user now looks at. The previous chat's input field counts as empty. Waiting
@@ -161,6 +171,14 @@ package enum ServiceRequest: Hashable, Sendable {
     case shutDown
 }
 
+/// What a front end joins without the chat's secret.
+package enum ChatSource: Hashable, Sendable {
+    /// The talk with the owner of the key (W-41).
+    case talk(PublicKey)
+    /// The chat of the open invitation with this number.
+    case invitation(Int)
+}
+
 extension ServiceRequest {
     /// Whether the request reports an edit of a draft. Such a request either is done at once, or fails without effect.
     package var isEdit: Bool {
@@ -179,6 +197,10 @@ package enum ServiceAnswer: Hashable, Sendable {
     case joined(Chat, [Peer])
     /// The message has that number, and goes to so many people.
     case sent(message: MessageID, recipients: Int)
+    /// The invite has that number among the messages, and goes over the links of the chat `via`.
+    case invited(message: MessageID, via: String)
+    /// The open invitations, the oldest first.
+    case invitations([Invitation])
     /// By name; those who are offline with when they were last seen.
     case peers([Peer])
     /// The known people, the latest seen first.

@@ -34,10 +34,21 @@ extension Chat {
         !isInvite(text) && text.lowercased().hasSuffix(".invite")
     }
 
-    /// The invite for people who should join, in the form that ``init(invite:)`` reads; nil for an open chat. Everybody
-    /// who reads the invite can join, so pass it on through a channel that you trust.
-    public var invite: String? {
-        secret.map { Invite(name: wireName, secret: $0.wire, owner: owner).text }
+    /// The invite for people who should join, in the form that ``init(invite:)`` reads; nil for an open chat and for a
+    /// talk. Everybody who reads the invite can join, so pass it on through a channel that you trust.
+    public var invite: String? { wireInvite?.text }
+
+    /// The invite as the protocol has it; nil for an open chat and for a talk.
+    package var wireInvite: Invite? {
+        guard partner == nil else { return nil }
+        return secret.map { Invite(name: wireName, secret: $0.wire, owner: owner) }
+    }
+
+    /// The chat of an invite.
+    ///
+    /// - Throws: ``NodeError/chatName(_:)`` for a name that the rules of this library refuse.
+    package init(_ invite: Invite) throws(NodeError) {
+        try self.init(invite.name.text, secret: Secret(wire: invite.secret), owner: invite.owner)
     }
 
     /// The beginning of every invite.

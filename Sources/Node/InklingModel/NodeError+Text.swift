@@ -27,6 +27,9 @@ extension NodeError: CustomStringConvertible {
         case .interface(let name, _):
             "There is no network interface \"\(String(name.unicodeScalars.filter { 33...126 ~= $0.value }))\"."
         case .unknownPeer(let peer): "No known person has the key or user ID \"\(peer)\"."
+        case .unknownInvitation(let number): "There is no open invitation \(number)."
+        case .noInvite(let chat, let reason): "Nobody can be invited to \"\(chat)\": \(reason.text)."
+        case .alreadyThere(let user, let chat): "\(user) is in \"\(chat)\" already."
         case .identityText: "This is not an exported identity, or it is damaged."
         case .identityExists(let path): "\(printable(path)) already holds an identity."
         case .stateDirectoryInUse(let path): "A running node uses \(printable(path))."
@@ -56,6 +59,10 @@ extension NodeError: CustomStringConvertible {
         case .peerAddress: "Write it as HOST:PORT or [IPV6]:PORT."
         case .interface(_, let known): "Choose among: \(known.joined(separator: ", "))."
         case .unknownPeer: "You can only name people you have met in a chat."
+        case .unknownInvitation, .alreadyThere: ""
+        case .noInvite(_, .open): "Tell them its name."
+        case .noInvite(_, .talk): "Make a private chat for more people."
+        case .noInvite(_, .owner): "Ask its owner."
         case .identityText: "Export it again."
         case .identityExists: "Keep a copy of it, then replace it."
         case .stateDirectoryInUse: "Stop it first."
@@ -103,6 +110,17 @@ extension InviteFault {
         case .separator: "there is no \"#\" before the secret"
         case .encoding: "its name is not percent-encoded UTF-8"
         case .owner: "what stands behind the @ is not a public key of 43 characters"
+        }
+    }
+}
+
+extension NoInvite {
+    /// The reason, as a part of a sentence.
+    var text: String {
+        switch self {
+        case .open: "it is open, so anybody joins it by its name"
+        case .talk: "a talk is for two"
+        case .owner: "only its owner invites"
         }
     }
 }

@@ -44,6 +44,12 @@ public enum NodeError: Error, Hashable, Sendable {
     case interface(String, known: [String])
     /// No known person has that key or user ID.
     case unknownPeer(String)
+    /// The node has no open invitation with that number.
+    case unknownInvitation(Int)
+    /// The node can't invite anybody to that chat, for this reason.
+    case noInvite(String, NoInvite)
+    /// The person is in that chat already.
+    case alreadyThere(UserID, chat: String)
     /// A text is not an exported identity.
     case identityText
     /// The path already has an identity.
@@ -76,7 +82,7 @@ public enum NameFault: Hashable, Sendable {
 
     /// Returns the fault of a chat's name in NFC, or nil (W-2). Two names that look the same would be two chats, and
     /// some characters reverse the text next to them.
-    init?(ofChat name: String) {
+    package init?(ofChat name: String) {
         if let fault = NameFault(of: name, maximumSize: Limits.chatNameSizes.upperBound) {
             self = fault
         } else if let scalar = name.unicodeScalars.first(where: Self.isInvisible) {
@@ -128,6 +134,16 @@ public enum InviteFault: Hashable, Sendable {
     /// The name is not percent-encoded UTF-8.
     case encoding
     /// The text after the `@` is not a static key.
+    case owner
+}
+
+/// The reason why a node invites nobody to a chat.
+public enum NoInvite: String, CaseIterable, Hashable, Sendable {
+    /// The chat is open.
+    case open
+    /// The chat is a talk of two people.
+    case talk
+    /// The chat has another owner, who alone invites (M-46).
     case owner
 }
 

@@ -10,10 +10,12 @@ package struct ChatStatus: Hashable, Sendable {
     package var present: Int
     /// Whether discovery may still find further people.
     package var isLooking: Bool
+    /// The other key of a talk.
+    package var partner: PublicKey?
 
     package init(
         _ name: String, hasSecret: Bool = false, isKept: Bool = false, waiting: Int = 0, present: Int = 0,
-        isLooking: Bool = false
+        isLooking: Bool = false, partner: PublicKey? = nil
     ) {
         self.name = name
         self.hasSecret = hasSecret
@@ -21,6 +23,7 @@ package struct ChatStatus: Hashable, Sendable {
         self.waiting = waiting
         self.present = present
         self.isLooking = isLooking
+        self.partner = partner
     }
 }
 

@@ -30,6 +30,10 @@ public enum Notice: Hashable, Sendable {
     case knownPeersNewer(directory: String)
     /// The node can't store known peers in that directory; `reason` is the system's.
     case knownPeersUnkept(directory: String, reason: String)
+    /// Somebody invites the user to another chat, or to a talk (M-47).
+    case invited(Invitation)
+    /// The invitation with this number is no longer open.
+    case invitationOver(Int, Invitation.End)
     /// A notice of another version of this library, or of another program. `code` is for programs; `text` says what
     /// happened and what to do.
     case other(code: String, text: String)
@@ -95,6 +99,8 @@ extension Notice: CustomStringConvertible {
         case .knownPeersUnkept(let directory, let reason):
             "Known peers can't be kept in \(printable(directory)) (\(reason)): whoever you meet, verify or block now is "
                 + "forgotten when this program ends."
+        case .invited(let invitation): invitation.fact
+        case .invitationOver(let number, let end): "Invitation \(number) is over: \(end.reason)."
         case .other(_, let text): text
         }
     }
@@ -103,7 +109,8 @@ extension Notice: CustomStringConvertible {
     public var advice: String {
         switch self {
         case .discoveryDown(let outage): outage.advice
-        case .discoveryUp, .peerIsOneself, .reachableFromAnywhere, .other: ""
+        case .discoveryUp, .peerIsOneself, .reachableFromAnywhere, .invitationOver, .other: ""
+        case .invited: "Accept or decline the invitation."
         case .identityTemporary(let reason): reason.advice
         case .lastWillOff: "Install inkling-lastwill beside this program."
         case .keyChanged: "Ask them through another channel before you trust the name."
@@ -181,6 +188,27 @@ extension TemporaryIdentity: CustomStringConvertible {
 
     /// The fact and the advice, with a blank between them.
     public var description: String { joined(fact, advice) }
+}
+
+extension Invitation {
+    /// A text about the invitation, in one line.
+    fileprivate var fact: String {
+        let sender = "\"\(sender.name)\" (\(isVerified ? "verified" : "\(sender.user), not verified"))"
+        guard let name else { return "\(sender) asks to talk with you alone." }
+        return "\(sender) invites you to \"\(name)\", a private chat\(owner == nil ? "" : " of their own")."
+    }
+}
+
+extension Invitation.End {
+    /// The reason, as a sentence without its period.
+    fileprivate var reason: String {
+        switch self {
+        case .accepted: "you are in the chat"
+        case .declined: "you declined"
+        case .blocked: "you blocked the sender"
+        case .replaced: "somebody whom you know invited you"
+        }
+    }
 }
 
 extension LastWillOutage {

@@ -48,6 +48,11 @@ package enum ChatLines {
         notice("\(chat) is private: only people with its invite can join and read.")
     }
 
+    /// Returns the first line of a talk of two people.
+    static func talk(_ chat: String) -> Line {
+        notice("\(chat) is a talk: only the two of you can join and read.")
+    }
+
     /// Returns the first line of a chat in which nobody has been found yet.
     package static func looking() -> Line {
         notice("Looking for others. Messages reach only people who are online.")

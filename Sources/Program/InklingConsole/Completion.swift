@@ -62,7 +62,9 @@ package struct Completion: Sendable {
         var ending: String
     }
 
-    private static let personCommands: Set<String> = ["/whois", "/verify", "/block", "/unblock", "/mute"]
+    private static let personCommands: Set<String> = [
+        "/whois", "/verify", "/block", "/unblock", "/mute", "/talk", "/invite",
+    ]
     private static let chatCommands: Set<String> = ["/open", "/leave"]
 
     private static func found(_ editor: LineEditor, _ candidates: Candidates) -> Found? {
@@ -75,7 +77,7 @@ package struct Completion: Sendable {
         switch String(before[..<blank]).lowercased() {
         case let command where personCommands.contains(command):
             return matches(
-                before, from: name(before, start), among: candidates.people, ending: command == "/verify" ? " " : "")
+                before, from: name(before, start), among: candidates.people, ending: ["/verify", "/invite"].contains(command) ? " " : "")
         case "/unmute": return matches(before, from: name(before, start), among: candidates.muted, ending: "")
         case "/show": return matches(before, from: name(before, start), among: candidates.folded, ending: "")
         case let command where chatCommands.contains(command):

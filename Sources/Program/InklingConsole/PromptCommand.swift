@@ -17,8 +17,13 @@ package enum PromptCommand: Equatable, Sendable {
     case leave(String?)
     case open(Choice)
     case chats
-    /// The name of a new private chat to invite people to; nil for the open chat.
+    /// A person and a chat, or the name of a new private chat; nil for the invite of the open chat.
     case invite(String?)
+    /// The person to talk with alone.
+    case talk(String)
+    /// The number of an invitation, nil for the only one, and the user's own name for its chat.
+    case accept(Int?, name: String?)
+    case decline(Int?)
     case away
     /// Whether the terminal should ring at the user's name; nil to show the setting.
     case notify(Bool?)
@@ -171,6 +176,9 @@ package enum PromptCommand: Equatable, Sendable {
         case "open": .open(Int(argument).flatMap { $0 > 0 ? .number($0) : nil } ?? .name(argument))
         case "chats": .chats
         case "invite": .invite(argument.isEmpty ? nil : argument)
+        case "talk": .talk(argument)
+        case "accept": accept(argument)
+        case "decline": argument.isEmpty ? .decline(nil) : number(argument).map(PromptCommand.decline) ?? .misused(name, .surplus)
         case "away": .away
         case "back": .back
         case "block": .block(argument)
@@ -188,6 +196,15 @@ package enum PromptCommand: Equatable, Sendable {
         default: .quit
         }
     }
+
+    private static func accept(_ argument: String) -> PromptCommand {
+        guard !argument.isEmpty else { return .accept(nil, name: nil) }
+        let words = argument.split(maxSplits: 1, whereSeparator: \.isWhitespace)
+        guard let number = number(words[0]) else { return .misused("accept", .surplus) }
+        return .accept(number, name: words.count == 2 ? words[1].trimmed : nil)
+    }
+
+    private static func number(_ text: some StringProtocol) -> Int? { Int(text).flatMap { $0 > 0 ? $0 : nil } }
 
     private static func nick(_ argument: String) -> PromptCommand {
         let words = argument.split(maxSplits: 1, whereSeparator: \.isWhitespace)
@@ -278,12 +295,32 @@ package enum PromptCommand: Equatable, Sendable {
             details: ["List your chats with their numbers and how many messages are unread."]),
         Entry(
             name: "invite", takes: .anything, short: "/invite [NAME]", purpose: "invite others",
-            usage: "/invite [NAME]",
+            usage: "/invite [NAME], or /invite NAME CHAT",
             details: [
                 "Show the line with which others join this chat. It contains the secret: pass it on with care.",
                 "With a name: make a private chat of that name, and show its invite.",
+                "With somebody's name and one of your private chats: send them its invite. Example: /invite Bob team",
             ]
         ),
+        Entry(
+            name: "accept", takes: .anything, short: "/accept [N]", purpose: "accept an invitation",
+            usage: "/accept [NUMBER [NAME]]",
+            refusal: "/accept needs the number of an invitation first: /accept NUMBER NAME",
+            details: [
+                "Join the chat to which somebody has invited you, perhaps under a name of your own. "
+                    + "Example: /accept 1 work"
+            ]),
+        Entry(
+            name: "decline", takes: .anything, short: "/decline [N]", purpose: "decline an invitation",
+            usage: "/decline [NUMBER]", refusal: "/decline takes the number of an invitation: /decline NUMBER",
+            details: ["Join nothing. Who has invited you does not notice."]),
+        Entry(
+            name: "talk", takes: .something, short: "/talk NAME", purpose: "talk to one alone",
+            usage: "/talk NAME", needs: "a name",
+            details: [
+                "Open a chat for you and that person alone, and let them know. Nobody else can join it. "
+                    + "Example: /talk Bob"
+            ]),
         Entry(
             name: "away", takes: .nothing, short: "/away", purpose: "say that you are away", usage: "/away",
             refusal: "/away takes no reason, because others would not see it. Tell them first, then: /away",

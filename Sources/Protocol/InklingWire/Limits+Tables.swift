@@ -83,6 +83,10 @@ extension Limits {
     package static let unfinishedTexts = 8 * 1_024 * 1_024
     /// The bytes that a held text adds to its own size (M-20).
     package static let heldTextOverhead = 256
+    /// The open invitations of a node (M-48).
+    package static let invitations = 10
+    /// The open invitations from people who are neither verified nor met (M-48).
+    package static let invitationsOfOthers = 3
     /// The bytes that a node reserves for a begun message: the longest message and its overhead (M-39).
     package static let reservation = 65_792
     /// The part of a pool that unverified people may use: three quarters (M-42).

@@ -4,6 +4,7 @@ import InklingModel
 enum NoticeSubject: Hashable {
     case discoveryDown, discoveryUp, identity, lastWill, oneself, reach, damage, newer, unkept
     case person(UserID)
+    case invitation(Int)
     case other(code: String)
 
     init(_ notice: Notice) {
@@ -18,6 +19,8 @@ enum NoticeSubject: Hashable {
         case .knownPeersDamaged: self = .damage
         case .knownPeersNewer: self = .newer
         case .knownPeersUnkept: self = .unkept
+        case .invited(let invitation): self = .invitation(invitation.number)
+        case .invitationOver(let number, _): self = .invitation(number)
         case .other(let code, _): self = .other(code: code)
         }
     }

@@ -16,6 +16,9 @@ package struct StandingNotices: Sendable {
         case .discoveryUp: notices.removeAll { $0.subject == .discoveryDown }
         // These notices report a single event, and no state that could last.
         case .person, .oneself, .other: break
+        case .invitation:
+            notices.removeAll { $0.subject == subject }
+            if case .invited = notice { notices.append((subject, notice)) }
         case .discoveryDown, .identity, .lastWill, .reach, .damage, .newer, .unkept:
             notices.removeAll { $0.subject == subject }
             notices.append((subject, notice))

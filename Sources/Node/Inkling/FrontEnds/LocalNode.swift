@@ -18,6 +18,14 @@ package final class LocalNode: ChatService {
     /// Returns why the node may not join a chat, by its name and by whether the user confirmed the name; nil if it may.
     package var nameRefusal: (Chat, _ isConfirmed: Bool) -> NodeError? = { _, _ in nil }
 
+    /// Returns the chat that a front end joins, under the name that the user gave it, or else one that the node may use.
+    package func chat(of source: ChatSource, named name: String?) throws(NodeError) -> Chat {
+        let chats = try node.assumeIsolated { node in
+            Result { () throws(NodeError) in try node.chats(of: source, named: name) }
+        }.get()
+        return chats.first { nameRefusal($0, false) == nil } ?? chats[chats.count - 1]
+    }
+
     /// Starts a node as `Node.start(_:logger:)` does, on an event loop of SwiftNIO's own. The caller is on that event
     /// loop. The node lives until ``stop(_:)``.
     ///
@@ -63,6 +71,19 @@ package final class LocalNode: ChatService {
 
     @discardableResult
     package func ask(_ request: ServiceRequest) -> RequestID {
+        guard case .enter(let source, let name, let isKept, let isConfirmed) = request else { return perform(request) }
+        do throws(NodeError) {
+            let chat = try chat(of: source, named: name)
+            return perform(isKept ? .keep(chat) : .join(chat, isConfirmed: isConfirmed))
+        } catch {
+            let id = nextRequestID.advance()
+            outputs.add(.failed(error), to: id, before: outputs.arrivalCount)
+            deliver()
+            return id
+        }
+    }
+
+    private func perform(_ request: ServiceRequest) -> RequestID {
         let id = nextRequestID.advance()
         let place = outputs.arrivalCount
         let (isAway, openChat) = (isAway, openChat)
@@ -223,8 +244,15 @@ extension Node {
     private func perform(_ request: ServiceRequest) throws(NodeError) -> ServiceAnswer? {
         switch request {
         case .join(let chat, _):
-            try join(chat)
+            // A talk can be joined again, which knocks again.
+            if chat.partner == nil || joinedChat(chat.name)?.chat != chat { try join(chat) }
+            if let partner = chat.partner { knock(partner) }
             return .joined(chat, peers(in: chat.name))
+        case .knock(let key): knock(key)
+        case .sendInvite(let chat, let key):
+            let (message, via) = try invite(key, to: chat)
+            return .invited(message: message, via: via)
+        case .decline(let number): try decline(number)
         case .keep: throw .other(code: "unsupported", text: "This node ends with its front end, and keeps no chat.")
         case .leave(let chat): try leave(chat)
         case .open(let chat), .read(let chat): try requireMember(chat)
@@ -250,9 +278,10 @@ extension Node {
         case .block(let user): block(user)
         case .unblock(let user): unblock(user)
         case .recent: throw .other(code: "unsupported", text: "Only a daemon holds the last messages of a chat.")
-        case .subscribe, .closeChat: break
+        // `ask` has made a join of `enter`.
+        case .subscribe, .closeChat, .enter: break
         case .shutDown: stop {}
-        case .peers, .knownPeers, .blockedPeople, .fingerprint, .invite, .sightings, .chats, .status, .statistics:
+        case .peers, .knownPeers, .blockedPeople, .invitations, .fingerprint, .invite, .sightings, .chats, .status, .statistics:
             return nil
         }
         return .done
@@ -268,7 +297,9 @@ extension Node {
         case .fingerprint(let key): return .fingerprint(fingerprint(with: key).groups)
         case .invite(let chat):
             try requireMember(chat)
+            guard joinedChat(chat)?.chat.partner == nil else { throw .noInvite(chat, .talk) }
             return .invite(joinedChat(chat)?.chat.invite)
+        case .invitations: return .invitations(invitations)
         case .sightings(let chat):
             try requireMember(chat)
             return .sightings(instance: discovery == nil ? nil : instance(in: chat), sightings(in: chat))
@@ -283,7 +314,7 @@ extension Node {
         joined.map { entry in
             ChatStatus(
                 entry.name, hasSecret: !entry.chat.isOpen, present: entry.present.count,
-                isLooking: entry.isLooking(at: clock.now))
+                isLooking: entry.isLooking(at: clock.now), partner: entry.chat.partner)
         }
     }
 

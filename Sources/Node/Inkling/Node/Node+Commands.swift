@@ -24,7 +24,7 @@ extension Node {
         guard joinedChat(chat.name) == nil else { throw .chatExists(chat.name) }
         let keys = chat.keys
         do {
-            try endpoint.join(keys, isSecret: !chat.isOpen, now: clock.now)
+            try endpoint.join(keys, isSecret: !chat.isOpen, talkWith: chat.partner, now: clock.now)
         } catch {
             throw nodeError(error, chat: chat.name)
         }
@@ -32,6 +32,7 @@ extension Node {
         let entry = JoinedChat(chat, keys: keys, instance: advertisement.instance, at: clock.now)
         joined.append(entry)
         recall(entry)
+        endInvitations(to: entry.id)
         let key = ownKey
         discovery?.join(keys, port: port, first: advertisement) { Advertisement.random(key: key, keys: keys) }
         drain()
@@ -144,6 +145,7 @@ extension Node {
     public func block(_ user: UserID) {
         guard !isStopped else { return }
         endpoint.block(user, now: clock.now)
+        endInvitations(of: user)
         drain()
     }
 
@@ -346,7 +348,7 @@ extension Node {
         return entry
     }
 
-    private func nodeError(_ error: CommandError, chat: String) -> NodeError {
+    func nodeError(_ error: CommandError, chat: String) -> NodeError {
         switch error {
         case .unknownChat: .unknownChat(chat)
         case .chatExists: .chatExists(chat)
@@ -354,6 +356,7 @@ extension Node {
         case .messageEmpty: .messageEmpty
         case .messageTooLong(let bytes): .messageTooLong(bytes: bytes)
         case .queueFull(let key): .queueFull(key.userID)
+        case .unknownPerson: .unknownPeer("")
         }
     }
 }

@@ -51,6 +51,8 @@ extension Node {
             tell(
                 .message(.init(chat: chat, from: Person(person), id: MessageID(rawValue: number), text: text)),
                 isDelayed: isDelayed)
+        case .invite(let id, let person, let invite):
+            if let entry = joinedChat(id) { receive(invite, from: person, in: entry) }
         case .delivered(let number, let id, let key):
             guard let entry = joinedChat(id) else { return }
             let (message, user) = (MessageID(rawValue: number), userID(of: key, in: entry))

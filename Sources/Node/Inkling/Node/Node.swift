@@ -60,6 +60,7 @@ public actor Node {
     var isDelivering = false
     var isDraining = false
     nonisolated let ownKey: PublicKey
+    var openInvitations = Invitations()
     /// The people this user's nodes know, in all chats and runs.
     var knownPeers = KnownPeers()
     var knownPeersFile = KnownPeersState.none

@@ -153,6 +153,7 @@ final class DaemonProgram {
                     steady: { Clock.steady }, wall: { Clock.wall },
                     keep: { [unowned self] in keep($0, in: directory, completion: $1) },
                     rank: { [unowned node] in node.rank(of: $0, in: $1) },
+                    chat: { [unowned node] source, name throws(NodeError) in try node.chat(of: source, named: name) },
                     shutDown: { [unowned self] in stop() }))
             hub.messageUnseen = { [unowned self] in unseen($0, $1) }
             hub.chatRefused = { [logger] chat, error in

@@ -23,10 +23,7 @@ extension NodeError {
         case .identityText: "Make one with \"inkling identity export FILE\"."
         case .identityExists:
             "Keep a copy of it with \"inkling identity export FILE\", then replace it with --force."
-        case .chatName, .unknownChat, .chatExists, .tooManyChats, .messageEmpty, .messageTooLong, .queueFull,
-            .bindAddressWithoutInterface, .stateDirectory, .peerAddress, .interface, .unknownPeer,
-            .stateDirectoryInUse, .stopped, .other:
-            nil
+        default: nil
         }
     }
 }
@@ -56,9 +53,7 @@ extension Notice {
         case .discoveryDown(let outage): outage.text
         case .identityTemporary(let reason): reason.text
         case .reachableOnLink: fact + " To let others in, name them with --peer, or accept all with --routed."
-        case .discoveryUp, .lastWillOff, .reachableFromAnywhere, .peerIsOneself, .keyChanged, .knownPeersDamaged,
-            .knownPeersNewer, .knownPeersUnkept, .other:
-            description
+        default: description
         }
     }
 }

@@ -20,7 +20,10 @@ extension ChatModel {
         case .unmute(let name): answer(unmute(name))
         case .nick(let name, let isOnce): changeName(name, isOnce: isOnce)
         case .notify(let isOn): notify(isOn)
-        case .invite(let name?): answer(newInvite(name))
+        case .invite(let argument?): invite(argument)
+        case .talk(let name): talk(name)
+        case .accept(let number, let name): accept(number, name: name)
+        case .decline(let number): decline(number)
         case .clear: clear()
         case .who, .whois, .verify, .block, .unblock, .mute, .show, .find, .resend, .invite:
             guard let index = openIndex else {
@@ -63,6 +66,11 @@ extension ChatModel {
         case (.refresh, _, _): break
         case (_, _, .failed(let error)): self.answer(ChatLines.error(commandText(error, for: purpose)))
         case (.join, _, .joined(let chat, let peers)): joined(chat, peers)
+        case (.enter, _, .joined(let chat, let peers)): entered(chat, peers)
+        case (.invite(let label, let chat), _, .invited(let message, _)): invited(label, to: chat, message: message)
+        case (.decline(let number), _, .done):
+            invitations[number] = nil
+            self.answer(ChatLines.notice("You have declined invitation \(number)"))
         case (.chats, _, .chats(let chats)): self.answer(list(with: chats))
         case (.open(let name), _, .chats(let chats)): open(name, among: chats)
         case (.who, .peers(let chat), .peers(let peers)): self.answer(who(peers, in: chat))
@@ -88,6 +96,7 @@ extension ChatModel {
     private func commandText(_ error: NodeError, for purpose: PendingAnswers.Purpose) -> String {
         // The advice of this error is about the program's option, so the prompt gives other advice.
         if case .rename = purpose, case .name = error { return error.fact + " Choose another: /nick NAME" }
+        if case .enter(let number) = purpose, let text = entryText(error, number) { return text }
         return texts.error(error)
     }
 
@@ -152,7 +161,7 @@ extension ChatModel {
                 + "Or start with the file: inkling chat --invite-file\(ShellQuoting.argument(text))")
     }
 
-    private mutating func joined(_ chat: Chat, _ peers: [Peer]) {
+    mutating func joined(_ chat: Chat, _ peers: [Peer]) {
         add(chat, peers)
         let index = states.count - 1
         // Lines about people who are already there follow the greeting.
@@ -237,6 +246,13 @@ extension ChatModel {
     /// Returns the advice for a user who is still alone after a while; empty otherwise.
     func alone() -> [Line] {
         guard let open, !metAnybody else { return [] }
+        guard open.chat.partner == nil else {
+            return [
+                ChatLines.notice(
+                    "Still alone in \(SafeText.line(open.chat.name)). The other one joins with /accept, or with /talk and "
+                        + "your name.")
+            ]
+        }
         let invitation =
             open.chat.isOpen ? "inkling chat" + ShellQuoting.argument(open.chat.name) : "the invite that /invite shows"
         let reach = isDiscoveryDown ? "Discovery is unavailable, so others can't find this computer." : texts.reach()

@@ -46,6 +46,8 @@ extension ChatModel {
             if case (.send(let text, _), .send) = (request, purpose) { text } else { nil }
         }
         leaving = [:]
+        invitations = [:]
+        sentInvites = [:]
         readAt = nil
         var lines: [Line] = []
         for index in states.indices {

@@ -29,15 +29,19 @@ extension ChatModel {
             if display.rings, !lines.isEmpty, states[index].mentionsUser(message.text) { ring() }
             return shown(lines, in: index, isMessage: !isMuted)
         case .delivered(let receipt):
+            if let lines = outcome(ofInvite: receipt.message, isFailure: false) { return lines }
             guard let index = index(of: receipt.chat) else { return [] }
             return shown(states[index].recordOutcome(of: receipt.message, by: receipt.user, failure: nil), in: index)
         case .failed(let failure):
+            if let lines = outcome(ofInvite: failure.message, isFailure: true) { return lines }
             guard let index = index(of: failure.chat) else { return [] }
             return shown(
                 states[index].recordOutcome(of: failure.message, by: failure.user, failure: failure.why), in: index)
         case .notice(.keyChanged):
             // The presence event that follows reports the alarm with the person's label.
             return []
+        case .notice(.invited(let invitation)) where display.form != .pipe: return receive(invitation)
+        case .notice(.invitationOver(let number, let end)) where display.form != .pipe: return receive(end, of: number)
         case .notice(let notice):
             apply(notice)
             return [ChatLines.notice(texts.notice(notice))]

@@ -116,9 +116,7 @@ extension ChatModel {
             ask(.compose("", chat: chat))
             states[index].keepUnsent(text)
             lines = [ChatLines.error(texts.error(error))]
-        case .done, .joined, .peers, .knownPeers, .fingerprint, .recent, .invite, .sightings, .chats, .status,
-            .statistics:
-            return
+        default: return
         }
         if leaving[chat] != nil {
             leaving[chat]? += lines

@@ -63,6 +63,9 @@ extension ChatModel {
     // MARK: Invites
 
     func invite(_ chat: Chat) -> [Line] {
+        guard chat.partner == nil else {
+            return [ChatLines.error("A talk is for two. For more people make a private chat: /invite NAME")]
+        }
         guard let invite = chat.invite else {
             let command = "inkling chat" + ShellQuoting.argument(chat.name)
             return [

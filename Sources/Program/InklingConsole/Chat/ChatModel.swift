@@ -39,6 +39,10 @@ package struct ChatModel: Sendable {
     /// The keys whose fingerprints were shown.
     var shownFingerprints: Set<PublicKey> = []
     var warnings: KeyWarnings
+    /// The open invitations, by number.
+    var invitations: [Int: Invitation] = [:]
+    /// The invites without an outcome: to whom, and to which chat.
+    var sentInvites: [MessageID: (label: Labels.Label, chat: String)] = [:]
 
     var keyboard = Keyboard()
     /// Whether the last key was Ctrl-C on an empty line.

@@ -91,6 +91,7 @@ package struct ChatState {
     /// - Parameter isFound: whether another person is there already.
     func greeting(isFound: Bool) -> [Line] {
         let name = SafeText.line(chat.name)
+        guard chat.partner == nil else { return [ChatLines.talk(name)] }
         return [chat.isOpen ? ChatLines.openWarning(chat: name) : ChatLines.privateChat(name)]
             + (isFound ? [] : [ChatLines.looking()])
     }

@@ -8,6 +8,10 @@ struct PendingAnswers: Sendable {
         /// The join of the first chat.
         case begin(Chat)
         case join(Chat)
+        /// The join of a talk, or of the chat of that invitation.
+        case enter(invitation: Int?)
+        case invite(Labels.Label, chat: String)
+        case decline(Int)
         /// The join of a chat after the node was lost.
         case rejoin
         case leave

@@ -208,9 +208,7 @@ package struct PipeModel: LineInputModel, Sendable {
             chat.forget(id)
             effects += chat.emptyField(at: moment)
             fail(chat.texts.error(error))
-        case .done, .joined, .sent, .peers, .knownPeers, .fingerprint, .recent, .invite, .sightings, .chats, .status,
-            .statistics:
-            effects += chat.receive(.answer(answer, to: id), at: moment)
+        default: effects += chat.receive(.answer(answer, to: id), at: moment)
         }
         waiting.removeFirst()
     }

@@ -68,6 +68,13 @@ enum AttachedEvents {
         case "key-changed":
             guard let person = line.person, let known = line["known"]?.user else { break }
             return .keyChanged(person, known: known, isVerified: line["verified"]?.boolean ?? false)
+        case "invited":
+            if let invitation = line.invitation { return .invited(invitation) }
+        case "invitation-over":
+            guard let number = line["invitation"]?.integer,
+                let end = line["why"]?.string.flatMap({ Invitation.End(rawValue: $0) })
+            else { break }
+            return .invitationOver(number, end)
         default: break
         }
         return .other(code: code, text: line["text"]?.string ?? "")

@@ -46,15 +46,26 @@ package struct KeptChats: Equatable, Sendable {
         guard case .object(let members) = element, case .string(let name) = members["chat"] else { return nil }
         switch members["secret"] {
         case nil: return try? Chat(name)
-        case .string(let text): return (try? Secret(text)).flatMap { try? Chat(name, secret: $0) }
+        case .string(let text):
+            guard let secret = try? Secret(text), let owner = key(members["owner"]), let partner = key(members["with"])
+            else { return nil }
+            return try? Chat(name, secret: secret, owner: owner.key, partner: partner.key)
         default: return nil
         }
+    }
+
+    /// Returns the key of a member, which may be absent; nil if the member is no key.
+    private static func key(_ element: JSONElement?) -> (key: PublicKey?, Void)? {
+        guard let element else { return (nil, ()) }
+        return element.key.map { ($0, ()) }
     }
 
     package var bytes: [UInt8] {
         let chats = chats.map { chat -> JSONValue in
             var members: [(String, JSONValue)] = [("chat", .string(chat.name))]
             if let secret = chat.secret { members.append(("secret", .string(secret.text))) }
+            if let owner = chat.owner { members.append(("owner", .string(owner.description))) }
+            if let partner = chat.partner { members.append(("with", .string(partner.description))) }
             return .object(members)
         }
         return Array(JSONValue.object([("version", .integer(Self.version)), ("chats", .array(chats))]).text.utf8) + [

@@ -6,6 +6,14 @@ extension NodeHub {
         switch request {
         case .join(let chat, let isConfirmed): join(chat, isKept: false, isConfirmed: isConfirmed, frontEnd)
         case .keep(let chat, let isConfirmed): join(chat, isKept: true, isConfirmed: isConfirmed, frontEnd)
+        case .enter(let source, let name, let isKept, let isConfirmed):
+            do throws(NodeError) {
+                let chat = try surroundings.chat(source, name)
+                join(chat, isKept: isKept, isConfirmed: isConfirmed, frontEnd)
+            } catch {
+                frontEnd.answer(.failed(error))
+            }
+        case .sendInvite: ask(request, .invite(frontEnd))
         case .leave(let chat):
             guard mayLeave(chat, frontEnd) else { return frontEnd.answer(.failed(.unknownChat(chat))) }
             ask(.peers(chat: chat), .part(frontEnd, chat))
@@ -27,7 +35,8 @@ extension NodeHub {
             surroundings.shutDown()
         case .rename: ask(request, .rename(frontEnd))
         case .setVerified, .setBlocked, .block, .unblock, .peers, .measureRoundTrips, .knownPeers,
-            .blockedPeople, .fingerprint, .invite, .sightings, .chats, .status, .statistics:
+            .blockedPeople, .fingerprint, .invite, .sightings, .chats, .status, .statistics, .invitations, .decline,
+            .knock:
             ask(request, .answer(frontEnd))
         }
     }
@@ -48,6 +57,9 @@ extension NodeHub {
             if case .sent(let message, let recipients) = answer {
                 sent(text, message, recipients: recipients, in: chat, by: frontEnd)
             }
+            frontEnd.answer(answer)
+        case .invite(let frontEnd):
+            if case .invited(let message, _) = answer { invited(message, by: frontEnd) }
             frontEnd.answer(answer)
         case .present(let frontEnd, let chat):
             if case .peers(let peers) = answer { enqueue(peers, in: chat, to: frontEnd) }
@@ -92,10 +104,15 @@ extension NodeHub {
                 .join(chat, isConfirmed: isConfirmed), .join(frontEnd, chat, isKept: isKept, isConfirmed: isConfirmed))
         }
         // A join without a secret means the chat of that name, unless the user confirmed the open chat.
-        guard chat == existing || chat.isOpen && !isConfirmed, isKept || !frontEnd.isIn(chat.name) else {
+        // A talk can be joined again, which knocks again.
+        let isAgain = isKept || chat.partner != nil || !frontEnd.isIn(chat.name)
+        guard chat == existing || chat.isOpen && !isConfirmed, isAgain else {
             return frontEnd.answer(.failed(.chatExists(chat.name)))
         }
-        let enters = { [self] in ask(.peers(chat: chat.name), .enter(frontEnd, existing)) }
+        let enters = { [self] in
+            if let partner = existing.partner { ask(.knock(key: partner), .none) }
+            ask(.peers(chat: chat.name), .enter(frontEnd, existing))
+        }
         if isKept { keep(existing, for: frontEnd, then: enters) } else { enters() }
     }
 

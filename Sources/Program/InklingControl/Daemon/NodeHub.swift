@@ -17,18 +17,22 @@ package final class NodeHub {
         let keep: ([Chat], @escaping (String?) -> Void) -> Void
         /// Returns how well the user knows a person in a chat.
         let rank: (UserID, _ chat: String) -> SenderRank
+        /// Returns the chat that a front end joins, by the name that the user gave it.
+        let chat: (ChatSource, String?) throws(NodeError) -> Chat
         /// Stops the daemon, as a front end asked.
         let shutDown: () -> Void
 
         package init(
             steady: @escaping () -> Int64, wall: @escaping () -> Timestamp,
             keep: @escaping ([Chat], @escaping (String?) -> Void) -> Void,
-            rank: @escaping (UserID, _ chat: String) -> SenderRank, shutDown: @escaping () -> Void
+            rank: @escaping (UserID, _ chat: String) -> SenderRank,
+            chat: @escaping (ChatSource, String?) throws(NodeError) -> Chat, shutDown: @escaping () -> Void
         ) {
             self.steady = steady
             self.wall = wall
             self.keep = keep
             self.rank = rank
+            self.chat = chat
             self.shutDown = shutDown
         }
     }
@@ -44,6 +48,8 @@ package final class NodeHub {
         case part(HubFrontEnd, String)
         case leave(HubFrontEnd, String)
         case send(HubFrontEnd, String, chat: String)
+        /// The front end that invites somebody gets the outcome.
+        case invite(HubFrontEnd)
         /// A front end renames the user, or the daemon does.
         case rename(HubFrontEnd?)
         /// The hub asks for the people in a chat, for a front end that subscribed to it.
@@ -260,6 +266,9 @@ package final class NodeHub {
             frontEnd.add(.own(own))
         }
     }
+
+    /// Records who gets the outcome of an invite.
+    func invited(_ message: MessageID, by sender: HubFrontEnd) { senders[message] = (sender.number, 1) }
 
     func perform(_ edge: DraftUnion.Edge) {
         // A failed edit has no effect, and its answer no purpose.

@@ -26,6 +26,9 @@ extension NodeError {
         case .peerAddress: "bad-peer-address"
         case .interface: "bad-interface"
         case .unknownPeer: "unknown-peer"
+        case .unknownInvitation: "unknown-invitation"
+        case .noInvite: "no-invite"
+        case .alreadyThere: "already-there"
         case .identityText: "bad-identity"
         case .identityExists: "identity-exists"
         case .stateDirectoryInUse: "state-directory-in-use"
@@ -88,6 +91,8 @@ extension Notice {
         case .knownPeersDamaged: "known-peers-damaged"
         case .knownPeersNewer: "known-peers-newer"
         case .knownPeersUnkept: "known-peers-unkept"
+        case .invited: "invited"
+        case .invitationOver: "invitation-over"
         case .other(let code, _): code
         }
     }

@@ -19,7 +19,8 @@ package enum JSONCommand: Sendable {
                 // Scalars: a character may be as long as a line.
                 throw .badCommand("there is no command \"\(String(fields.do.unicodeScalars.prefix(40)))\"")
             }
-            let opens = fields.do == "join" ? try fields.boolean("open") ?? true : true
+            let joins = ["join", "talk", "accept"].contains(fields.do)
+            let opens = joins ? try fields.boolean("open") ?? true : true
             self = .ask(try codec.decode(fields), opens: opens)
         }
     }

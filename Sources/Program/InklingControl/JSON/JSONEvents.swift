@@ -83,10 +83,16 @@ package struct JSONEvents: Sendable {
     }
 
     private static func members(of notice: Notice) -> [(String, JSONValue?)] {
-        guard case .keyChanged(let person, let known, let isVerified) = notice else { return [] }
-        return JSONValue.members(of: person).map { ($0, $1) } + [
-            ("known", .string(known.description)), ("verified", .boolean(isVerified)),
-        ]
+        switch notice {
+        case .keyChanged(let person, let known, let isVerified):
+            JSONValue.members(of: person).map { ($0, $1) } + [
+                ("known", .string(known.description)), ("verified", .boolean(isVerified)),
+            ]
+        case .invited(let invitation): invitation.members.map { ($0, $1) }
+        case .invitationOver(let number, let end):
+            [("invitation", .integer(number)), ("why", .string(end.rawValue))]
+        default: []
+        }
     }
 }
 

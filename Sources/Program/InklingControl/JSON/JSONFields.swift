@@ -5,7 +5,7 @@ struct JSONFields {
     /// All members that any command has.
     static let names = [
         "do", "id", "text", "tag", "chat", "secret", "user", "invite", "open", "keep", "key", "name", "blocked",
-        "events", "chats", "confirm",
+        "events", "chats", "confirm", "invitation",
     ]
     /// The most chats that a `subscribe` may list.
     static let subscribedChats = 32
@@ -58,6 +58,14 @@ struct JSONFields {
         case nil: return nil
         default: throw .badCommand("\"\(name)\" must be true or false")
         }
+    }
+
+    /// Returns a positive number.
+    func number(_ name: String) throws(NodeError) -> Int {
+        guard let number = try need(members[name], name).integer, number > 0 else {
+            throw .badCommand("\"\(name)\" must be a number from 1")
+        }
+        return number
     }
 
     func strings(_ name: String) throws(NodeError) -> [String]? {

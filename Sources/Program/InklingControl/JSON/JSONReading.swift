@@ -76,7 +76,7 @@ extension JSONMembers {
         return ChatStatus(
             name, hasSecret: self["secret"]?.boolean ?? false, isKept: self["kept"]?.boolean ?? false,
             waiting: self["waiting"]?.integer ?? 0, present: self["present"]?.integer ?? 0,
-            isLooking: self["looking"]?.boolean ?? false)
+            isLooking: self["looking"]?.boolean ?? false, partner: self["with"]?.key)
     }
 
     var sighting: Sighting? {

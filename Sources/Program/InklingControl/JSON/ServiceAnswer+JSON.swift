@@ -19,6 +19,8 @@ extension ServiceAnswer {
                 [
                     ("chat", .string(chat.name)), ("peers", .array(peers.map { .peer($0) })),
                     ("invite", chat.invite.map(JSONValue.string)),
+                    ("with", chat.partner.map { .string($0.description) }),
+                    ("secret", chat.partner == nil ? nil : chat.secret.map { .string($0.text) }),
                 ])
         case .sent(let message, let recipients):
             JSONLine(
@@ -27,6 +29,11 @@ extension ServiceAnswer {
                     ("chat", chat), ("message", .unsigned(message.rawValue)), ("tag", tag.map(JSONValue.string)),
                     ("to", .integer(recipients)),
                 ])
+        case .invited(let message, let via):
+            JSONLine(
+                on: "sent", [("chat", .string(via)), ("message", .unsigned(message.rawValue)), ("to", .integer(1))])
+        case .invitations(let invitations):
+            JSONLine(on: "invitations", [("invitations", .array(invitations.map { .object($0.members) }))])
         case .peers(let peers): JSONLine(on: "who", [("chat", chat), ("peers", .array(peers.map { .peer($0) }))])
         case .knownPeers(let people): JSONLine(on: "people", [("people", .array(people.map { .known($0) }))])
         case .fingerprint(let groups):
@@ -67,9 +74,14 @@ extension ServiceAnswer {
     private static func read(_ line: JSONMembers, _ request: ServiceRequest) -> ServiceAnswer? {
         switch request {
         case .join(let chat, _), .keep(let chat, _):
-            guard let peers = line.list("peers", \.peer) else { return nil }
-            let given = line["invite"]?.string.flatMap { try? Chat(invite: $0) }
-            return .joined(given ?? chat, peers)
+            return line.list("peers", \.peer).map { .joined(line.joinedChat ?? chat, $0) }
+        case .enter:
+            guard let peers = line.list("peers", \.peer), let chat = line.joinedChat else { return nil }
+            return .joined(chat, peers)
+        case .sendInvite:
+            guard let message = line["message"]?.message, let via = line["chat"]?.string else { return nil }
+            return .invited(message: message, via: via)
+        case .invitations: return line.list("invitations", \.invitation).map { .invitations($0) }
         case .send:
             guard let message = line["message"]?.message, let recipients = line["to"]?.integer else { return nil }
             return .sent(message: message, recipients: recipients)
@@ -89,7 +101,7 @@ extension ServiceAnswer {
                     chats: chats))
         case .statistics: return .statistics(line.statistics)
         case .leave, .open, .closeChat, .read, .compose, .startTyping, .stopTyping, .measureRoundTrips, .setAway,
-            .rename, .setVerified, .setBlocked, .block, .unblock, .subscribe, .shutDown:
+            .rename, .setVerified, .setBlocked, .block, .unblock, .subscribe, .shutDown, .decline, .knock:
             return line["on"]?.string == "ok" ? .done : nil
         }
     }
@@ -97,10 +109,11 @@ extension ServiceAnswer {
 
 extension ChatStatus {
     fileprivate var value: JSONValue {
-        .object([
-            ("chat", .string(name)), ("secret", .boolean(hasSecret)), ("kept", .boolean(isKept)),
-            ("present", .integer(present)), ("waiting", .integer(waiting)), ("looking", .boolean(isLooking)),
-        ])
+        .object(
+            [
+                ("chat", .string(name)), ("secret", .boolean(hasSecret)), ("kept", .boolean(isKept)),
+                ("present", .integer(present)), ("waiting", .integer(waiting)), ("looking", .boolean(isLooking)),
+            ] + (partner.map { [("with", .string($0.description))] } ?? []))
     }
 }
 

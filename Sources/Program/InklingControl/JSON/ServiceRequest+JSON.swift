@@ -17,8 +17,10 @@ package struct RequestCodec: Sendable {
             word: "join",
             encode: {
                 switch $0 {
-                case .join(let chat, let isConfirmed): chat.members(isKept: false, isConfirmed: isConfirmed)
-                case .keep(let chat, let isConfirmed): chat.members(isKept: true, isConfirmed: isConfirmed)
+                case .join(let chat, let isConfirmed) where chat.partner == nil:
+                    chat.members(isKept: false, isConfirmed: isConfirmed)
+                case .keep(let chat, let isConfirmed) where chat.partner == nil:
+                    chat.members(isKept: true, isConfirmed: isConfirmed)
                 default: nil
                 }
             },
@@ -27,6 +29,13 @@ package struct RequestCodec: Sendable {
                 let chat = try Chat(fields)
                 return isKept == true ? .keep(chat, isConfirmed: isConfirmed) : .join(chat, isConfirmed: isConfirmed)
             }),
+        enter("talk") { fields throws(NodeError) in .talk(try fields.key()) },
+        enter("accept") { fields throws(NodeError) in .invitation(try fields.number("invitation")) },
+        RequestCodec(
+            word: "decline",
+            encode: { if case .decline(let number) = $0 { [("invitation", .integer(number))] } else { nil } },
+            decode: { fields throws(NodeError) in .decline(invitation: try fields.number("invitation")) }),
+        plain("invitations", .invitations),
         chat("leave", isNamed: true, ServiceRequest.leave(chat:)),
         RequestCodec(
             word: "open",
@@ -59,7 +68,19 @@ package struct RequestCodec: Sendable {
                 try fields.boolean("blocked") == true ? .blockedPeople : .knownPeers
             }),
         key("fingerprint", ServiceRequest.fingerprint(key:)),
-        chat("invite", ServiceRequest.invite(chat:)),
+        RequestCodec(
+            word: "invite",
+            encode: {
+                switch $0 {
+                case .invite(let chat): [("chat", .string(chat))]
+                case .sendInvite(let chat, let key): [("chat", .string(chat)), ("key", .string(key.description))]
+                default: nil
+                }
+            },
+            decode: { fields throws(NodeError) in
+                let chat = try fields.chat()
+                return fields.has("key") ? .sendInvite(chat: chat, key: try fields.key()) : .invite(chat: chat)
+            }),
         chat("sightings", ServiceRequest.sightings(chat:)),
         RequestCodec(
             word: "subscribe",
@@ -103,6 +124,26 @@ package struct RequestCodec: Sendable {
                 request.chat.flatMap { request == make($0) ? [("chat", .string($0))] : nil }
             },
             decode: { fields throws(NodeError) in make(try fields.chat(isNamed: isNamed)) })
+    }
+
+    /// The codec of a request to join a talk or the chat of an invitation.
+    private static func enter(
+        _ word: String, _ source: @escaping @Sendable (JSONFields) throws(NodeError) -> ChatSource
+    ) -> RequestCodec {
+        RequestCodec(
+            word: word,
+            encode: { request in
+                guard case .enter(let source, let name, let isKept, let isConfirmed) = request.asEntry,
+                    source.word == word
+                else { return nil }
+                return [source.member, ("chat", name.map(JSONValue.string))]
+                    + Chat.members(isKept: isKept, isConfirmed: isConfirmed)
+            },
+            decode: { fields throws(NodeError) in
+                .enter(
+                    try source(fields), name: fields.chat, isKept: try fields.boolean("keep") ?? false,
+                    isConfirmed: try fields.boolean("confirm") ?? false)
+            })
     }
 
     /// The codec of a request about the owner of a key.
@@ -156,8 +197,9 @@ extension ServiceRequest {
         case .join(let chat, _), .keep(let chat, _): chat.name
         case .leave(let chat), .open(let chat), .read(let chat), .recent(let chat), .compose(_, let chat),
             .startTyping(let chat), .stopTyping(let chat), .send(_, let chat), .peers(let chat),
-            .measureRoundTrips(let chat), .invite(let chat), .sightings(let chat):
+            .measureRoundTrips(let chat), .invite(let chat), .sendInvite(let chat, _), .sightings(let chat):
             chat
+        case .enter(_, let name, _, _): name
         default: nil
         }
     }
@@ -165,8 +207,21 @@ extension ServiceRequest {
     /// The key that the request is about.
     var key: PublicKey? {
         switch self {
-        case .setVerified(_, let key), .setBlocked(_, let key), .fingerprint(let key): key
+        case .setVerified(_, let key), .setBlocked(_, let key), .fingerprint(let key), .knock(let key),
+            .sendInvite(_, let key), .enter(.talk(let key), _, _, _):
+            key
         default: nil
+        }
+    }
+
+    /// The request, with a talk named by its key, as in a line.
+    fileprivate var asEntry: ServiceRequest {
+        switch self {
+        case .join(let chat, let isConfirmed):
+            chat.partner.map { .enter(.talk($0), name: chat.name, isConfirmed: isConfirmed) } ?? self
+        case .keep(let chat, let isConfirmed):
+            chat.partner.map { .enter(.talk($0), name: chat.name, isKept: true, isConfirmed: isConfirmed) } ?? self
+        default: self
         }
     }
 
@@ -186,7 +241,11 @@ extension Chat {
             owner == nil
             ? [("chat", .string(name)), ("secret", secret.map { .string($0.text) })]
             : [("invite", invite.map(JSONValue.string))]
-        return own + [
+        return own + Chat.members(isKept: isKept, isConfirmed: isConfirmed)
+    }
+
+    fileprivate static func members(isKept: Bool, isConfirmed: Bool) -> [(String, JSONValue?)] {
+        [
             ("open", .boolean(false)), ("keep", isKept ? .boolean(true) : nil),
             ("confirm", isConfirmed ? .boolean(true) : nil),
         ]
@@ -205,6 +264,22 @@ extension Chat {
         // Only people copy blanks along with an invite (W-34).
         guard Blanks.trimmed(invite, lineEnds: true) == invite else { throw .invite(.scheme) }
         self = try Chat(invite: invite)
+    }
+}
+
+extension ChatSource {
+    fileprivate var word: String {
+        switch self {
+        case .talk: "talk"
+        case .invitation: "accept"
+        }
+    }
+
+    fileprivate var member: (String, JSONValue?) {
+        switch self {
+        case .talk(let key): ("key", .string(key.description))
+        case .invitation(let number): ("invitation", .integer(number))
+        }
     }
 }
 

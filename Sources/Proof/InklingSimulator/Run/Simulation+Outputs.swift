@@ -54,7 +54,7 @@ extension Simulation {
             node.wills[session] = (bytes, address)
         case .dropWill(let session):
             node.wills[session] = nil
-        case .peerIsOneself:
+        case .invite, .peerIsOneself:
             return
         }
     }

@@ -121,9 +121,12 @@ extension Endpoint {
 
     /// Joins a chat.
     ///
-    /// - Parameter isSecret: Whether the chat has a secret. The node prefers members of a secret chat to strangers
-    ///   there.
-    package mutating func join(_ keys: ChatKeys, isSecret: Bool, now: Instant) throws(CommandError) {
+    /// - Parameters:
+    ///   - isSecret: Whether the chat has a secret. The node prefers members of a secret chat to strangers there.
+    ///   - other: The other key of a talk, the only key that the node has links with there (L-104).
+    package mutating func join(
+        _ keys: ChatKeys, isSecret: Bool, talkWith other: PublicKey? = nil, now: Instant
+    ) throws(CommandError) {
         begin(now)
         defer { finish() }
         let chat = keys.id
@@ -131,6 +134,7 @@ extension Endpoint {
         guard chats.count < Limits.chats else { throw .tooManyChats }
         chats.insert(ChatState(keys: keys), for: chat)
         if isSecret { surroundings.secretChats.insert(chat) }
+        surroundings.talks[chat] = other
         if epochs[chat] == nil { epochs[chat] = Epochs(run: effects.number()) }
         for address in directory.peersByHand { directory.ask(.byHand(address), address, in: chat, now: now) }
     }
@@ -148,6 +152,7 @@ extension Endpoint {
         roster.forget(chat)
         chats.remove(chat)
         surroundings.secretChats.remove(chat)
+        surroundings.talks[chat] = nil
     }
 
     // MARK: Typing
@@ -209,10 +214,7 @@ extension Endpoint {
         let rooms = ids.map {
             (link: $0, person: links[$0].personID, room: links[$0].sender.room(for: bytes.count, now: now))
         }
-        guard case .accepted(let message, let open, let failed) = outbox.add(to: rooms) else {
-            let full = rooms.first { $0.room == .full } ?? rooms.first
-            throw .queueFull(full?.person.key ?? publicKey)
-        }
+        let (message, open, failed) = try addToOutbox(rooms)
         effects.counters.messagesSent += 1
         chats[chat].draft = ""
         let edge = chats[chat].announcer.end(now)
@@ -227,6 +229,47 @@ extension Endpoint {
         if let edge { announce(edge, in: chat, excluding: sent, now) }
         for outcome in failed { tell(outcome) }
         return (message, Set(rooms.map(\.person)).count)
+    }
+
+    /// Sends an invite to a person, on all links of the chat that take messages (M-45).
+    ///
+    /// - Parameters:
+    ///   - invite: Nil for a knock, which asks for a talk (M-46).
+    ///   - key: The person in that chat.
+    /// - Returns: The number of the invite among the messages.
+    /// - Throws: An error after which nothing was sent. ``CommandError/unknownPerson`` if there is no such link.
+    package mutating func invite(
+        _ key: PublicKey, to invite: Invite?, in chat: ChatID, now: Instant
+    ) throws(CommandError) -> UInt64 {
+        begin(now)
+        defer { finish() }
+        guard chats.contains(chat) else { throw .unknownChat }
+        let body = Array((invite?.text ?? "").utf8)
+        let ids = links.ids(in: chat).filter { links[$0].key == key && links[$0].takesMessages }
+        guard !ids.isEmpty else { throw .unknownPerson }
+        let rooms = ids.map {
+            (link: $0, person: links[$0].personID, room: links[$0].sender.room(for: body.count, now: now))
+        }
+        let (message, open, failed) = try addToOutbox(rooms)
+        for id in open {
+            links[id].sender.enqueue(message, invite: body, now: now)
+            requestRecords(id, now)
+        }
+        for failure in failed { tell(failure) }
+        return message
+    }
+
+    private typealias Room = (link: LinkID, person: PersonID, room: RecordSender.Room)
+
+    /// - Throws: ``CommandError/queueFull(_:)`` (M-14, M-30).
+    private mutating func addToOutbox(
+        _ rooms: [Room]
+    ) throws(CommandError) -> (message: UInt64, over: [LinkID], failed: [Outbox<LinkID, PersonID>.Outcome]) {
+        guard case .accepted(let message, let open, let failed) = outbox.add(to: rooms) else {
+            let full = rooms.first { $0.room == .full } ?? rooms.first
+            throw .queueFull(full?.person.key ?? publicKey)
+        }
+        return (message, open, failed)
     }
 
     /// Frees the text of a received message that the user has taken (M-20). The message is the one that

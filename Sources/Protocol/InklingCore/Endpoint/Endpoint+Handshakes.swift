@@ -35,7 +35,7 @@ extension Endpoint {
         } catch {
             return effects.drop(error == .ownKey ? .ownIdentity : .unauthenticated)
         }
-        guard !surroundings.isBlocked(received.remote) else { return effects.drop(.blocked) }
+        guard !surroundings.isBlocked(PersonID(chat: chat, key: received.remote)) else { return effects.drop(.blocked) }
         answer(received, in: chat, bytes: bytes, from: address, acquaintance, now)
     }
 

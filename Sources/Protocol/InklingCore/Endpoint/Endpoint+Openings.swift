@@ -41,7 +41,7 @@ extension Endpoint {
     }
 
     private func hasToOpen(to person: PersonID, _ now: Instant) -> Bool {
-        !surroundings.isSuspended && chats.contains(person.chat) && surroundings.admits(person.key)
+        !surroundings.isSuspended && chats.contains(person.chat) && surroundings.admits(person)
             && !directory.destinations(for: person, links, surroundings, now: now).isEmpty
     }
 
@@ -285,7 +285,7 @@ extension Endpoint {
 
     mutating func advance(remembered person: PersonID, _ now: Instant) {
         guard let entry = directory.remembered[person], let due = entry.nextAttempt, due <= now else { return }
-        guard !surroundings.isSuspended, chats.contains(person.chat), surroundings.admits(person.key),
+        guard !surroundings.isSuspended, chats.contains(person.chat), surroundings.admits(person),
             !links.hasLiveLink(to: person)
         else { return directory.remembered.plan(person, at: nil) }
         let addresses = surroundings.usable(entry.addresses)

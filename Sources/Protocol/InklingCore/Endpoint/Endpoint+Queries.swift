@@ -42,6 +42,12 @@ extension Endpoint {
         directory.remembered[PersonID(chat: chat, key: key)]?.addresses ?? []
     }
 
+    /// Returns the secret of the talk with a person (W-41); nil for the own key, and for a key that makes it
+    /// predictable (W-4).
+    package func talkSecret(with key: PublicKey) -> ChatSecret? {
+        key == publicKey ? nil : ChatSecret(talkOf: surroundings.configuration.identity, with: key)
+    }
+
     // MARK: Tables
 
     /// The numbers of links, sessions, instances and unfinished messages that the node holds.

@@ -44,6 +44,8 @@ package enum Output: Equatable, Sendable {
     /// A complete message arrived, in order. `number` counts the messages that this node received. The owner calls
     /// ``Endpoint/messageTaken(_:)`` when its user has taken the message.
     case message(ChatID, from: Person, number: UInt64, text: String)
+    /// The person invites this user to a chat, or knocks for a talk if there is no invite (M-46, M-47).
+    case invite(ChatID, from: Person, Invite?)
     /// The person acknowledged one of this node's messages completely.
     case delivered(message: UInt64, ChatID, PublicKey)
     /// One of this node's messages may not have reached the person.
@@ -65,6 +67,8 @@ package enum CommandError: Error, Equatable, Sendable {
     case messageEmpty
     case messageTooLong(bytes: Int)
     case queueFull(PublicKey)
+    /// The person has no link in the chat that takes messages.
+    case unknownPerson
 }
 
 /// The reason why the node dropped a datagram.

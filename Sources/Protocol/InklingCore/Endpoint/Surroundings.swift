@@ -71,6 +71,8 @@ struct Surroundings: Sendable {
     var standings: [PublicKey: Standing] = [:]
     /// The chats of the node that have a secret.
     var secretChats: Set<ChatID> = []
+    /// The other keys of the node's talks.
+    var talks: [ChatID: PublicKey] = [:]
     var networks: [LocalNetwork] = []
     /// The source addresses of this host besides the addresses in ``networks``.
     var ownAddresses = OwnAddresses()
@@ -95,10 +97,14 @@ struct Surroundings: Sendable {
         }
     }
 
-    /// Returns whether the node opens to a key and shows it.
-    func admits(_ key: PublicKey) -> Bool { key != ownKey && !isBlocked(key) }
+    /// Returns whether the node opens to a person and shows them.
+    func admits(_ person: PersonID) -> Bool { person.key != ownKey && !isBlocked(person) }
 
-    func isBlocked(_ key: PublicKey) -> Bool { !blocked.isEmpty && blocked.contains(key.userID) }
+    /// Returns whether the user blocked the person (L-36), or the chat is a talk with another key (L-104).
+    func isBlocked(_ person: PersonID) -> Bool {
+        if !blocked.isEmpty, blocked.contains(person.key.userID) { return true }
+        return !talks.isEmpty && talks[person.chat].map { $0 != person.key } == true
+    }
 
     func isOnLink(_ address: Address) -> Bool { networks.contains { $0.contains(address) } }
 

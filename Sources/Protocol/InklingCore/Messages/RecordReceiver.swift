@@ -6,6 +6,8 @@ enum RecordEvent: Equatable, Sendable {
     case name(String)
     /// A complete message.
     case message(String)
+    /// An invite to another chat, or a knock, which has none (M-46).
+    case invite(Invite?)
 }
 
 /// The received records of one link. Records arrive in any order; names and complete messages come out in order, and
@@ -55,7 +57,7 @@ struct RecordReceiver: Sendable {
     /// Receives a record. A record that is not the expected one may be held.
     ///
     /// - Parameter grant: Answers a demand for room, and reserves the room if there is any.
-    /// - Returns: The names and messages that the record completes, in order.
+    /// - Returns: The names, messages and invites that the record completes, in order.
     mutating func receive(_ record: Record, now: Instant, grant: (TextDemand) -> Bool) -> [RecordEvent] {
         if case .givenUp = assembly { return [] }
         lastRecord = now
@@ -136,7 +138,10 @@ struct RecordReceiver: Sendable {
         case .text:
             // Texts of a peer that has not named itself are not shown, and neither is the peer (L-85).
             return !isPeerNamed || join(record, now, grant, &events)
-        case .invite, .successor, .unknown:
+        case .invite:
+            if isPeerNamed, let content = record.inviteContent { events.append(.invite(content.invite)) }
+            return true
+        case .successor, .unknown:
             return true
         }
     }
@@ -187,5 +192,14 @@ struct RecordReceiver: Sendable {
     private mutating func dropHeld(below number: UInt32, _ grant: (TextDemand) -> Bool) {
         for (held, record) in beyond where held < number { _ = grant(.drop(record.body.count)) }
         beyond = beyond.filter { $0.key >= number }
+    }
+}
+
+extension Record {
+    /// The content of an invite record, which is a knock without an invite; nil if it is not valid (M-46).
+    fileprivate var inviteContent: (invite: Invite?, Void)? {
+        guard !body.isEmpty else { return (nil, ()) }
+        guard let text = String(validating: body, as: UTF8.self), let invite = try? Invite(text) else { return nil }
+        return (invite, ())
     }
 }

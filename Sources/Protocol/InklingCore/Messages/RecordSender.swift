@@ -125,6 +125,12 @@ struct RecordSender: Sendable {
         settle(now)
     }
 
+    /// Queues an invite, or a knock with an empty body (M-45).
+    mutating func enqueue(_ message: UInt64, invite body: [UInt8], now: Instant) {
+        queue.add(message, .invite, text: body)
+        settle(now)
+    }
+
     /// Queues another display name, 0 to 64 bytes. The name replaces an earlier name that was not sent yet (M-24).
     mutating func rename(_ name: String, now: Instant) {
         queue.rename(name)

@@ -7,7 +7,7 @@ import InklingWire
 struct SendQueue {
     /// The content of a record that is sent for the first time.
     struct Part {
-        /// The message of a text part; nil for another type.
+        /// The message or invite that the part belongs to; nil for another type.
         var message: UInt64?
         var type = RecordType.text
         var isFirst = true
@@ -22,6 +22,7 @@ struct SendQueue {
 
     private struct Waiting {
         let message: UInt64
+        let type: RecordType
         var text: [UInt8]
         var offset = 0
         var begun: Duration?
@@ -55,9 +56,9 @@ struct SendQueue {
 
     private var isBetweenMessages: Bool { isEmpty || waiting[head].offset == 0 }
 
-    mutating func add(_ message: UInt64, text: [UInt8]) {
+    mutating func add(_ message: UInt64, _ type: RecordType = .text, text: [UInt8]) {
         bytes += text.count + Limits.queuedMessageOverhead
-        waiting.append(Waiting(message: message, text: text))
+        waiting.append(Waiting(message: message, type: type, text: text))
     }
 
     mutating func rename(_ name: String) {
@@ -116,7 +117,7 @@ struct SendQueue {
         let isLast = end == first.text.count
         if isLast { advanceHead() }
         let part = Part(
-            message: first.message, isFirst: first.offset == 0, isLast: isLast,
+            message: first.message, type: first.type, isFirst: first.offset == 0, isLast: isLast,
             body: Array(first.text[first.offset..<end]), begun: begun)
         bytes -= part.cost
         return part

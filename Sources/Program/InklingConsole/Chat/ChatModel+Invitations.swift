@@ -1,0 +1,162 @@
+import InklingModel
+import InklingText
+
+/// Invitations to chats, from this user and from others, and talks of two people.
+extension ChatModel {
+    // MARK: From this user
+
+    /// Sends an invite to a person, or shows the invite of a new private chat.
+    ///
+    /// - Parameter argument: A person and a chat of this front end, or the name of a new chat.
+    mutating func invite(_ argument: String) {
+        guard let (name, index) = inviteeAndChat(argument) else {
+            guard let label = anybody(named: argument) else { return answer(newInvite(argument)) }
+            return answer(ChatLines.error("To invite \(label), name one of your private chats: /invite \(label) CHAT"))
+        }
+        let chat = states[index].chat.name
+        let shown = SafeText.line(chat)
+        switch findAnywhere(name, for: "/invite", rest: " " + shown) {
+        case .failure(let complaint): answer(complaint.line)
+        case .success((let peer, let label)):
+            let user = peer.user.description
+            guard peer.isVerified || name == user else {
+                return answer(
+                    ChatLines.error(
+                        "\(label.marked) is not verified, and whoever gets the invite can join for good. Compare first: "
+                            + "/verify \(label.text). Or say whom you mean: /invite \(user) \(shown)"))
+            }
+            ask(.sendInvite(chat: chat, key: peer.key), for: .invite(label, chat: chat))
+        }
+    }
+
+    /// Returns a person's name and the index of a chat, if the argument ends with the name of a chat.
+    private func inviteeAndChat(_ argument: String) -> (name: String, chat: Int)? {
+        for blank in argument.indices where argument[blank].isWhitespace {
+            let name = argument[..<blank].trimmed
+            let chat = argument[blank...].trimmed
+            if !name.isEmpty, let index = index(named: chat) { return (name, index) }
+        }
+        return nil
+    }
+
+    mutating func invited(_ label: Labels.Label, to chat: String, message: MessageID) {
+        sentInvites[message] = (label, chat)
+        answer(ChatLines.notice("\(label.marked) is invited to \(SafeText.line(chat)), and may accept or decline"))
+    }
+
+    /// Returns the lines about the outcome of an invite; nil for the outcome of a message.
+    mutating func outcome(ofInvite message: MessageID, isFailure: Bool) -> [Line]? {
+        guard let (label, chat) = sentInvites.removeValue(forKey: message) else { return nil }
+        let shown = SafeText.line(chat)
+        return isFailure
+            ? [
+                ChatLines.error(
+                    "The invitation to \(shown) may not have reached \(label.text). To send it again: "
+                        + "/invite \(label.user) \(shown)")
+            ] : []
+    }
+
+    /// Goes to the talk with a person, which this user joins if necessary.
+    mutating func talk(_ name: String) {
+        switch findAnywhere(name, for: "/talk") {
+        case .failure(let complaint): answer(complaint.line)
+        case .success((let peer, _)):
+            let name = states.first { $0.chat.partner == peer.key }?.chat.name
+            ask(.enter(.talk(peer.key), name: name), for: .enter(invitation: nil))
+        }
+    }
+
+    // MARK: From others
+
+    /// Returns the line about an invitation; none if its sender is muted, or if the user has seen it.
+    mutating func receive(_ invitation: Invitation) -> [Line] {
+        let isNew = invitations.updateValue(invitation, forKey: invitation.number) != invitation
+        guard isNew, !muted.contains(invitation.sender.user.description) else { return [] }
+        if display.rings { ring() }
+        return [line(about: invitation)]
+    }
+
+    mutating func receive(_ end: Invitation.End, of number: Int) -> [Line] {
+        guard invitations.removeValue(forKey: number) != nil, end == .replaced else { return [] }
+        return [ChatLines.notice("Invitation \(number) is over, because somebody whom you know invited you")]
+    }
+
+    private func line(about invitation: Invitation) -> Line {
+        let number = invitation.number
+        let label = index(of: invitation.chat).map { states[$0].label(of: invitation.sender.user) }
+        let sender = label?.marked ?? SafeText.line(invitation.sender.name)
+        let who = invitation.isVerified ? sender : "\(sender) (not verified, \(invitation.sender.user))"
+        guard let name = invitation.name else {
+            return ChatLines.notice("\(who) asks to talk with you alone: /accept \(number) or /decline \(number)")
+        }
+        let owner = invitation.owner == nil ? "" : " of their own"
+        return ChatLines.notice(
+            "\(who) invites you to \(SafeText.line(name)), a private chat\(owner): /accept \(number) or "
+                + "/decline \(number)")
+    }
+
+    /// Joins the chat of an invitation.
+    ///
+    /// - Parameters:
+    ///   - number: Nil for the only one.
+    ///   - name: The user's own name for the chat.
+    mutating func accept(_ number: Int?, name: String?) {
+        guard let number = chosen(number) else { return }
+        ask(.enter(.invitation(number), name: name), for: .enter(invitation: number))
+    }
+
+    mutating func decline(_ number: Int?) {
+        guard let number = chosen(number) else { return }
+        ask(.decline(invitation: number), for: .decline(number))
+    }
+
+    /// Returns the number of the invitation that a command means. If it is not clear, the user gets the answer.
+    private mutating func chosen(_ number: Int?) -> Int? {
+        let open = invitations.keys.sorted()
+        if let number, invitations[number] != nil { return number }
+        if number == nil, open.count == 1 { return open[0] }
+        if let number {
+            answer(ChatLines.error("There is no open invitation \(number)"))
+        } else if open.isEmpty {
+            answer(ChatLines.error("Nobody has invited you"))
+        }
+        answer(open.compactMap { invitations[$0].map(line) })
+        return nil
+    }
+
+    /// Handles a talk or the chat of an invitation that the node has joined.
+    mutating func entered(_ chat: Chat, _ peers: [Peer]) {
+        guard let index = index(of: chat.name) else { return joined(chat, peers) }
+        answer(open(number: index + 1))
+    }
+
+    /// Returns the text about a chat of an invitation that the node can't join by that name; nil for another error.
+    func entryText(_ error: NodeError, _ number: Int?) -> String? {
+        guard let number else { return nil }
+        switch error {
+        case .chatExists, .other(code: "open-name", _):
+            return "That name could mean another chat of yours. Join it under a name of your own: /accept \(number) NAME"
+        default: return nil
+        }
+    }
+
+    // MARK: People
+
+    /// Finds a person by name, first in the open chat.
+    private func findAnywhere(
+        _ name: String, for command: String, rest: String = ""
+    ) -> Result<(Peer, Labels.Label), Complaint> {
+        guard let open else { return .failure(Complaint("You are not in a chat. Join one: /join NAME")) }
+        let state = inOrder.first { $0.labels.find(NormalForm.canonical(name)) != .nobody } ?? open
+        return find(name, in: state, for: command, rest: rest).map { ($0, state.label(of: $0.user)) }
+    }
+
+    /// Returns the name of a person in any chat; nil if nobody is called so.
+    private func anybody(named name: String) -> String? {
+        let isFound = inOrder.contains { $0.labels.find(NormalForm.canonical(name)) != .nobody }
+        return isFound ? SafeText.line(name) : nil
+    }
+
+    /// The chats, the open one first.
+    private var inOrder: [ChatState] { (open.map { [$0] } ?? []) + states }
+}

@@ -1,0 +1,122 @@
+import InklingConsole
+import InklingModel
+import InklingText
+import Testing
+
+@Suite("Invitations at the prompt")
+struct InvitationCommandTests {
+    private static let verified = StagePerson(name: "Bob", letter: "b", isVerified: true)
+
+    private static func invitation(_ number: Int, name: String? = "team", isVerified: Bool = true) -> Notice {
+        .invited(
+            Invitation(
+                number: number, chat: "kitchen", sender: StagePerson.bob.person, key: StagePerson.bob.key,
+                isVerified: isVerified, name: name, owner: nil))
+    }
+
+    /// A stage with Bob in the kitchen, and the private chat `team` beside it.
+    private static func stage(_ bob: StagePerson) -> ChatStage {
+        var stage = ChatStage.begun([bob])
+        _ = stage.enter("/join inkling:team#abcdefghijklmnopqrstuvwxya")
+        _ = stage.enter("/open kitchen")
+        _ = stage.newRequests()
+        return stage
+    }
+
+    @Test("/invite with a verified person and a chat sends the invite; its failure is reported")
+    func invite() {
+        var stage = Self.stage(Self.verified)
+        stage.node.invited = .invited(message: 9, via: "kitchen")
+        #expect(
+            stage.enter("/invite Bob team")
+                == ["* Bob \(Labels.verifiedMark) is invited to team, and may accept or decline"])
+        #expect(stage.newRequests().last == .sendInvite(chat: "team", key: Self.verified.key))
+        stage.fail(9, to: Self.verified)
+        #expect(
+            stage.newLines().last
+                == "12:00 ! The invitation to team may not have reached Bob. To send it again: /invite bbbbbbbbbbbbbbbb team")
+        stage.fail(9, to: Self.verified)
+        #expect(stage.newLines().isEmpty)
+    }
+
+    @Test("/invite wants the user ID of somebody unverified, and a chat beside a person")
+    func unverified() {
+        var stage = Self.stage(.bob)
+        #expect(
+            stage.enter("/invite Bob team") == [
+                "! Bob is not verified, and whoever gets the invite can join for good. Compare first: /verify Bob. Or say "
+                    + "whom you mean: /invite bbbbbbbbbbbbbbbb team"
+            ])
+        #expect(stage.newRequests().allSatisfy { if case .sendInvite = $0 { false } else { true } })
+        stage.node.invited = .invited(message: 9, via: "kitchen")
+        #expect(stage.enter("/invite bbbbbbbbbbbbbbbb team") == ["* Bob is invited to team, and may accept or decline"])
+        #expect(stage.enter("/invite Bob") == ["! To invite Bob, name one of your private chats: /invite Bob CHAT"])
+        #expect(stage.enter("/invite Nobody team") == ["! Nobody here is called Nobody; /who lists everybody"])
+        #expect(stage.enter("/invite club").first?.hasPrefix("* Anyone with this invite can join") == true)
+    }
+
+    @Test("an invitation shows once, and is accepted or declined by its number, or without one if it is the only one")
+    func answers() {
+        var stage = ChatStage.begun([Self.verified])
+        #expect(stage.enter("/accept") == ["! Nobody has invited you"])
+        stage.receive(.notice(Self.invitation(1)))
+        stage.receive(.notice(Self.invitation(1)))
+        let line = "* Bob \(Labels.verifiedMark) invites you to team, a private chat: /accept 1 or /decline 1"
+        #expect(stage.newLines() == ["12:00 " + line])
+        stage.receive(.notice(Self.invitation(2, name: nil, isVerified: false)))
+        let knock =
+            "* Bob \(Labels.verifiedMark) (not verified, bbbbbbbbbbbbbbbb) asks to talk with you alone: /accept 2 or "
+            + "/decline 2"
+        #expect(stage.newLines() == ["12:00 " + knock])
+        #expect(stage.enter("/accept") == [line, knock])
+        #expect(stage.enter("/accept 7") == ["! There is no open invitation 7", line, knock])
+        #expect(stage.enter("/accept work").first?.hasPrefix("! /accept needs the number") == true)
+        #expect(stage.enter("/decline 2") == ["* You have declined invitation 2"])
+        #expect(stage.newRequests().last == .decline(invitation: 2))
+        _ = stage.enter("/accept")
+        #expect(stage.newRequests().contains(.enter(.invitation(1), name: nil)))
+        stage.receive(.notice(.invitationOver(1, .accepted)))
+        #expect(stage.enter("/decline") == ["! Nobody has invited you"])
+        stage.receive(.notice(Self.invitation(3)))
+        stage.receive(.notice(.invitationOver(3, .replaced)))
+        #expect(stage.newLines().last == "12:00 * Invitation 3 is over, because somebody whom you know invited you")
+    }
+
+    @Test("an invitation joins under the name that is given, and says so if its own name is taken")
+    func names() {
+        var stage = ChatStage.begun([Self.verified])
+        stage.receive(.notice(Self.invitation(1)))
+        stage.node.failures = [.chatExists("team")]
+        #expect(
+            stage.enter("/accept 1").last
+                == "! That name could mean another chat of yours. Join it under a name of your own: /accept 1 NAME")
+        stage.node.joined = ChatStage.chat("our work")
+        #expect(stage.enter("/accept 1 our work").first == "12:00 * You are now in our work (open)")
+        #expect(stage.newRequests().contains(.enter(.invitation(1), name: "our work")))
+    }
+
+    @Test("/talk joins the talk with somebody, and goes to it the next time; nobody is invited there")
+    func talk() throws {
+        var stage = ChatStage.begun([Self.verified])
+        stage.node.joined = try Chat("@Bob", talkWith: Self.verified.key, secret: ChatStage.secret)
+        let lines = stage.enter("/talk Bob")
+        #expect(
+            lines.prefix(2) == [
+                "12:00 * You are now in @Bob", "12:00 * @Bob is a talk: only the two of you can join and read.",
+            ])
+        #expect(stage.newRequests().contains(.enter(.talk(Self.verified.key), name: nil)))
+        #expect(stage.enter("/invite") == ["! A talk is for two. For more people make a private chat: /invite NAME"])
+        _ = stage.enter("/open kitchen")
+        #expect(stage.enter("/talk Bob").first == "* You are now in @Bob")
+        #expect(stage.newRequests().contains(.enter(.talk(Self.verified.key), name: "@Bob")))
+        #expect(stage.enter("/talk Nobody") == ["! Nobody here is called Nobody; /who lists everybody"])
+    }
+
+    @Test("what a muted person invites to is not shown")
+    func muted() {
+        var stage = ChatStage.begun([Self.verified])
+        _ = stage.enter("/mute Bob")
+        stage.receive(.notice(Self.invitation(1)))
+        #expect(stage.newLines().isEmpty)
+    }
+}
