@@ -600,10 +600,12 @@ def strangers_bury_no_invitation() -> None:
         invitations.friends |= {key} if is_friend else set()
         invitations.receive(write_invite("x", bytes([number]) * 16).encode(), "lobby", key, "", set())
         return [i.key[0] for i in invitations.open.values()]
-    expect([receive(n, False) for n in range(1, 5)][-1] == [1, 2, 3], "a fourth of strangers is shown")
-    expect([receive(n, True) for n in range(5, 12)][-1] == [1, 2, 3, *range(5, 12)], "ten do not fit")
-    expect([receive(n, True) for n in range(12, 16)][-1] == list(range(5, 15)), "friends do not replace strangers alone")
-    expect(receive(16, False) == list(range(5, 15)), "a stranger replaces a friend")
+    receive(20, True)
+    expect([receive(n, False) for n in range(1, 5)][-1] == [20, 1, 2, 3], "a fourth of strangers is shown")
+    expect([receive(n, True) for n in range(5, 11)][-1] == [20, 1, 2, 3, *range(5, 11)], "ten do not fit")
+    expect(receive(11, True) == [20, 2, 3, *range(5, 12)], "a friend does not replace the oldest of strangers")
+    expect(receive(12, False) == [20, 2, 3, *range(5, 12)], "a stranger replaces another")
+    expect([receive(n, True) for n in range(13, 17)][-1] == [20, *range(5, 12), 13, 14], "a friend replaces a friend")
     alice.collect()
 
 
