@@ -38,13 +38,14 @@ class QueueFull(Exception):
 class Chat:
     """A name and, unless the chat is open, a secret, with an owner's key or none.
 
-    Of its node it uses `beginning`, `blocked`, `live_links`, `make_room`, `drop_unconfirmed` and `next_number`.
+    In a talk (W-41), `with_key` is the key of the other person. Of its node it uses `beginning`, `blocked`, `live_links`,
+    `make_room`, `drop_unconfirmed`, `got_invite` and `next_number`.
     """
 
     def __init__(self, context: Context, node: Any, name: str, secret: Optional[bytes], owner: bytes,
-                 memory: Memory) -> None:
+                 memory: Memory, with_key: bytes = b"") -> None:
         self._context, self._clock, self._node = context, context.clock, node
-        self.name, self.secret, self.owner_key = name, secret, owner
+        self.name, self.secret, self.owner_key, self.with_key = name, secret, owner, with_key
         self.keys = ChatKeys(name, secret, owner)
         self._memory = memory
         self.joined_at = self._clock.now
@@ -97,7 +98,8 @@ class Chat:
         return self.rank == STRANGER and not by_hand and not self.links_of(key)
 
     def is_blocked(self, key: bytes) -> bool:
-        return user_id(key) in self._node.blocked
+        """L-36, L-104."""
+        return user_id(key) in self._node.blocked or bool(self.with_key) and key != self.with_key
 
     def covers(self, link: Link, instance: Instance) -> bool:
         if not link.is_alive or instance.key != link.key:
@@ -236,6 +238,9 @@ class Chat:
                  "message": self._node.next_number(), "text": text, "held": (owner, size)}
         self._texts.append((link.key, event | ({"delayed": True} if self._context.is_late else {})))
 
+    def got_invite(self, link: Link, body: bytes) -> None:
+        self._node.got_invite(self, link.key, link.name, body)
+
     def report_texts(self) -> None:
         """T-29: after presence and typing."""
         texts, self._texts = self._texts, []
@@ -302,6 +307,22 @@ class Chat:
                 link.send_typing()
         for link in full:
             self.failed(link, number, "stalled")
+
+    def has(self, key: bytes) -> bool:
+        """Whether messages go to the key's owner."""
+        return any(link.takes_messages for link in self.links_of(key))
+
+    def send_invite(self, number: int, key: bytes, body: bytes) -> None:
+        """M-45. Number 0 is a knock, whose outcome is not reported."""
+        links = {link for link in self.links_of(key) if link.takes_messages}
+        if any(not link.sender.has_room(len(body)) for link in links):
+            raise QueueFull(user_id(key))
+        if number:
+            self._outcomes[number] = {key: set(links)}
+            self._context.emit({"on": "sent", "chat": self.name, "message": number, "to": 1})
+        for link in self.links_of(key):
+            if link in links:
+                link.sender.enqueue_invite(number, body)
 
     def received_bye(self, link: Link, reason: int) -> None:
         """L-34, L-35."""

@@ -9,6 +9,7 @@ from typing import Any, Callable
 import check_timelines
 import epochs
 from check_timelines import Mismatch, frame_from, parse_chat, same
+from invitations import read_record, secret_of_talk
 from keys import (ChatKeys, TextError, base32, base64url, chat_name, display_name, fingerprint, key_from_text,
                   read_invite, secret_from_text, user_id, write_invite)
 from noise import HandshakeError, Initiator, KeyPair, Responder, Result
@@ -90,6 +91,11 @@ def derivation(kind: str, case: Case) -> None:
             same(chat.service_record(h(case["publicKey"]), h(case["nonce"])), h(case["bytes"]))
     elif kind == "invalidServiceRecords":
         refused(lambda: chat.read_service_record(h(case["bytes"]), h(case["nonce"])), case["error"])
+    elif kind == "talks":
+        secret = secret_of_talk(KeyPair(h(case["privateKey"])), h(case["publicKey"]))
+        same((base32(secret), ChatKeys("", secret).chat_key), (case["secret"], h(case["chatKey"])))
+    elif kind == "invalidTalks":
+        refused(lambda: secret_of_talk(KeyPair(h(case["privateKey"])), h(case["publicKey"])), None)
     else:
         raise Mismatch(f"no check for {kind}")
 
@@ -116,6 +122,9 @@ def datagram(kind: str, case: Case) -> None:
 def frame(kind: str, case: Case) -> None:
     if kind == "names":
         return same(display_name(h(case["body"])), case["displayName"])
+    if kind == "invites":
+        target = read_record(h(case["body"]), key_from_text(case["sender"]), KeyPair(bytes(range(32))))
+        return same("nothing" if target is None else "knock" if target.name is None else "invite", case["takes"])
     data = h(case["bytes"])
     if kind == "invalid":
         refused(lambda: parse_frames(data), case["error"])

@@ -6,15 +6,17 @@ import time
 from typing import Any, Callable, Optional
 
 from chat import Chat, QueueFull
-from keys import (TextError, base64url, chat_name, fingerprint, key_from_text, read_invite, secret_from_text, user_id,
-                  write_invite)
+from invitations import Invitation, secret_of_talk
+from keys import (TextError, base32, base64url, chat_name, fingerprint, key_from_text, read_invite, secret_from_text,
+                  user_id, write_invite)
 from limits import MAX_CHATS, MAX_MESSAGE, MAX_NAME, S
 from node import Node
+from noise import HandshakeError
 from session import Address
 
 VERSION, INTERFACE = "2.0-reference", 1
 UNSUPPORTED = ["discovery", "last-will", "people", "sightings", "suspend"]      # J-13, A-31
-RESULTS = ("chats", "fingerprint", "identity", "invite", "stats", "status", "who")
+RESULTS = ("chats", "fingerprint", "identity", "invitations", "invite", "stats", "status", "who")
 HIGHEST_ID, MAX_ID = 2**53 - 1, 64                                              # A-2
 MAX_LINE = 1 << 20                                                              # J-4
 LOOKING = 3 * S                                                                 # A-35
@@ -149,7 +151,7 @@ class Driver:
         more = REQUESTS[do](self, request)
         events = self.node.take_events()
         answer = {"on": do if do in RESULTS else "ok", **(more or {})}
-        if do == "send":
+        if do == "send" or do == "invite" and "key" in request:
             answer = next(event for event in events if event["on"] == "sent")
             events.remove(answer)
         if "id" in request:
@@ -205,13 +207,22 @@ class Driver:
         return sorted((person.known() for person in chat.people.known.values()), key=lambda known: known["user"])
 
     @staticmethod
-    def _invitation(chat: Chat) -> dict[str, str]:
-        return {} if chat.secret is None else {"invite": write_invite(chat.name, chat.secret, chat.owner_key)}
+    def _with(chat: Chat) -> dict[str, str]:
+        return {"with": base64url(chat.with_key)} if chat.with_key else {}
+
+    def _secret(self, chat: Chat) -> dict[str, str]:
+        """The invite to a secret chat, or a talk's person and secret."""
+        if chat.secret is None:
+            return {}
+        if chat.with_key:
+            return {**self._with(chat), "secret": base32(chat.secret)}
+        return {"invite": write_invite(chat.name, chat.secret, chat.owner_key)}
 
     def _chats(self) -> list[dict[str, Any]]:
         return [{"chat": chat.name, "secret": chat.secret is not None, "kept": False, "waiting": 0,
                  "present": sum(known["presence"] != "offline" for known in self._peers(chat)),
-                 "looking": self.node.clock.now - chat.joined_at < LOOKING} for chat in self.node.chats.values()]
+                 "looking": self.node.clock.now - chat.joined_at < LOOKING, **self._with(chat)}
+                for chat in self.node.chats.values()]
 
     def _compose(self, request: Request) -> None:
         text = self._needed(request, "text")
@@ -227,7 +238,10 @@ class Driver:
             raise CommandError("queue-full", "too much text waits for a peer") from None
 
     def _join(self, request: Request) -> Request:
-        name, secret, owner = self._chat_to_join(request)
+        return self._enter(request, *self._chat_to_join(request))
+
+    def _enter(self, request: Request, name: str, secret: Optional[bytes], owner: bytes = b"",
+               with_key: bytes = b"") -> Request:
         opens = self._flag(request, "open", otherwise=True)
         if self._flag(request, "keep"):
             raise CommandError("unsupported", "this node is no daemon")
@@ -235,12 +249,12 @@ class Driver:
             raise CommandError("already-joined", "this node is in that chat")
         if len(self.node.chats) >= MAX_CHATS:
             raise CommandError("too-many-chats", "this node is in 32 chats")
-        chat = self.join(name, secret, owner)
+        chat = self.join(name, secret, owner, with_key)
         self.current = self.current or chat if opens else self.current
-        return {"chat": name, "peers": self._peers(chat), **self._invitation(chat)}
+        return {"chat": name, "peers": self._peers(chat), **self._secret(chat)}
 
-    def join(self, name: str, secret: Optional[bytes], owner: bytes = b"") -> Chat:
-        chat = self.node.join(name, secret, owner)
+    def join(self, name: str, secret: Optional[bytes], owner: bytes = b"", with_key: bytes = b"") -> Chat:
+        chat = self.node.join(name, secret, owner, with_key)
         if secret is None:                                                      # S-4
             self.node.context.emit({"on": "notice", "code": "open-chat", "chat": name,
                                     "text": "this chat is open: anybody on the network can join and read it"})
@@ -259,6 +273,73 @@ class Driver:
             return chat_name(self._needed(request, "chat")), secret, b""
         except TextError:
             raise bad("chat is not a chat name, or secret not a chat secret") from None
+
+    def _other_key(self, request: Request) -> bytes:
+        key = self._key(request)
+        if key == self.node.identity.public:
+            raise CommandError("unknown-peer", "this is the node's own key")
+        return key
+
+    def _talk(self, request: Request) -> Request:
+        """A-39."""
+        key = self._other_key(request)
+        try:
+            secret = secret_of_talk(self.node.identity, key)
+        except HandshakeError:
+            raise CommandError("unknown-peer", "nobody has such a key") from None
+        answer = self._enter(request, self._label(request, self._name_of(key), key), secret, with_key=key)
+        try:
+            self.node.knock(key)
+        except QueueFull:
+            pass                                                                # the talk itself is joined
+        return answer
+
+    def _name_of(self, key: bytes) -> str:
+        names = [chat.people.known[key].name for chat in self.node.chats.values() if key in chat.people.known]
+        return next(iter(names), "")
+
+    def _label(self, request: Request, name: str, key: bytes) -> str:
+        """The name of a talk: as given, or theirs, or their user ID."""
+        if "chat" in request:
+            return self._chat_name(request["chat"])
+        for label in (name, f"{name} {user_id(key)}"):
+            try:
+                if chat_name(label) not in self.node.chats:
+                    return chat_name(label)
+            except TextError:
+                pass
+        return user_id(key)
+
+    @staticmethod
+    def _chat_name(text: str) -> str:
+        try:
+            return chat_name(text)
+        except TextError:
+            raise bad("chat is not a chat name") from None
+
+    def _asked(self, request: Request) -> Invitation:
+        number = request.get("invitation")
+        if not isinstance(number, int) or isinstance(number, bool):
+            raise bad("invitation is not a number")
+        if number not in self.node.invitations.open:
+            raise CommandError("unknown-invitation", "there is no such invitation")
+        return self.node.invitations.open[number]
+
+    def _invitations(self, _: Request) -> Request:
+        return {"invitations": [invitation.members() for invitation in self.node.invitations.open.values()]}
+
+    def _accept(self, request: Request) -> Request:
+        """A-41: joining ends the invitation."""
+        invitation = self._asked(request)
+        target = invitation.target
+        if target.name is None or "chat" in request:
+            name = self._label(request, invitation.name, invitation.key)
+        else:
+            name = target.name
+        return self._enter(request, name, target.secret, target.owner, target.with_key)
+
+    def _decline(self, request: Request) -> None:
+        self.node.invitations.close(self._asked(request).number, "declined")
 
     def _leave(self, request: Request) -> None:
         self._needed(request, "chat")
@@ -296,7 +377,25 @@ class Driver:
 
     def _invite(self, request: Request) -> Request:
         chat = self._chat(request)
-        return {"chat": chat.name, **self._invitation(chat)}
+        if "key" in request:
+            return self._invite_person(chat, self._other_key(request))
+        if chat.with_key:
+            raise CommandError("no-invite", "a talk has no invite")
+        return {"chat": chat.name, **self._secret(chat)}
+
+    def _invite_person(self, chat: Chat, key: bytes) -> Request:
+        """A-38: `sent` becomes the answer."""
+        if chat.secret is None or chat.with_key or chat.owner_key not in (b"", self.node.identity.public):
+            raise CommandError("no-invite", "this node's user can't invite to this chat")
+        if chat.has(key):
+            raise CommandError("already-there", "this person is in the chat")
+        if not self.node.chats_with(key):
+            raise CommandError("unknown-peer", "this person is in no chat of this node")
+        try:
+            self.node.invite(key, write_invite(chat.name, chat.secret, chat.owner_key).encode())
+        except QueueFull:
+            raise CommandError("queue-full", "too much text waits for this person") from None
+        return {}
 
     def _stats(self, _: Request) -> Request:
         links = self.node.links()
@@ -330,7 +429,8 @@ REQUESTS: dict[str, Callable[[Driver, Request], Optional[Request]]] = {
     "compose": Driver._compose, "send": Driver._send, "join": Driver._join, "leave": Driver._leave,
     "open": Driver._open, "nick": Driver._nick, "who": Driver._who, "status": Driver._status,
     "fingerprint": Driver._fingerprint, "invite": Driver._invite, "stats": Driver._stats, "quit": Driver._quit,
-    "stop": Driver._quit,
+    "stop": Driver._quit, "talk": Driver._talk, "invitations": Driver._invitations, "accept": Driver._accept,
+    "decline": Driver._decline,
     "away": lambda driver, _: driver.node.set_away(True),
     "back": lambda driver, _: driver.node.set_away(False),
     "block": lambda driver, request: driver.node.block(driver._user(request)),

@@ -104,6 +104,11 @@ def fingerprint(one: bytes, other: bytes) -> str:
     return f"{int.from_bytes(hashlib.sha256(pair).digest(), 'big') % 10**60:060}"
 
 
+def talk_secret(shared: bytes, one: bytes, other: bytes) -> bytes:
+    """W-41: of the X25519 result of two keys, which is not zero (W-4)."""
+    return kdf(shared, b"".join(sorted((one, other))), "inkling/2 talk")[:16]
+
+
 def write_invite(name: str, secret: bytes, owner: bytes = b"") -> str:
     """W-11."""
     escaped = "".join(chr(b) if b in UNRESERVED else f"%{b:02X}" for b in name.encode())

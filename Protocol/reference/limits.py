@@ -95,6 +95,7 @@ TIMERS_OFF_LINK = (1 * S, 1 * S, 60 * S)
 GRANULARITY = 1 * MS                                            # M-11
 MAX_QUEUE, MESSAGE_EXTRA, OVERDUE = 4 << 20, 256, 5 * S         # M-14, M-30
 STALLED, UNFINISHED = 30 * S, 60 * S                            # M-19
+MAX_INVITATIONS, MAX_STRANGERS_INVITATIONS = 10, 3              # M-48
 POOL = 8 << 20                                                  # M-20, of texts and of unfinished messages
 RESERVED = 65_792                                               # M-39
 GIVE_UP_SILENT, GIVE_UP_BEGUN = 35 * S, 65 * S                  # M-43

@@ -246,6 +246,11 @@ class Link:
     def got_text(self, text: str, owner: Owner) -> None:
         self._host.got_text(self, text, owner)
 
+    def got_invite(self, body: bytes) -> None:
+        """M-46: an invite before the name is passed over."""
+        if self.is_named:
+            self._host.got_invite(self, body)
+
     def send_ack(self) -> None:
         if self.is_alive:
             self.send([self.receiver.ack()])

@@ -8,6 +8,7 @@ from admission import PREFERRED, Answering, Beginning, NoRoom, Place, make_room
 from chat import Chat, Memory
 from clock import Clock
 from context import Context, Network, Transmit
+from invitations import Invitations
 from keys import ChatKeys, TextError, user_id
 from limits import (CAUGHT_UP, COPIES, LATE, LONGEST_TIMER, MESSAGE_EXTRA, REKEY, STOPPED, UNCONFIRMED,
                     UNCONFIRMED_SESSIONS, UNUSED_COUNTER, WILL_COUNTER)
@@ -27,6 +28,7 @@ class Node:
         self.clock, self.identity = self.context.clock, identity
         self.chats: dict[str, Chat] = {}
         self.blocked: set[str] = set()
+        self.invitations = Invitations(self.context)
         self.beginning, self.answering = Beginning(self.context, self), Answering(self.context, self)
         self.unconfirmed: dict[bytes, tuple[Session, bytes]] = {}   # L-12: by initiation, with the response
         self._memories: dict[bytes, Memory] = {}                # by chat key
@@ -90,11 +92,12 @@ class Node:
             link.tick()
         self.clock.after(LONGEST_TIMER, self._tick)
 
-    def join(self, name: str, secret: Optional[bytes] = None, owner: bytes = b"") -> Chat:
-        """The name is checked (W-2). There is at most one chat of a name."""
+    def join(self, name: str, secret: Optional[bytes] = None, owner: bytes = b"", with_key: bytes = b"") -> Chat:
+        """The name is checked (W-2). There is at most one chat of a name. `with_key` makes it a talk."""
         key = ChatKeys(name, secret, owner).chat_key
         memory = self._memories.setdefault(key, Memory(self.context.random.randbytes(8)))       # L-58
-        chat = self.chats[name] = Chat(self.context, self, name, secret, owner, memory)
+        chat = self.chats[name] = Chat(self.context, self, name, secret, owner, memory, with_key)
+        self.invitations.joined(key)                                                            # A-41
         return chat
 
     def leave(self, chat: Chat) -> None:
@@ -119,6 +122,25 @@ class Node:
         self._sent_number += 1
         return self._sent_number
 
+    def chats_with(self, key: bytes) -> list[Chat]:
+        """Chats whose links can carry an invite to the key's owner, the best first."""
+        chats = [chat for chat in self.chats.values() if chat.has(key)]
+        return sorted(chats, key=lambda chat: all(link.is_down for link in chat.links_of(key)))
+
+    def invite(self, key: bytes, body: bytes) -> None:
+        """M-45: to somebody who is in a chat of this node. Raises QueueFull."""
+        self.chats_with(key)[0].send_invite(self._sent_number + 1, key, body)
+        self._sent_number += 1
+
+    def knock(self, key: bytes) -> None:
+        """A-39."""
+        for chat in self.chats_with(key)[:1]:
+            chat.send_invite(0, key, b"")
+
+    def got_invite(self, chat: Chat, key: bytes, name: str, body: bytes) -> None:
+        joined = {other.keys.chat_key for other in self.chats.values()}
+        self.invitations.receive(body, chat.name, key, name, joined)
+
     def set_away(self, is_away: bool) -> None:
         """T-10, T-21."""
         if is_away == self.context.is_away:
@@ -139,6 +161,7 @@ class Node:
     def block(self, user: str) -> None:
         if user != user_id(self.identity.public):
             self.blocked.add(user)
+            self.invitations.blocked(user)
             for chat in self.chats.values():
                 chat.blocked(user)
 
@@ -258,7 +281,7 @@ class Node:
             noise = Responder(self.identity, initiation.noise, chat.keys.prologue(initiation.sender))
         except HandshakeError as error:
             return context.drop(error.code)
-        if user_id(noise.static) in self.blocked:
+        if chat.is_blocked(noise.static):
             return context.drop("blocked")
         epoch = chat.epoch_to_answer(noise.static, noise.run, noise.epoch)
         if epoch is None:

@@ -10,7 +10,7 @@ from keys import display_name
 from limits import (AHEAD, FIRST_WINDOW, GIVE_UP_BEGUN, GIVE_UP_SILENT, GRANULARITY, LATER_RECORDS, MAX_MESSAGE,
                     MAX_QUEUE, MAX_TEXT, MAX_WINDOW, MESSAGE_EXTRA, OVERDUE, POOL, RESERVED, STALLED, TIMERS_OFF_LINK,
                     TIMERS_ON_LINK, UNFINISHED)
-from wire import FIRST, LAST, NAME, TEXT, Ack, Record
+from wire import FIRST, INVITE, LAST, NAME, TEXT, Ack, Record
 
 QUEUED, IN_FLIGHT, HELD = "queued", "in flight", "held"
 LAST_NUMBER = 2**32 - 1     # M-16: no record has it
@@ -117,12 +117,17 @@ class Sender:
         return (self._clock.now if self._down_at is None else self._down_at) - since > OVERDUE
 
     def enqueue_text(self, number: int, text: bytes) -> None:
-        message = Message(number, len(text) + MESSAGE_EXTRA)
-        parts = cut(text)
-        message.left = len(parts)
+        self._enqueue(number, TEXT, cut(text))
+
+    def enqueue_invite(self, number: int, body: bytes) -> None:
+        """M-45: a message of its own, of one record."""
+        self._enqueue(number, INVITE, [body])
+
+    def _enqueue(self, number: int, kind: int, parts: list[bytes]) -> None:
+        message = Message(number, sum(map(len, parts)) + MESSAGE_EXTRA, len(parts))
         for place, part in enumerate(parts):
             flags = (FIRST if place == 0 else 0) | (LAST if place == len(parts) - 1 else 0)
-            self._waiting.append(Outgoing(TEXT, flags, part, message))
+            self._waiting.append(Outgoing(kind, flags, part, message))
         self.queued += message.size
         self.messages.append(message)
         self._note_oldest()
@@ -514,6 +519,8 @@ class Receiver:
         """Takes the expected record; returns False if there is no room (M-39)."""
         if record.kind == NAME:
             self._host.got_name(display_name(record.body), record.number)
+        elif record.kind == INVITE:
+            self._host.got_invite(record.body)
         return self._take_text(record) if record.kind == TEXT else True      # M-26
 
     def _take_text(self, record: Record) -> bool:

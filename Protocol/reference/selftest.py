@@ -21,7 +21,8 @@ from typing import Any, Optional
 from admission import Answering, NoRoom, Place, make_room
 from chat import Chat, QueueFull
 from check_timelines import SimulatedNetwork
-from keys import user_id
+from invitations import secret_of_talk
+from keys import user_id, write_invite
 from limits import MS, S
 from node import Node
 from noise import KeyPair
@@ -566,6 +567,66 @@ def blocked_people_are_gone() -> None:
     world.check_up()
 
 
+def invitations_wait_for_the_user() -> None:
+    """M-45 to M-47, A-41: an invite joins nothing, and is shown once."""
+    world, alice, bob = pair()
+    assert alice.node is not None and bob.node is not None
+    chat, body = alice.node.join("team", bytes(16)), write_invite("team", bytes(16)).encode()
+    for _ in range(2):
+        alice.node.invite(bob.keys.public, body)
+        world.run(S)
+    expect(len(bob.node.invitations.open) == 1 and list(bob.node.chats) == ["lobby"], "not one invitation")
+    bob.node.join("their team", bytes(16)).openings.listed("a", alice.keys.public, [alice.address])
+    world.run(2 * S)
+    expect(not bob.node.invitations.open and chat.has(bob.keys.public), "the invitation stays, or leads nowhere")
+    alice.node.invite(bob.keys.public, body)
+    world.run(S)
+    expect(not bob.node.invitations.open, "an invite to a chat of the node is shown")
+    alice.node.invite(bob.keys.public, write_invite("x", bytes(16), bob.keys.public).encode())
+    alice.say("after the invites")
+    world.run(S)
+    expect(not bob.node.invitations.open and len(bob.received) == 1, "another owner's invite is shown")
+    world.check_outcomes()
+
+
+def strangers_bury_no_invitation() -> None:
+    """M-48."""
+    world, alice, bob = pair()
+    assert bob.node is not None
+    invitations = bob.node.invitations
+
+    def receive(number: int, is_friend: bool) -> list[int]:
+        key = bytes([number]) * 32
+        invitations.friends |= {key} if is_friend else set()
+        invitations.receive(write_invite("x", bytes([number]) * 16).encode(), "lobby", key, "", set())
+        return [i.key[0] for i in invitations.open.values()]
+    receive(20, True)
+    expect([receive(n, False) for n in range(1, 5)][-1] == [20, 1, 2, 3], "a fourth of strangers is shown")
+    expect([receive(n, True) for n in range(5, 11)][-1] == [20, 1, 2, 3, *range(5, 11)], "ten do not fit")
+    expect(receive(11, True) == [20, 2, 3, *range(5, 12)], "a friend does not replace the oldest of strangers")
+    expect(receive(12, False) == [20, 2, 3, *range(5, 12)], "a stranger replaces another")
+    expect([receive(n, True) for n in range(13, 17)][-1] == [20, *range(5, 12), 13, 14], "a friend replaces a friend")
+    alice.collect()
+
+
+def a_talk_has_two_people() -> None:
+    """W-41, L-104: Carol knows the secret, and has no link."""
+    world = World(3, 3, 0)
+    world.run(3 * S)
+    alice, bob, carol = world.peers
+    secrets = {secret_of_talk(one.keys, other.keys.public) for one, other in ((alice, bob), (bob, alice))}
+    expect(len(secrets) == 1, "the two have not one secret")
+    for peer, other in ((alice, bob), (bob, alice), (carol, b"")):
+        assert peer.node is not None
+        chat = peer.node.join("talk", *secrets, with_key=other.keys.public if other else b"")  # type: ignore
+        for one in world.peers:
+            if one is not peer:
+                chat.openings.listed(one.name, one.keys.public, [one.address])
+    world.run(5 * S)
+    links = [len(peer.node.chats["talk"].links) for peer in world.peers if peer.node is not None]
+    expect(links == [1, 1, 0], f"{links} links in the talk")
+
+
 def chats_stand_apart() -> None:
     """L-58: several chats, one of which is left."""
     world, alice, bob = pair()
@@ -760,7 +821,8 @@ def converse(alice: Process, bob: Process, folder: str, peer: str) -> None:
 SCENARIOS = (typing_ends_with_its_author, a_cut_costs_no_message, a_long_cut_fails_messages,
              a_cut_in_one_direction_shows_at_both_ends, a_link_follows_its_peer, both_ends_move_during_a_cut,
              a_state_is_replaced, a_nameless_member_reads_nothing, silent_acks_stall_messages,
-             sessions_change_and_the_state_stays, blocked_people_are_gone, chats_stand_apart,
+             sessions_change_and_the_state_stays, blocked_people_are_gone, invitations_wait_for_the_user,
+             strangers_bury_no_invitation, a_talk_has_two_people, chats_stand_apart,
              a_flood_of_messages_arrives, people_meet_under_load, a_full_pool_holds_messages_back,
              places_go_by_rank_and_source, processes_on_loopback)
 

@@ -125,7 +125,7 @@ return function(malformed, noted)
         item:add(f.first, frame(5, 1))
         item:add(f.last, frame(5, 1))
         if flags % 16 >= 4 then item:add_proto_expert_info(e.unassigned, "Unassigned flags are ignored (X-1)") end
-        if kind > NAME then
+        if kind > INVITE then
             type_item:add_proto_expert_info(e.unassigned, "Acknowledged and passed over (M-26, M-28)")
         end
         local field = ({ [TEXT] = f.text, [NAME] = f.name, [INVITE] = f.invite })[kind]
@@ -133,8 +133,9 @@ return function(malformed, noted)
         if field and body then body_item = tree:add_packet_field(field, body, ENC_UTF_8) end
         if not field and body then draw_body(body, tree, kind) end
         if kind == NAME and not body then tree:add(f.name, "") end
+        local type_word = kind == INVITE and not body and "knock" or RECORD_TYPES[kind] or "of type " .. kind
         local words = ("record %.0f %s, %d byte%s"):format(
-            frame(1, 4):uint(), RECORD_TYPES[kind] or "of type " .. kind, size, size == 1 and "" or "s")
+            frame(1, 4):uint(), type_word, size, size == 1 and "" or "s")
         if not is_first or not is_last then
             words = words .. (is_first and ", first" or is_last and ", last" or ", between")
             if kind > TEXT and kind <= SUCCESSOR then return words, e.flags end

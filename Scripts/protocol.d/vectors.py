@@ -116,8 +116,7 @@ listed(
     "serviceRecords", "Chat, nonce, TXT record, public key; empty if it is refused.",
     data["serviceRecords"] + data["invalidServiceRecords"], chat, get("nonce"), get("bytes"),
     lambda case: case.get("publicKey", ""))
-listed("talks", "Private key, other's public key, secret.", data["talks"], get("privateKey"), get("publicKey"), get("secret"))
-listed("invalidTalks", "Other's public key.", data["invalidTalks"], get("publicKey"))
+listed("invalidTalks", "Keys with which nobody has a talk.", data["invalidTalks"], get("publicKey"))
 
 data = read("datagrams")
 listed("datagrams", "Bytes.", data["valid"], get("bytes"))

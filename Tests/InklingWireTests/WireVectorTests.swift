@@ -98,6 +98,15 @@ struct WireVectorTests {
         #expect(Array(record.displayName.utf8) == Array(try need(vector.displayName).utf8))
     }
 
+    @Test("M-46: invite records by their body and sender", arguments: try Vector.read("frames", "invites"))
+    func invites(_ vector: Vector) throws {
+        let body = try unhex(vector.body)
+        let sender = try PublicKey(base64url: need(vector.sender))
+        let invite = String(validating: body, as: UTF8.self).flatMap { try? Invite($0) }
+        let isInvite = invite.map { $0.owner == nil || $0.owner == sender } ?? false
+        #expect((body.isEmpty ? "knock" : isInvite ? "invite" : "nothing") == vector.takes)
+    }
+
     @Test("W-19, W-20, W-21: sealed datagrams, both directions", arguments: try Vector.read("sealed", "valid"))
     func sealed(_ vector: Vector) throws {
         let key = CipherKey(bytes: try unhex(vector.key))

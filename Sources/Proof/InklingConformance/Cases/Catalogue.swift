@@ -4,12 +4,15 @@ package enum Catalogue {
         (.handshake, [handshakeCases, wireCases, openingCases, attemptCases, retryCases, askCases]),
         (.handshake, [localAddressCases, securityCases]), (.sealed, [sealedCases]),
         (.malformed, [datagramCases, frameCases, malformedCases]), (.extensions, [extensionCases]),
-        (.links, [linkCases, orderCases, farewellCases, sessionCases, epochCases]),
+        (.links, [linkCases, orderCases, farewellCases, sessionCases, epochCases, talkCases]),
         (.typing, [typingSenderCases, typingEndCases, typingReceiverCases]),
         (.presence, [presenceCases, silenceCases, addressCases, sleepCases, peopleCases]),
-        (.messages, [messageCases, queueCases, deliveryCases, outcomeCases, windowCases, waitingCases]),
+        (
+            .messages,
+            [messageCases, queueCases, deliveryCases, outcomeCases, windowCases, waitingCases, invitationCases]
+        ),
         (.limits, [loadCases, limitCases, poolCases]),
-        (.driver, [answerCases, driverCases, driverLineCases, driverStartCases, requestCases]),
+        (.driver, [answerCases, driverCases, driverLineCases, driverStartCases, requestCases, invitationRequestCases]),
         (.discovery, [discoveryCases]), (.vectors, [vectorCases]),
     ].flatMap(list).sorted { $0.place < $1.place }.map(\.test)
 

@@ -199,15 +199,7 @@ extension Vector {
         D-5,W-3|invalid service record: a key: its top bit set|open:6c6f626279|0123456789abcdef|09747874766572733d32426b3d6a6b52704d576f77464235575244694879306256345243464c54396b57444a73435a304d57734269436a38557a796947435a566354493250645677397242705a|
         """#)
 
-    /// Private key, other's public key, secret.
-    static let talks = Vector.list(#"""
-        W-38,W-41|talk: two people, by the owner of the smaller key|ed94f86e2f12f25a4a11ad129af717b4c5212d4194ff71da016ce6029169c45a|ec33d585ad6dd79d28217f7de737a97865152d0786b2b78f10daaee8fdd9aa23|o5e2shspwpprgyzbkmakazi3bi
-        W-38,W-41|talk: two people, by the owner of the larger key|f41290e1f6c46d82c5f5401dbaaeff0c9790b6337d0856cfb11fe4264446e353|cc443811a781a2ad27b806ca0095696ca6b8b38b173f8331c1e85d6e36a71621|o5e2shspwpprgyzbkmakazi3bi
-        W-38,W-41|talk: the keys of RFC 7748, by the owner of the smaller key|77076d0a7318a57d3c16c17251b26645df4c2f87ebc0992ab177fba51db92c2a|de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f|s2hwlejvulvijrg2asmecna7bm
-        W-38,W-41|talk: the keys of RFC 7748, by the owner of the larger key|5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb|8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a|s2hwlejvulvijrg2asmecna7bm
-        """#)
-
-    /// Other's public key.
+    /// Keys with which nobody has a talk.
     static let invalidTalks = Vector.list(#"""
         W-4,W-41|no talk: a key of low order, 1|0100000000000000000000000000000000000000000000000000000000000000
         W-4,W-41|no talk: a key of low order, the first of order 8|e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800
@@ -309,6 +301,7 @@ extension Vector {
         T-2,W-28,W-40|a name of 65 bytes|02000400000000136e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e6e
         W-28,W-40|a name that is not UTF-8|040000000013ff
         W-28,W-40|an invite|040000000423696e6b6c696e673a6c6f62627923
+        W-28,W-40|a knock|040000000423
         W-28,W-40|a successor|040000000433000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000
         W-28,W-40|an unassigned record type without flags|040000000440ff
         W-28,W-40|a greasing record without a body|0400000004e3
