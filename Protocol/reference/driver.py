@@ -245,6 +245,10 @@ class Driver:
         opens = self._flag(request, "open", otherwise=True)
         if self._flag(request, "keep"):
             raise CommandError("unsupported", "this node is no daemon")
+        known = self.node.chats.get(name)
+        if with_key and known and known.secret == secret:
+            self.current = self.current or known if opens else self.current
+            return {"chat": name, "peers": self._peers(known), **self._secret(known)}
         if name in self.node.chats or secret and any(c.secret == secret for c in self.node.chats.values()):
             raise CommandError("already-joined", "this node is in that chat")
         if len(self.node.chats) >= MAX_CHATS:
@@ -299,9 +303,12 @@ class Driver:
         return next(iter(names), "")
 
     def _label(self, request: Request, name: str, key: bytes) -> str:
-        """The name of a talk: as given, or theirs, or their user ID."""
+        """The name of a talk: as given, or the one that it has, or theirs, or their user ID."""
         if "chat" in request:
             return self._chat_name(request["chat"])
+        for chat in self.node.chats.values():
+            if chat.with_key == key:
+                return chat.name
         for label in (name, f"{name} {user_id(key)}"):
             try:
                 if chat_name(label) not in self.node.chats:

@@ -34,7 +34,8 @@ struct InvitationCommandTests {
         stage.fail(9, to: Self.verified)
         #expect(
             stage.newLines().last
-                == "12:00 ! The invitation to team may not have reached Bob. To send it again: /invite bbbbbbbbbbbbbbbb team")
+                == "12:00 ! The invitation to team may not have reached Bob. To send it again: /invite bbbbbbbbbbbbbbbb team"
+        )
         stage.fail(9, to: Self.verified)
         #expect(stage.newLines().isEmpty)
     }
@@ -89,7 +90,7 @@ struct InvitationCommandTests {
         stage.node.failures = [.chatExists("team")]
         #expect(
             stage.enter("/accept 1").last
-                == "! That name could mean another chat of yours. Join it under a name of your own: /accept 1 NAME")
+                == "! That name could mean another chat of yours. Join it under your own name for it: /accept 1 NAME")
         stage.node.joined = ChatStage.chat("our work")
         #expect(stage.enter("/accept 1 our work").first == "12:00 * You are now in our work (open)")
         #expect(stage.newRequests().contains(.enter(.invitation(1), name: "our work")))

@@ -105,7 +105,7 @@ struct InvitationsBetweenNodesTests {
         return nil
     }
 
-    @Test("an invite is shown, joins nothing, and joins the chat under another name when its user accepts (M-47, A-41)")
+    @Test("an invite joins nothing until its user accepts, perhaps under another name (M-47, A-41)")
     func invite() async throws {
         try await Self.withTwo { alice, bob in
             var generator = SystemRandomNumberGenerator()
@@ -154,7 +154,7 @@ struct InvitationsBetweenNodesTests {
         }
     }
 
-    @Test("two who call each other end in one talk, which a knock announces and nobody can be invited to (W-41, A-39)")
+    @Test("two who call each other end in one talk, and nobody can be invited there (W-41, A-39)")
     func talk() async throws {
         try await Self.withTwo { alice, bob in
             let talk = try await alice.talk(with: bob.key)

@@ -76,8 +76,8 @@ package struct Completion: Sendable {
         let start = before[blank...].firstIndex { !$0.isWhitespace } ?? before.count
         switch String(before[..<blank]).lowercased() {
         case let command where personCommands.contains(command):
-            return matches(
-                before, from: name(before, start), among: candidates.people, ending: ["/verify", "/invite"].contains(command) ? " " : "")
+            let ending = ["/verify", "/invite"].contains(command) ? " " : ""
+            return matches(before, from: name(before, start), among: candidates.people, ending: ending)
         case "/unmute": return matches(before, from: name(before, start), among: candidates.muted, ending: "")
         case "/show": return matches(before, from: name(before, start), among: candidates.folded, ending: "")
         case let command where chatCommands.contains(command):

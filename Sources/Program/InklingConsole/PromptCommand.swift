@@ -178,7 +178,8 @@ package enum PromptCommand: Equatable, Sendable {
         case "invite": .invite(argument.isEmpty ? nil : argument)
         case "talk": .talk(argument)
         case "accept": accept(argument)
-        case "decline": argument.isEmpty ? .decline(nil) : number(argument).map(PromptCommand.decline) ?? .misused(name, .surplus)
+        case "decline" where argument.isEmpty: .decline(nil)
+        case "decline": number(argument).map(PromptCommand.decline) ?? .misused(name, .surplus)
         case "away": .away
         case "back": .back
         case "block": .block(argument)

@@ -281,7 +281,8 @@ extension Node {
         // `ask` has made a join of `enter`.
         case .subscribe, .closeChat, .enter: break
         case .shutDown: stop {}
-        case .peers, .knownPeers, .blockedPeople, .invitations, .fingerprint, .invite, .sightings, .chats, .status, .statistics:
+        case .peers, .knownPeers, .blockedPeople, .invitations, .fingerprint, .invite, .sightings, .chats, .status,
+            .statistics:
             return nil
         }
         return .done

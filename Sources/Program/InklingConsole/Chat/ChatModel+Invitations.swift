@@ -135,7 +135,8 @@ extension ChatModel {
         guard let number else { return nil }
         switch error {
         case .chatExists, .other(code: "open-name", _):
-            return "That name could mean another chat of yours. Join it under a name of your own: /accept \(number) NAME"
+            return "That name could mean another chat of yours. Join it under your own name for it: "
+                + "/accept \(number) NAME"
         default: return nil
         }
     }
