@@ -31,7 +31,7 @@ final class DaemonStage: Sendable {
                 service, kept: [], announcesAbsence: false, counts: { !$0.isEmpty },
                 NodeHub.Surroundings(
                     steady: World.steady, wall: { 5.5 }, keep: { $1(nil) }, rank: { _, _ in .met },
-                    shutDown: {}))
+                    shutDown: {}, history: FakeHistory()))
             server = ControlServer(
                 hub, state: DaemonStage.state, texts: DaemonStage.texts, on: loop, steady: World.steady,
                 report: { [log] in log.lines.append($0) })

@@ -10,6 +10,8 @@ package struct ChatStatus: Hashable, Sendable {
     package var present: Int
     /// Whether discovery may still find further people.
     package var isLooking: Bool
+    /// Whether the node keeps the chat's messages on disk.
+    package var keepsHistory = false
 
     package init(
         _ name: String, hasSecret: Bool = false, isKept: Bool = false, waiting: Int = 0, present: Int = 0,

@@ -36,6 +36,9 @@ package enum PromptCommand: Equatable, Sendable {
     case nick(String, isOnce: Bool)
     /// The text to find in messages.
     case find(String)
+    /// Whether to keep the messages of the open chat; nil to show whether they are kept. With `isSure`, the user confirms
+    /// that the kept ones are removed.
+    case history(Bool?, isSure: Bool = false)
     case clear
     /// The command to explain, without its slash; nil for a list of all commands.
     case help(String?)
@@ -183,6 +186,7 @@ package enum PromptCommand: Equatable, Sendable {
         case "notify": notify(argument)
         case "resend": .resend
         case "find": .find(argument)
+        case "history": history(argument)
         case "clear": .clear
         case "help": .help(argument.isEmpty ? nil : argument)
         default: .quit
@@ -201,6 +205,16 @@ package enum PromptCommand: Equatable, Sendable {
         case "on": .notify(true)
         case "off": .notify(false)
         default: .misused("notify", .surplus)
+        }
+    }
+
+    private static func history(_ argument: String) -> PromptCommand {
+        switch argument.lowercased().split(whereSeparator: \.isWhitespace).joined(separator: " ") {
+        case "": .history(nil)
+        case "on": .history(true)
+        case "off": .history(false)
+        case "off ok": .history(false, isSure: true)
+        default: .misused("history", .surplus)
         }
     }
 
@@ -352,8 +366,16 @@ package enum PromptCommand: Equatable, Sendable {
             name: "find", takes: .something, short: "/find TEXT", purpose: "search what was said",
             usage: "/find TEXT", needs: "a text",
             details: [
-                "Show the latest messages in this chat that contain a text, since you started the program. "
-                    + "Case does not matter. Example: /find tomorrow"
+                "Show the latest messages in this chat that contain a text, since you started the program, and those "
+                    + "that /history keeps. Case does not matter. Example: /find tomorrow"
+            ]),
+        Entry(
+            name: "history", takes: .anything, short: "/history on", purpose: "keep what is said",
+            usage: "/history on or off", refusal: "/history takes on or off",
+            details: [
+                "Have the daemon keep the last 10,000 messages of this private chat on your computer, from now on. The "
+                    + "next start shows the last ones, and /find searches them. off removes them for good. Without on "
+                    + "or off: say whether it keeps them."
             ]),
         Entry(
             name: "clear", takes: .nothing, short: "/clear", purpose: "clear the screen", usage: "/clear",

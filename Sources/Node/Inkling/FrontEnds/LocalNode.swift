@@ -250,6 +250,8 @@ extension Node {
         case .block(let user): block(user)
         case .unblock(let user): unblock(user)
         case .recent: throw .other(code: "unsupported", text: "Only a daemon holds the last messages of a chat.")
+        case .history, .earlier, .search:
+            throw .other(code: "unsupported", text: "Only a daemon keeps a history. Start it with: inkling daemon")
         case .subscribe, .closeChat: break
         case .shutDown: stop {}
         case .peers, .knownPeers, .blockedPeople, .fingerprint, .invite, .sightings, .chats, .status, .statistics:

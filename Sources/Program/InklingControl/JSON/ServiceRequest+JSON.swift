@@ -42,6 +42,7 @@ package struct RequestCodec: Sendable {
             }),
         chat("read", ServiceRequest.read(chat:)),
         chat("recent", ServiceRequest.recent(chat:)),
+        .history, .earlier, .search,
         plain("away", .setAway(true)),
         plain("back", .setAway(false)),
         RequestCodec(
@@ -155,6 +156,7 @@ extension ServiceRequest {
         switch self {
         case .join(let chat, _), .keep(let chat, _): chat.name
         case .leave(let chat), .open(let chat), .read(let chat), .recent(let chat), .compose(_, let chat),
+            .history(_, let chat), .earlier(let chat, _, _), .search(_, let chat, _),
             .startTyping(let chat), .stopTyping(let chat), .send(_, let chat), .peers(let chat),
             .measureRoundTrips(let chat), .invite(let chat), .sightings(let chat):
             chat
