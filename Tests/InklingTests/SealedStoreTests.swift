@@ -12,8 +12,17 @@ private final class StoreStage {
 
     let folder: TemporaryFolder
     let limits: SealedStore.Limits
-    /// The bytes that the disk still takes; nil for any number.
-    let room = Mutex<Int?>(nil)
+    /// The room on the disk.
+    final class Disk: Sendable {
+        /// The bytes that the disk still takes; nil for any number.
+        let room = Mutex<Int?>(nil)
+    }
+
+    private let disk = Disk()
+    var room: Int? {
+        get { disk.room.withLock(\.self) }
+        set { disk.room.withLock { $0 = newValue } }
+    }
     private(set) var store: SealedStore
 
     init(_ limits: SealedStore.Limits = StoreStage.small) throws {
@@ -25,8 +34,8 @@ private final class StoreStage {
 
     /// Opens the store as another run of the program does.
     func restart() {
-        store = SealedStore(in: folder.path, limits: limits) { [room] descriptor, bytes in
-            let count = room.withLock { room in
+        store = SealedStore(in: folder.path, limits: limits) { [disk] descriptor, bytes in
+            let count = disk.room.withLock { room in
                 let count = min(bytes.count, room ?? bytes.count)
                 room = room.map { $0 - count }
                 return count
@@ -281,7 +290,7 @@ struct SealedStoreTests {
             let stage = try StoreStage()
             _ = stage.store.begin(StoreStage.id)
             stage.append("one")
-            stage.room.withLock { $0 = room }
+            stage.room = room
             stage.append("two", "2", "II")
             let failed = stage.store.takeFaults()
             guard room < 23 else {
@@ -291,13 +300,13 @@ struct SealedStoreTests {
             #expect(stage.texts().first == "one" && failed.count == 1, "\(room)")
             guard case .unwritable(_, let reason) = failed.first else { Issue.record("\(failed)"); continue }
             #expect(reason == "No space left on device")
-            stage.room.withLock { $0 = nil }
+            stage.room = nil
             stage.append("three")
             let texts = stage.texts()
             #expect(texts.suffix(1) == ["three"] && texts.first == "one")
             stage.restart()
             #expect(stage.texts() == texts && stage.store.takeFaults().isEmpty, "\(room)")
-            stage.room.withLock { $0 = 0 }
+            stage.room = 0
             stage.append("four", "five")
             #expect(stage.store.takeFaults().count == 1, "each full disk is reported")
         }
@@ -340,13 +349,15 @@ struct SealedStoreTests {
         _ = stage.store.begin(StoreStage.id)
         stage.append("one")
         chmod(stage.folder.path, 0o755)
-        try asOtherUser(65_534) {
-            let store = SealedStore(in: stage.folder.path)
-            #expect(store.logs.isEmpty)
-            #expect(store.begin(StoreStage.id) != nil)
+        let path = stage.folder.path
+        let faults = try asOtherUser(65_534) {
+            let store = SealedStore(in: path)
+            #expect(store.logs.isEmpty && store.begin(StoreStage.id) != nil)
             store.append([1], to: StoreStage.id)
-            guard case .keysUnusable? = store.takeFaults().first else { return Issue.record("no fault") }
+            return store.takeFaults()
         }
+        let keys = "\(path)/\(SealedStore.keyFile)"
+        #expect(faults == [.keysUnusable(path: keys, reason: "Permission denied")])
         // Root may write anywhere but on a file system that is mounted for reading.
         try #require(mount(stage.folder.path, stage.folder.path, nil, UInt(MS_BIND), nil) == 0)
         defer { umount2(stage.folder.path, Int32(MNT_DETACH)) }

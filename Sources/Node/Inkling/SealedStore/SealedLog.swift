@@ -3,9 +3,9 @@ import Glibc
 /// One log of a ``SealedStore``: entries with growing numbers from 1, and notes between them.
 ///
 /// A segment is a file. Its name has the number of its first entry, so the names alone order the entries. Records are
-/// appended to the last segment. Each run of the program begins a segment under a new key: no nonce ever comes twice, not
-/// even if the system restores an older state of the disk. To keep the files few, the run takes the records of a last
-/// segment with room into the new one, which replaces it.
+/// appended to the last segment. Each run of the program begins a segment under a new key. So no nonce comes twice, even if
+/// the system restores an older state of the disk. If the last segment has room, the new one takes over its records and
+/// replaces its file. So the files stay few.
 struct SealedLog {
     /// The file that records are appended to.
     private struct Tail {
@@ -138,7 +138,7 @@ struct SealedLog {
 
     // MARK: Reading
 
-    /// Passes the records to `body`, the latest first, until it returns false.
+    /// Passes the records to `body`, the latest first. The reading ends when `body` returns false.
     ///
     /// - Parameter before: The number of the entry at which the reading may begin. Records behind it may come too, because
     ///   they can be notes about earlier ones.

@@ -18,7 +18,7 @@ enum SealedSegment {
         var place: Int
     }
 
-    /// What a segment holds, as far as it opens.
+    /// The records of a segment that open.
     struct Contents {
         var records: [Record] = []
         /// The number of entries, also of those that did not open.

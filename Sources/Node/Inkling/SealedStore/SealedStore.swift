@@ -3,8 +3,8 @@ import InklingModel
 import InklingWire
 import Synchronization
 
-/// Logs on disk that only the user can read. Each is sealed under a random key, and the file of the keys is apart from the
-/// logs: a copy of a log is worthless once the log has ended, because its key is gone.
+/// Logs on disk that only the user can read. Each log has a random key, in a file apart from the logs. The end of a log
+/// removes the key, so no copy of the log opens any more.
 ///
 /// At the start, only the file of the keys is read. The calls block, so they belong on a thread for such work.
 package final class SealedStore: Sendable {
@@ -15,7 +15,7 @@ package final class SealedStore: Sendable {
     /// Numbers of entries are lower than this.
     static let highestNumber: UInt64 = 1 << 53
 
-    /// What a log holds. Whole segments are dropped, so a log can hold one segment more.
+    /// The limits of a log. The store drops whole segments, so a log can hold one segment more.
     package struct Limits: Sendable {
         package var entries: Int
         package var bytes: Int
@@ -170,7 +170,7 @@ package final class SealedStore: Sendable {
         }
     }
 
-    /// Passes the records of a log to `body`, the latest first, until it returns false.
+    /// Passes the records of a log to `body`, the latest first. The reading ends when `body` returns false.
     ///
     /// - Parameter before: The number of the entry before which the reading begins. Some later records come too.
     package func read(_ id: String, before: UInt64 = .max, _ body: (Record) -> Bool) {

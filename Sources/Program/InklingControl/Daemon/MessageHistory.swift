@@ -5,10 +5,10 @@ import NIOPosix
 
 /// A part of a chat's history that a front end asks for.
 package struct HistoryQuery: Sendable {
-    var before: UInt64 = .max
-    var count: Int
+    package var before: UInt64 = .max
+    package var count: Int
     /// The text that each message contains; nil for any.
-    var text: FoldedText?
+    package var text: FoldedText?
 
     package init(before: UInt64? = nil, count: Int? = nil, text: FoldedText? = nil) {
         self.before = before ?? .max
