@@ -444,5 +444,6 @@ REQUESTS: dict[str, Callable[[Driver, Request], Optional[Request]]] = {
     "unblock": lambda driver, request: driver.node.unblock(driver._user(request)),
     "chats": lambda driver, _: {"chats": driver._chats()},
     "identity": lambda driver, _: {**driver._identity(), "temporary": driver.is_temporary},
-    **dict.fromkeys(("people", "verify", "unverify", "sightings", "subscribe", "read", "recent"), Driver._unsupported),
+    **dict.fromkeys(("people", "verify", "unverify", "sightings", "subscribe", "read", "recent", "history", "earlier",
+                     "search"), Driver._unsupported),
     "add": Driver._add, "candidates": Driver._candidates}

@@ -213,6 +213,9 @@ struct StageNode {
     var met: [Peer] = []
     var blocked: [KnownPeer] = []
     var chats: [ChatStatus] = []
+    /// The kept messages of the private chat.
+    var kept: [RecentMessage] = []
+    var keepsHistory = false
     /// The errors that answer the next requests in order, apart from those about typing and presence.
     var failures: [NodeError] = []
     /// The number of the latest message.
@@ -239,6 +242,12 @@ struct StageNode {
         case .blockedPeople, .knownPeers: return .knownPeers(blocked)
         case .fingerprint: return .fingerprint((1...8).map { "0000\($0)" })
         case .recent: return .recent([])
+        case .earlier(_, _, let count): return .recent(kept.suffix(count ?? 50))
+        case .search(let text, _, _): return .recent(kept.filter { FoldedText(text).occurs(in: $0.text) })
+        case .history(let isOn, _):
+            keepsHistory = isOn
+            if !isOn { kept = [] }
+            return .done
         case .invite: return .invite(nil)
         case .sightings: return .sightings(instance: nil, [])
         case .chats: return .chats(chats)

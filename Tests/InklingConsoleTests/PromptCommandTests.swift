@@ -21,6 +21,8 @@ struct PromptCommandTests {
             ("/open 0", .open(.name("0"))),
             ("/open kitchen", .open(.name("kitchen"))), ("/open -1", .open(.name("-1"))), ("/chats", .chats),
             ("/invite", .invite(nil)), ("/invite my team", .invite("my team")), ("/notify on", .notify(true)),
+            ("/history", .history(nil)), ("/history ON", .history(true)), ("/history off", .history(false)),
+            ("/history off  ok", .history(false, isSure: true)), ("/history on ok", .misused("history", .surplus)),
             ("/notify OFF", .notify(false)), ("/notify", .notify(nil)), ("/notify maybe", .misused("notify", .surplus)),
             ("/resend", .resend), ("/resend it", .misused("resend", .surplus)),
             ("/nick --once Zoe B", .nick("Zoe B", isOnce: true)), ("/nick --once", .misused("nick", .missing)),
@@ -76,8 +78,8 @@ struct PromptCommandTests {
 
     @Test("each command stands in the list, in one row of 40 columns, and has its help")
     func help() throws {
-        #expect(PromptCommand.names.count == 26)
-        #expect(PromptCommand.descriptions.count == 27)
+        #expect(PromptCommand.names.count == 27)
+        #expect(PromptCommand.descriptions.count == 28)
         for (name, description) in zip(PromptCommand.names, PromptCommand.descriptions) {
             #expect(description.hasPrefix(name + " "))
             #expect(ChatLines.notice(description).plainRows(columns: 40) == ["* " + description])

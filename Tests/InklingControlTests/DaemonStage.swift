@@ -32,7 +32,7 @@ final class DaemonStage: Sendable {
                 NodeHub.Surroundings(
                     steady: World.steady, wall: { 5.5 }, keep: { $1(nil) }, rank: { _, _ in .met },
                     chat: { _, _ throws(NodeError) in throw .unknownInvitation(1) },
-                    shutDown: {}))
+                    shutDown: {}, history: FakeHistory()))
             server = ControlServer(
                 hub, state: DaemonStage.state, texts: DaemonStage.texts, on: loop, steady: World.steady,
                 report: { [log] in log.lines.append($0) })

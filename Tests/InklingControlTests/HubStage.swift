@@ -5,6 +5,7 @@ import InklingModel
 final class HubStage {
     let node = FakeNode()
     let hub: NodeHub
+    let history = FakeHistory()
     private let world = World()
     private var frontEnds: [StageFrontEnd] = []
 
@@ -64,7 +65,7 @@ final class HubStage {
                 shutDown: { [world] in
                     world.shutDowns += 1
                     world.shutDown()
-                }))
+                }, history: history))
         world.shutDown = { [unowned self] in shutDown() }
         hub.chatRefused = { [world] chat, error in world.refused[chat] = error }
         hub.begin()
@@ -164,5 +165,34 @@ final class StageFrontEnd {
 
     var end: ServiceEnd? {
         if case .ended(let why) = outputs.last { why } else { nil }
+    }
+}
+
+/// A history in memory, whose list is answered by all that was added.
+final class FakeHistory: ChatHistory {
+    var kept: [Chat: [RecentMessage]] = [:]
+    /// The own messages whose outcomes were added.
+    var outcomes: [RecentMessage] = []
+    /// The reason for which the next changes fail.
+    var failure: String?
+    var report: (Notice) -> Void = { _ in }
+    private(set) var queries: [HistoryQuery] = []
+
+    func begin(_ report: @escaping (Notice) -> Void) { self.report = report }
+
+    func keeps(_ chat: Chat) -> Bool { kept[chat] != nil }
+
+    func set(_ isOn: Bool, for chat: Chat, _ completion: @escaping (String?) -> Void) {
+        if failure == nil { kept[chat] = isOn ? kept[chat] ?? [] : nil }
+        completion(failure)
+    }
+
+    func add(_ message: RecentMessage, isOutcome: Bool, of node: NodeIdentity, in chat: Chat) {
+        if isOutcome { outcomes.append(message) } else { kept[chat]?.append(message) }
+    }
+
+    func list(_ query: HistoryQuery, in chat: Chat, _ completion: @escaping ([RecentMessage]) -> Void) {
+        queries.append(query)
+        completion(kept[chat] ?? [])
     }
 }

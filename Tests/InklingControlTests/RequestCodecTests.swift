@@ -34,7 +34,10 @@ struct RequestCodecTests {
         case .open: [.closeChat]
         case .closeChat: [.read(chat: "a")]
         case .read: [.recent(chat: "a")]
-        case .recent: [.compose("", chat: "a"), .compose("\"\u{1B}\n", chat: "b")]
+        case .recent: [.history(true, chat: "a"), .history(false, chat: "b")]
+        case .history: [.earlier(chat: "a"), .earlier(chat: "b", before: (1 << 53) - 1, count: 200)]
+        case .earlier: [.search("\u{1F600}\n", chat: "a"), .search("x", chat: "b", before: 1)]
+        case .search: [.compose("", chat: "a"), .compose("\"\u{1B}\n", chat: "b")]
         case .compose: [.startTyping(chat: "a")]
         case .startTyping: [.stopTyping(chat: "a")]
         case .stopTyping: [.send("hi \u{1F600}\u{202E}", chat: "a")]
@@ -117,6 +120,13 @@ struct RequestCodecTests {
             number: 3, chat: "a", sender: Somebody.bob, key: key, isVerified: true, name: "team", owner: key)
         let knock = Invitation(
             number: 4, chat: "a", sender: Somebody.bob, key: key, isVerified: false, name: nil, owner: nil)
+        let kept = recent.enumerated().map { index, message in
+            var message = message
+            (message.entry, message.isUnread) = ((1 << 53) - 1, index == 0)
+            return message
+        }
+        var statuses = chats
+        statuses[1].keepsHistory = true
         return switch request {
         case .join(let chat, _), .keep(let chat, _): [.joined(chat, []), .joined(chat, [bob])]
         case .enter: (try? [.joined(talk(), [bob]), .joined(Chat(invite: invite), [])]) ?? []
@@ -128,12 +138,13 @@ struct RequestCodecTests {
         case .fingerprint: [.fingerprint(["01234", "56789"])]
         case .recent: [.recent([]), .recent(recent)]
         case .invite: [.invite(nil), .invite(invite)]
+        case .earlier, .search: [.recent([]), .recent(kept)]
         case .sightings: [.sightings(instance: nil, []), .sightings(instance: "own", [sighting])]
-        case .chats: [.chats([]), .chats(chats)]
+        case .chats: [.chats([]), .chats(statuses)]
         case .status: [.status(NodeStatus(since: 1.25, isAway: true, frontEnds: 2, chats: chats))]
         case .statistics: [.statistics(AttachedNodeTests.statistics())]
-        case .leave, .open, .closeChat, .read, .compose, .startTyping, .stopTyping, .measureRoundTrips, .setAway,
-            .rename, .setVerified, .setBlocked, .block, .unblock, .subscribe, .shutDown, .decline, .knock:
+        case .leave, .open, .closeChat, .read, .history, .compose, .startTyping, .stopTyping, .measureRoundTrips,
+            .setAway, .rename, .setVerified, .setBlocked, .block, .unblock, .subscribe, .shutDown, .decline, .knock:
             [.done]
         }
     }

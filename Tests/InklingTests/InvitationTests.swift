@@ -144,7 +144,9 @@ struct InvitationsBetweenNodesTests {
             var generator = SystemRandomNumberGenerator()
             let secret = Secret(using: &generator)
             try await alice.join(Chat("theirs", secret: secret, owner: bob.key))
-            await #expect(throws: NodeError.noInvite("theirs", .owner)) { try await alice.invite(bob.key, to: "theirs") }
+            await #expect(throws: NodeError.noInvite("theirs", .owner)) {
+                try await alice.invite(bob.key, to: "theirs")
+            }
             try await alice.join(Chat("mine", secret: secret, owner: alice.key))
             _ = try await alice.invite(bob.key, to: "mine")
             let invitation = try #require(await Self.invitation(to: bob))
@@ -168,7 +170,9 @@ struct InvitationsBetweenNodesTests {
             for await people in await alice.presence(in: "@Bob") where people.contains(where: { $0.user == bob.user }) {
                 break
             }
-            await #expect(throws: NodeError.unknownPeer(alice.key.description)) { try await alice.talk(with: alice.key) }
+            await #expect(throws: NodeError.unknownPeer(alice.key.description)) {
+                try await alice.talk(with: alice.key)
+            }
         }
     }
 }

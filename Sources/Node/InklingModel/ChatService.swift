@@ -126,6 +126,13 @@ package enum ServiceRequest: Hashable, Sendable {
     case read(chat: String)
     /// Lists the last messages of a chat. Answered by ``ServiceAnswer/recent(_:)``. Only a daemon holds them.
     case recent(chat: String)
+    /// Begins or ends the history of a private chat. The end removes the kept messages. Only a daemon keeps a history.
+    case history(Bool, chat: String)
+    /// Lists the last kept messages of a chat, or those before an entry. Answered by ``ServiceAnswer/recent(_:)``.
+    case earlier(chat: String, before: UInt64? = nil, count: Int? = nil)
+    /// Lists the last kept messages of a chat with a text, or those before an entry. Answered by
+    /// ``ServiceAnswer/recent(_:)``.
+    case search(String, chat: String, before: UInt64? = nil)
     /// Reports the new text of a chat's input field.
     case compose(String, chat: String)
     /// Reports that the user edited a message whose text the node does not get.
@@ -207,7 +214,7 @@ package enum ServiceAnswer: Hashable, Sendable {
     case knownPeers([KnownPeer])
     /// The digits of a fingerprint, in groups.
     case fingerprint([String])
-    /// The last messages of a chat, in their order.
+    /// Messages of a chat, in their order.
     case recent([RecentMessage])
     /// The invite; nil for a chat without a secret.
     case invite(String?)

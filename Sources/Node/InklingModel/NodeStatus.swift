@@ -12,6 +12,8 @@ package struct ChatStatus: Hashable, Sendable {
     package var isLooking: Bool
     /// The other key of a talk.
     package var partner: PublicKey?
+    /// Whether the node keeps the chat's messages on disk.
+    package var keepsHistory = false
 
     package init(
         _ name: String, hasSecret: Bool = false, isKept: Bool = false, waiting: Int = 0, present: Int = 0,

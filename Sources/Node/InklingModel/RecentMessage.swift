@@ -20,6 +20,17 @@ package struct RecentMessage: Hashable, Sendable {
     /// When the node received the message, or when this user sent it.
     package var at: Timestamp
     package var content: Content
+    /// The number in the chat's history; nil for a message that was not asked from there.
+    package var entry: UInt64?
+    /// Whether the message comes from the history, but the user has not read it yet.
+    package var isUnread = false
+
+    package var text: String {
+        switch content {
+        case .received(let message, _): message.text
+        case .own(let message, _, _): message.text
+        }
+    }
 
     package init(at: Timestamp, _ content: Content) {
         self.at = at

@@ -278,6 +278,8 @@ extension Node {
         case .block(let user): block(user)
         case .unblock(let user): unblock(user)
         case .recent: throw .other(code: "unsupported", text: "Only a daemon holds the last messages of a chat.")
+        case .history, .earlier, .search:
+            throw .other(code: "unsupported", text: "Only a daemon keeps a history. Start it with: inkling daemon")
         // `ask` has made a join of `enter`.
         case .subscribe, .closeChat, .enter: break
         case .shutDown: stop {}

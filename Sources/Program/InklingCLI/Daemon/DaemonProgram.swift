@@ -25,6 +25,7 @@ final class DaemonProgram {
     private var speakers = SpeakerLabels()
     private var signals: SignalPipe?
     private var writer: KeptChatsWriter?
+    private var history: MessageHistory?
     /// Whether the daemon may write the list of kept chats.
     private var mayKeep = true
     private var hookTask: Scheduled<Void>?
@@ -147,6 +148,8 @@ final class DaemonProgram {
             let socket = try handedOver ?? ListeningSocket(at: path)
             let directory = configuration.stateDirectory ?? Configuration.defaultStateDirectory ?? "."
             node.nameRefusal = NameKeeper(in: directory, settledName: settings.openChat).refusal
+            let history = MessageHistory(in: directory, on: loop, threads: .alone())
+            self.history = history
             let hub = NodeHub(
                 node, kept: kept(in: directory), announcesAbsence: goesAwayAlone, counts: LocalNode.countsAsTyping,
                 NodeHub.Surroundings(
@@ -154,7 +157,7 @@ final class DaemonProgram {
                     keep: { [unowned self] in keep($0, in: directory, completion: $1) },
                     rank: { [unowned node] in node.rank(of: $0, in: $1) },
                     chat: { [unowned node] source, name throws(NodeError) in try node.chat(of: source, named: name) },
-                    shutDown: { [unowned self] in stop() }))
+                    shutDown: { [unowned self] in stop() }, history: history))
             hub.messageUnseen = { [unowned self] in unseen($0, $1) }
             hub.chatRefused = { [logger] chat, error in
                 logger.error("the daemon can't be in \(SafeText.line(chat.name)): \(SafeText.line(error.text))")
@@ -356,8 +359,12 @@ final class DaemonProgram {
     }
 
     private func written(_ completion: @escaping () -> Void) {
-        guard let writer else { return completion() }
-        writer.whenIdle(completion)
+        let isKept = { [history] in
+            guard let history else { return completion() }
+            history.whenIdle(completion)
+        }
+        guard let writer else { return isKept() }
+        writer.whenIdle(isKept)
     }
 
     private func finish(_ failure: CommandFailure?) {

@@ -25,7 +25,7 @@ extension ChatModel {
         case .accept(let number, let name): accept(number, name: name)
         case .decline(let number): decline(number)
         case .clear: clear()
-        case .who, .whois, .verify, .block, .unblock, .mute, .show, .find, .resend, .invite:
+        case .who, .whois, .verify, .block, .unblock, .mute, .show, .find, .resend, .invite, .history:
             guard let index = openIndex else {
                 return answer(ChatLines.error("You are not in a chat. Join one: /join NAME"))
             }
@@ -40,7 +40,8 @@ extension ChatModel {
         case .invite: answer(invite(chat))
         case .unblock(let name): unblock(name, in: states[index])
         case .resend: resend(in: index)
-        case .find(let text): answer(states[index].find(text, showsTimes: display.showsTimes))
+        case .find(let text): find(text, in: index)
+        case .history(let isOn, let isSure): history(isOn, isSure: isSure, in: states[index].chat)
         case .show(let name): answer(showFolded(name, in: index))
         case .block(let name): block(name, in: states[index])
         case .whois(let name), .verify(let name, _), .mute(let name?):
@@ -64,6 +65,7 @@ extension ChatModel {
         case (.leave, .leave(let chat), _): left(chat, answer)
         case (.refresh, .peers(let chat), .peers(let peers)): refresh(peers, in: chat)
         case (.refresh, _, _): break
+        case (.history(let step), _, _): receive(answer, to: request, step)
         case (_, _, .failed(let error)): self.answer(ChatLines.error(commandText(error, for: purpose)))
         case (.join, _, .joined(let chat, let peers)): joined(chat, peers)
         case (.enter, _, .joined(let chat, let peers)): entered(chat, peers)

@@ -77,6 +77,8 @@ extension ChatModel {
         state.hasExplainedSuffix = display.form == .pipe || states.contains(where: \.hasExplainedSuffix)
         states.append(state)
         applyMuted()
+        // The answer comes before the messages that wait.
+        askForEarlier(in: chat)
     }
 
     /// Applies the people who were in a chat before this front end joined it.

@@ -66,12 +66,17 @@ extension ChatState {
 
     /// Returns the answer to /find.
     ///
-    /// - Parameter showsTimes: whether to show when the messages were sent.
-    package func find(_ text: String, showsTimes: Bool) -> [Line] {
+    /// - Parameters:
+    ///   - kept: the messages of the chat's history with the text, in order.
+    ///   - showsTimes: whether to show when the messages were sent.
+    package func find(_ text: String, kept: [Transcript.Message] = [], showsTimes: Bool) -> [Line] {
         let wanted = FoldedText(text)
-        let found = transcript.messages(with: wanted)
+        // A history begins when the user wants it, so the messages that it lacks are earlier.
+        let found = transcript.messages(with: wanted).filter { said in !kept.contains { $0.isSame(as: said) } } + kept
         var lines = [
-            ChatLines.found(found.count, text: text, shown: Self.foundMessages, isCut: transcript.isCut)
+            ChatLines.found(
+                found.count, text: text, shown: Self.foundMessages, isCut: transcript.isCut || !kept.isEmpty,
+                hasMore: kept.count >= Self.foundKept)
         ]
         var timeline = Timeline()
         for message in found.suffix(Self.foundMessages) {

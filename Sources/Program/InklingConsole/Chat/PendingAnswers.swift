@@ -31,6 +31,7 @@ struct PendingAnswers: Sendable {
         case findBlocked(name: String, key: PublicKey?)
         case unblock(name: String)
         case rename(isOnce: Bool)
+        case history(HistoryStep)
     }
 
     /// The longest time for a daemon's answer before the prompt reports its silence, in milliseconds.

@@ -1,3 +1,4 @@
+import InklingModel
 import InklingText
 
 /// The lines about unread messages and about searches.
@@ -8,19 +9,23 @@ extension ChatLines {
     /// The divider between the seen lines of a chat and the new ones.
     static func newMessages() -> Line { Line("--- new messages ---", .dim) }
 
+    /// The divider below the last messages of earlier runs.
+    static func earlier() -> Line { Line("--- earlier ---", .dim) }
+
     /// Returns the first line of an answer to /find.
     ///
     /// - Parameters:
     ///   - shown: the highest number of messages that the answer shows.
     ///   - isCut: whether earlier messages are forgotten.
-    static func found(_ count: Int, text: String, shown: Int, isCut: Bool) -> Line {
+    ///   - hasMore: whether the history may have more of them.
+    static func found(_ count: Int, text: String, shown: Int, isCut: Bool, hasMore: Bool = false) -> Line {
         let wanted = "\"" + SafeText.line(text) + "\""
         let period = isCut ? "the latest messages" : "what was said since the start"
         switch count {
         case 0: return notice("Nothing with \(wanted) in \(period)")
         case 1: return notice("1 message with \(wanted):")
         case ...shown: return notice("\(count) messages with \(wanted):")
-        default: return notice("\(count) messages with \(wanted), the last \(shown):")
+        default: return notice("\(count)\(hasMore ? " or more" : "") messages with \(wanted), the last \(shown):")
         }
     }
 

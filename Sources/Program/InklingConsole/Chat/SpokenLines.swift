@@ -1,3 +1,4 @@
+import InklingModel
 import InklingText
 
 /// The lines of messages that describe an action of their author, as in XEP-0245. Such messages begin with `/me`. Other

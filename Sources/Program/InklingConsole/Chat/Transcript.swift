@@ -1,7 +1,8 @@
+import InklingModel
 import InklingText
 
 /// The latest messages of a chat since the start of the program, for searches.
-struct Transcript: Sendable {
+package struct Transcript: Sendable {
     /// The number of messages that are kept.
     static let messages = 2_000
     /// The total bytes of messages that are kept.
@@ -9,12 +10,18 @@ struct Transcript: Sendable {
     /// The bytes that a message adds to the size of its text.
     private static let bytesPerMessage = 64
 
-    struct Message: Hashable, Sendable {
+    package struct Message: Hashable, Sendable {
         /// The user ID of the author; nil for this user.
         var user: String?
         /// The text as sent, but in NFC.
         var text: String
         var time: LocalTime
+
+        /// Returns whether two messages are the same one, which two clocks may have timed.
+        func isSame(as other: Message) -> Bool {
+            user == other.user && text == other.text && time.day == other.time.day
+                && abs(60 * (time.hour - other.time.hour) + time.minute - other.time.minute) <= 1
+        }
 
         fileprivate var bytes: Int { text.utf8.count + Transcript.bytesPerMessage }
     }

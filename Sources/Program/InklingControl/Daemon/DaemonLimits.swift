@@ -24,6 +24,8 @@ package enum DaemonLimits {
     static let recentBytes = 1 << 18
     /// The bytes that each outcome adds to the size of an own message.
     static let recentOutcome = 32
+    /// The most bytes of messages that wait for the disk.
+    static let historyBacklog = 4 << 20
     /// The most bytes of messages and outcomes that wait for a front end that does not read.
     static let backlogBytes = 2 << 20
     /// Returns the share of ``backlogBytes`` for messages from senders of a rank and of lower ranks; nil for no

@@ -1,3 +1,4 @@
+import Inkling
 import InklingModel
 
 /// The file of kept chats in a state directory. Only the user can read it. A writer must hold the directory.

@@ -23,6 +23,11 @@ extension NodeHub {
         case .recent(let chat):
             frontEnd.answer(
                 joined[chat] == nil ? .failed(.unknownChat(chat)) : .recent(recent.messages(in: chat)))
+        case .history(let isOn, let chat): switchHistory(isOn, in: chat, for: frontEnd)
+        case .earlier(let chat, let before, let count):
+            list(HistoryQuery(before: before, count: count), in: chat, for: frontEnd)
+        case .search(let text, let chat, let before):
+            list(HistoryQuery(before: before, text: FoldedText(text)), in: chat, for: frontEnd)
         case .compose(_, let chat), .startTyping(let chat), .stopTyping(let chat):
             frontEnd.answer(edit(request, by: frontEnd) ? .done : .failed(.unknownChat(chat)))
         case .send(let text, let chat): ask(request, .send(frontEnd, text, chat: chat))
@@ -92,6 +97,7 @@ extension NodeHub {
             var chat = chat
             chat.isKept = kept.contains { $0.name == chat.name }
             chat.waiting = waiting.count(in: chat.name)
+            chat.keepsHistory = joined[chat.name].map { surroundings.history.keeps($0) } ?? false
             return chat
         }
     }
@@ -182,8 +188,10 @@ extension NodeHub {
             surroundings.keep(kept) { _ in }
         }
         var isLeft = false
+        let left = joined[chat]
         release(chat) {
             isLeft = true
+            if let left { endHistory(of: left) }
             ask(.leave(chat: chat), .leave(frontEnd, chat))
         }
         if !isLeft { frontEnd.answer(.done) }

@@ -21,13 +21,17 @@ package final class NodeHub {
         let chat: (ChatSource, String?) throws(NodeError) -> Chat
         /// Stops the daemon, as a front end asked.
         let shutDown: () -> Void
+        /// Keeps the messages of chats whose users want that.
+        let history: any ChatHistory
 
         package init(
             steady: @escaping () -> Int64, wall: @escaping () -> Timestamp,
             keep: @escaping ([Chat], @escaping (String?) -> Void) -> Void,
             rank: @escaping (UserID, _ chat: String) -> SenderRank,
-            chat: @escaping (ChatSource, String?) throws(NodeError) -> Chat, shutDown: @escaping () -> Void
+            chat: @escaping (ChatSource, String?) throws(NodeError) -> Chat, shutDown: @escaping () -> Void,
+            history: any ChatHistory
         ) {
+            self.history = history
             self.steady = steady
             self.wall = wall
             self.keep = keep
@@ -112,6 +116,7 @@ package final class NodeHub {
     /// Attaches to the node, announces the user's presence and joins the kept chats.
     package func begin() {
         node.attach { [unowned self] output in turn { receive(output) } }
+        surroundings.history.begin { [unowned self] notice in report(notice) }
         announcePresence()
         // The user confirmed these names when the chats were kept.
         for chat in kept { ask(.join(chat, isConfirmed: true), .restore(chat)) }
@@ -221,6 +226,7 @@ package final class NodeHub {
             let rank = rank(of: message)
             // The last messages of a chat may come after the node left the chat.
             if joined[message.chat] != nil { recent.add(message, at: timed.at, isDelayed: timed.isDelayed) }
+            keepLast(in: message.chat)
             if !isShown(message.chat) {
                 waiting.add(timed, rank: rank)
                 messageUnseen(timed, rank)
@@ -250,6 +256,7 @@ package final class NodeHub {
     private func forward(outcome: TimedEvent, of message: MessageID, in chat: String) {
         guard let sender = senders[message] else { return }
         senders[message] = sender.outcomes > 1 ? (sender.frontEnd, sender.outcomes - 1) : nil
+        if senders[message] == nil { keepOutcomes(of: message, in: chat) }
         for frontEnd in frontEnds where frontEnd.number == sender.frontEnd || frontEnd.wantsMessages(in: chat) {
             frontEnd.add(outcome)
         }
@@ -262,6 +269,7 @@ package final class NodeHub {
         let own = OwnMessage(
             at: surroundings.wall(), chat: chat, message: message, recipients: recipients, text: text)
         recent.add(own)
+        keepLast(in: chat)
         for frontEnd in frontEnds where frontEnd !== sender && frontEnd.wantsMessages(in: chat) {
             frontEnd.add(.own(own))
         }

@@ -39,6 +39,14 @@ package struct RecentMessages {
     /// Returns the messages of a chat, in their order.
     package func messages(in chat: String) -> [RecentMessage] { chats[chat].map { Array($0.messages) } ?? [] }
 
+    /// Returns the last message of a chat.
+    func last(in chat: String) -> RecentMessage? { chats[chat]?.messages.last }
+
+    /// Returns an own message; nil for an evicted one.
+    func own(_ number: MessageID, in chat: String) -> RecentMessage? {
+        chats[chat]?.messages.last { if case .own(let own, _, _) = $0.content { own.message == number } else { false } }
+    }
+
     package mutating func add(_ message: ReceivedMessage, at time: Timestamp, isDelayed: Bool) {
         chats[message.chat, default: Chat()].add(RecentMessage(at: time, .received(message, isDelayed: isDelayed)))
     }
@@ -62,7 +70,7 @@ package struct RecentMessages {
     package mutating func forget(chat: String) { chats[chat] = nil }
 
     /// Returns the bytes that a message counts. The outcomes count from the beginning.
-    private static func size(of message: RecentMessage) -> Int {
+    static func size(of message: RecentMessage) -> Int {
         switch message.content {
         case .received(let received, _): received.text.utf8.count + DaemonLimits.messageOverhead
         case .own(let own, _, _):

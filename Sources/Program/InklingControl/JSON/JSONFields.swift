@@ -5,10 +5,14 @@ struct JSONFields {
     /// All members that any command has.
     static let names = [
         "do", "id", "text", "tag", "chat", "secret", "user", "invite", "open", "keep", "key", "name", "blocked",
-        "events", "chats", "confirm", "invitation",
+        "events", "chats", "confirm", "invitation", "on", "before", "count",
     ]
     /// The most chats that a `subscribe` may list.
     static let subscribedChats = 32
+    /// The most kept messages of an answer.
+    static let historyPage = 200
+    /// The kept messages of an answer if the request has no `count`.
+    static let usualHistoryPage = 50
 
     let `do`: String
     let text: String?
@@ -60,12 +64,18 @@ struct JSONFields {
         }
     }
 
-    /// Returns a positive number.
-    func number(_ name: String) throws(NodeError) -> Int {
-        guard let number = try need(members[name], name).integer, number > 0 else {
-            throw .badCommand("\"\(name)\" must be a number from 1")
+    /// Returns an integer from 1 on.
+    func number(_ name: String, upTo greatest: UInt64) throws(NodeError) -> UInt64? {
+        guard let member = members[name] else { return nil }
+        guard let number = member.unsigned, (1...greatest).contains(number) else {
+            throw .badCommand("\"\(name)\" must be an integer from 1 to \(greatest)")
         }
         return number
+    }
+
+    /// Returns the number of an invitation.
+    func invitation() throws(NodeError) -> Int {
+        Int(try need(try number("invitation", upTo: UInt64(Int32.max)), "invitation"))
     }
 
     func strings(_ name: String) throws(NodeError) -> [String]? {

@@ -73,10 +73,12 @@ extension JSONMembers {
 
     var chatStatus: ChatStatus? {
         guard let name = self["chat"]?.string else { return nil }
-        return ChatStatus(
+        var status = ChatStatus(
             name, hasSecret: self["secret"]?.boolean ?? false, isKept: self["kept"]?.boolean ?? false,
             waiting: self["waiting"]?.integer ?? 0, present: self["present"]?.integer ?? 0,
             isLooking: self["looking"]?.boolean ?? false, partner: self["with"]?.key)
+        status.keepsHistory = self["history"]?.boolean ?? false
+        return status
     }
 
     var sighting: Sighting? {

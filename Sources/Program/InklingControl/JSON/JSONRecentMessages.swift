@@ -12,15 +12,21 @@ extension RecentMessage {
                 at, ("from", .person(message.sender)), ("message", .unsigned(message.id.rawValue)),
                 ("text", .string(message.text)),
             ]
-            return .object(members + (isDelayed ? [("delayed", .boolean(true))] : []))
+            return .object(members + (isDelayed ? [("delayed", .boolean(true))] : []) + kept)
         case .own(let message, let delivered, let failed):
-            return .object([
-                at, ("from", .person(Person(user: node.user, name: node.name))), ("own", .boolean(true)),
-                ("sent", .unsigned(message.message.rawValue)), ("to", .integer(message.recipients)),
-                ("text", .string(message.text)), ("delivered", .strings(delivered.map(\.description))),
-                ("failed", .array(failed.map(\.value))),
-            ])
+            return .object(
+                [
+                    at, ("from", .person(Person(user: node.user, name: node.name))), ("own", .boolean(true)),
+                    ("sent", .unsigned(message.message.rawValue)), ("to", .integer(message.recipients)),
+                    ("text", .string(message.text)), ("delivered", .strings(delivered.map(\.description))),
+                    ("failed", .array(failed.map(\.value))),
+                ] + kept)
         }
+    }
+
+    /// The members that only a message of a history has.
+    private var kept: [(String, JSONValue)] {
+        (entry.map { [("entry", .unsigned($0))] } ?? []) + (isUnread ? [("unread", .boolean(true))] : [])
     }
 }
 
@@ -33,6 +39,13 @@ extension RecentMessage.Failure {
 extension JSONMembers {
     /// Returns the message of a chat; nil if a member is missing or has another type.
     func recentMessage(in chat: String) -> RecentMessage? {
+        var message = heldMessage(in: chat)
+        message?.entry = self["entry"]?.unsigned
+        message?.isUnread = self["unread"]?.boolean ?? false
+        return message
+    }
+
+    private func heldMessage(in chat: String) -> RecentMessage? {
         guard let at = self["at"]?.time, let text = self["text"]?.string else { return nil }
         guard self["own"]?.boolean == true else {
             guard let sender = self["from"]?.object?.person, let number = self["message"]?.message else { return nil }

@@ -40,7 +40,7 @@ extension ServiceAnswer {
             JSONLine(
                 on: "fingerprint", [("key", request.key.map { .string($0.description) }), ("groups", .strings(groups))])
         case .recent(let messages):
-            JSONLine(on: "recent", [("chat", chat), ("messages", .array(messages.map { $0.value(of: node) }))])
+            JSONLine(on: request.listing, [("chat", chat), ("messages", .array(messages.map { $0.value(of: node) }))])
         case .invite(let invite): JSONLine(on: "invite", [("chat", chat), ("invite", invite.map(JSONValue.string))])
         case .sightings(let instance, let found):
             JSONLine(
@@ -88,7 +88,8 @@ extension ServiceAnswer {
         case .peers: return line.list("peers", \.peer).map { .peers($0) }
         case .knownPeers, .blockedPeople: return line.list("people", \.knownPeer).map { .knownPeers($0) }
         case .fingerprint: return line["groups"]?.strings.map { .fingerprint($0) }
-        case .recent(let chat): return line.list("messages") { $0.recentMessage(in: chat) }.map { .recent($0) }
+        case .recent(let chat), .earlier(let chat, _, _), .search(_, let chat, _):
+            return line.list("messages") { $0.recentMessage(in: chat) }.map { .recent($0) }
         case .invite: return .invite(line["invite"]?.string)
         case .sightings:
             return line.list("found", \.sighting).map { .sightings(instance: line["instance"]?.string, $0) }
@@ -100,8 +101,8 @@ extension ServiceAnswer {
                     since: since, isAway: line["away"]?.boolean ?? false, frontEnds: line["frontEnds"]?.integer ?? 0,
                     chats: chats))
         case .statistics: return .statistics(line.statistics)
-        case .leave, .open, .closeChat, .read, .compose, .startTyping, .stopTyping, .measureRoundTrips, .setAway,
-            .rename, .setVerified, .setBlocked, .block, .unblock, .subscribe, .shutDown, .decline, .knock:
+        case .leave, .open, .closeChat, .read, .history, .compose, .startTyping, .stopTyping, .measureRoundTrips,
+            .setAway, .rename, .setVerified, .setBlocked, .block, .unblock, .subscribe, .shutDown, .decline, .knock:
             return line["on"]?.string == "ok" ? .done : nil
         }
     }
@@ -113,6 +114,7 @@ extension ChatStatus {
             [
                 ("chat", .string(name)), ("secret", .boolean(hasSecret)), ("kept", .boolean(isKept)),
                 ("present", .integer(present)), ("waiting", .integer(waiting)), ("looking", .boolean(isLooking)),
+                ("history", .boolean(keepsHistory)),
             ] + (partner.map { [("with", .string($0.description))] } ?? []))
     }
 }

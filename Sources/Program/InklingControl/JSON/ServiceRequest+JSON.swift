@@ -30,11 +30,11 @@ package struct RequestCodec: Sendable {
                 return isKept == true ? .keep(chat, isConfirmed: isConfirmed) : .join(chat, isConfirmed: isConfirmed)
             }),
         enter("talk") { fields throws(NodeError) in .talk(try fields.key()) },
-        enter("accept") { fields throws(NodeError) in .invitation(try fields.number("invitation")) },
+        enter("accept") { fields throws(NodeError) in .invitation(try fields.invitation()) },
         RequestCodec(
             word: "decline",
             encode: { if case .decline(let number) = $0 { [("invitation", .integer(number))] } else { nil } },
-            decode: { fields throws(NodeError) in .decline(invitation: try fields.number("invitation")) }),
+            decode: { fields throws(NodeError) in .decline(invitation: try fields.invitation()) }),
         plain("invitations", .invitations),
         chat("leave", isNamed: true, ServiceRequest.leave(chat:)),
         RequestCodec(
@@ -51,6 +51,7 @@ package struct RequestCodec: Sendable {
             }),
         chat("read", ServiceRequest.read(chat:)),
         chat("recent", ServiceRequest.recent(chat:)),
+        .history, .earlier, .search,
         plain("away", .setAway(true)),
         plain("back", .setAway(false)),
         RequestCodec(
@@ -196,6 +197,7 @@ extension ServiceRequest {
         switch self {
         case .join(let chat, _), .keep(let chat, _): chat.name
         case .leave(let chat), .open(let chat), .read(let chat), .recent(let chat), .compose(_, let chat),
+            .history(_, let chat), .earlier(let chat, _, _), .search(_, let chat, _),
             .startTyping(let chat), .stopTyping(let chat), .send(_, let chat), .peers(let chat),
             .measureRoundTrips(let chat), .invite(let chat), .sendInvite(let chat, _), .sightings(let chat):
             chat

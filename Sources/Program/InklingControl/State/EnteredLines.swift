@@ -1,4 +1,5 @@
 import Glibc
+import Inkling
 
 /// The lines that the user entered at prompts, in a file that only the user can read. Several prompts may add lines.
 package struct EnteredLines {

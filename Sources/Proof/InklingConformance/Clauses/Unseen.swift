@@ -49,5 +49,10 @@ extension Clause {
         "A-33": socket,
         "A-34": socket,
         "A-37": socket,
+        "A-50": socket,
+        "A-51": socket,
+        "A-52": socket,
+        "A-53": socket,
+        "A-54": socket,
     ]
 }

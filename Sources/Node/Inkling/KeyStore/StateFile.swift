@@ -1,23 +1,29 @@
 import Glibc
 
 /// A small file in a state directory. Only the user can read it, and each write replaces it completely or not at all.
-struct StateFile: Sendable {
+package struct StateFile: Sendable {
     /// The longest file that the program reads, in bytes.
     private static let maximumBytes = 1 << 20
 
-    enum Failure: Error, Equatable {
+    package enum Failure: Error, Equatable {
         case missing
         /// The path leads to another kind of file, or the file is too long.
         case damaged
         case unreadable(reason: String)
     }
 
-    let directory: String
-    let name: String
+    private let directory: String
+    private let name: String
     /// The file's name during a write.
-    let newName: String
+    private let newName: String
 
-    func read() throws(Failure) -> [UInt8] {
+    package init(directory: String, name: String, newName: String) {
+        self.directory = directory
+        self.name = name
+        self.newName = newName
+    }
+
+    package func read() throws(Failure) -> [UInt8] {
         // O_NONBLOCK: the open must not wait if the file is a pipe.
         let file = open("\(directory)/\(name)", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { throw errno == ENOENT ? .missing : .unreadable(reason: Self.text(errno)) }
@@ -44,7 +50,7 @@ struct StateFile: Sendable {
     /// Replaces the file, and waits until it is on disk.
     ///
     /// - Returns: The reason for a failure.
-    func write(_ bytes: [UInt8]) -> String? {
+    package func write(_ bytes: [UInt8]) -> String? {
         let (path, new) = ("\(directory)/\(name)", "\(directory)/\(newName)")
         unlink(new)
         let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -69,5 +75,5 @@ struct StateFile: Sendable {
         return fsync(folder) == 0 ? nil : Self.text(errno)
     }
 
-    static func text(_ code: Int32) -> String { String(cString: strerror(code)) }
+    package static func text(_ code: Int32) -> String { String(cString: strerror(code)) }
 }

@@ -1,0 +1,147 @@
+import InklingModel
+import InklingText
+
+/// A step of the prompt with the history of a chat.
+enum HistoryStep: Sendable {
+    /// The last messages, at the start.
+    case earlier
+    /// Whether the chat keeps a history, to show that.
+    case state
+    case on
+    /// Whether there is something to lose.
+    case check
+    case off
+    /// The kept messages with a text.
+    case find(String)
+}
+
+/// The history of a chat, which only a daemon keeps.
+extension ChatModel {
+    /// The number of messages of earlier runs that the start shows.
+    static let earlierMessages = 20
+
+    /// Asks for the last messages of earlier runs. Programs behind a pipe get only new ones.
+    mutating func askForEarlier(in chat: Chat) {
+        guard display.outlivesNode, display.form != .pipe, !chat.isOpen else { return }
+        ask(.earlier(chat: chat.name, count: Self.earlierMessages), for: .history(.earlier))
+    }
+
+    mutating func history(_ isOn: Bool?, isSure: Bool, in chat: Chat) {
+        guard !chat.isOpen else {
+            return answer(
+                ChatLines.error("Only a private chat has a history, and this one is open. Make one: /invite NAME"))
+        }
+        guard display.outlivesNode else {
+            return answer(ChatLines.error("Only a daemon keeps a history. Start it with: inkling daemon"))
+        }
+        switch isOn {
+        case nil: ask(.chats, for: .history(.state))
+        case true?: ask(.history(true, chat: chat.name), for: .history(.on))
+        case false? where isSure: ask(.history(false, chat: chat.name), for: .history(.off))
+        case false?: ask(.earlier(chat: chat.name, count: 1), for: .history(.check))
+        }
+    }
+
+    mutating func find(_ text: String, in index: Int) {
+        let chat = states[index].chat
+        guard display.outlivesNode, !isDetached, !chat.isOpen else { return showFound(text, [], in: index) }
+        ask(.search(text, chat: chat.name), for: .history(.find(text)))
+    }
+
+    /// Receives an answer about the history.
+    mutating func receive(_ answer: ServiceAnswer, to request: ServiceRequest, _ step: HistoryStep) {
+        switch (step, request, answer) {
+        case (.earlier, .earlier(let chat, _, _), .recent(let messages)): showEarlier(messages, in: chat)
+        // A daemon of an earlier version keeps no history.
+        case (.earlier, _, _): break
+        case (.find(let text), .search(_, let chat, _), _):
+            guard let index = index(of: chat) else { return }
+            let messages = if case .recent(let messages) = answer { messages } else { [RecentMessage]() }
+            showFound(text, messages, in: index)
+        case (_, _, .failed(let error)): self.answer(ChatLines.error(texts.error(error)))
+        case (.state, _, .chats(let chats)):
+            guard let open else { return }
+            let isOn = chats.contains { $0.name == open.chat.name && $0.keepsHistory }
+            self.answer(
+                ChatLines.notice(
+                    isOn
+                        ? "The last 10,000 messages of this chat are kept on your computer. To end that and remove them: "
+                            + "/history off"
+                        : "No message of this chat is kept. To keep them on your computer from now on: /history on"))
+        case (.on, _, .done):
+            self.answer(
+                ChatLines.notice(
+                    "From now on, the messages of this chat are kept on your computer. /find searches them. To remove "
+                        + "them: /history off"))
+        case (.check, .earlier(let chat, _, _), .recent(let messages)):
+            guard messages.isEmpty else {
+                return self.answer(
+                    ChatLines.notice("This removes all kept messages of this chat, for good. To do so: /history off ok")
+                )
+            }
+            ask(.history(false, chat: chat), for: .history(.off))
+        case (.off, _, .done):
+            self.answer(ChatLines.notice("No message of this chat is kept any more. To begin again: /history on"))
+        default: break
+        }
+    }
+
+    private mutating func showEarlier(_ messages: [RecentMessage], in chat: String) {
+        guard let index = index(of: chat), index == openIndex else { return }
+        var isShown = false
+        // Messages that wait come below another line, soon.
+        for message in messages where !message.isUnread {
+            guard let line = states[index].line(ofKept: message, page: page) else { continue }
+            show([line], at: texts.localTime(message.at))
+            isShown = true
+        }
+        if isShown { show([ChatLines.earlier()]) }
+    }
+
+    private mutating func showFound(_ text: String, _ messages: [RecentMessage], in index: Int) {
+        let localTime = texts.localTime
+        let kept = messages.compactMap { states[index].said(in: $0, time: localTime($0.at)) }
+        answer(states[index].find(text, kept: kept, showsTimes: display.showsTimes))
+    }
+}
+
+extension ChatState {
+    /// The number of kept messages with a text that a daemon lists at once.
+    static let foundKept = 50
+
+    /// Returns the line of a kept message; nil for one of a muted person.
+    fileprivate mutating func line(ofKept message: RecentMessage, page: Page?) -> Line? {
+        let text = NormalForm.canonical(message.text)
+        let make: (String) -> Line
+        switch message.content {
+        case .received(let received, _):
+            guard let label = label(ofKept: received.sender) else { return nil }
+            make = { ChatLines.said($0, by: label) }
+        case .own(let own, let delivered, let failed):
+            var delivery = Delivery(text: text, recipients: own.recipients)
+            for user in delivered { delivery.succeed(label(of: user)) }
+            for failure in failed { delivery.fail(label(of: failure.user), why: failure.why) }
+            let mark = own.recipients > 0 && delivery.isSettled ? delivery.mark : nil
+            let name = ownName
+            make = { ChatLines.saidMyself($0, name: name, mark: mark) }
+        }
+        let line = make(text)
+        guard let page, page.isTooLong(line) else { return line }
+        return make(ChatLines.excerpt(of: text, around: FoldedText("")))
+    }
+
+    /// Returns a kept message for an answer to /find; nil for one of a muted person.
+    fileprivate mutating func said(in message: RecentMessage, time: LocalTime) -> Transcript.Message? {
+        let text = NormalForm.canonical(message.text)
+        guard case .received(let received, _) = message.content else {
+            return Transcript.Message(text: text, time: time)
+        }
+        return label(ofKept: received.sender).map { Transcript.Message(user: $0.user, text: text, time: time) }
+    }
+
+    private mutating func label(ofKept person: Person) -> Labels.Label? {
+        guard !muted.contains(person.user) else { return nil }
+        if people[person.user] == nil { labels.update(Labels.Person(person)) }
+        return label(of: person.user)
+    }
+}
