@@ -178,7 +178,7 @@ package enum ServiceRequest: Hashable, Sendable {
     case shutDown
 }
 
-/// What a front end joins without the chat's secret.
+/// The origin of a chat that a front end joins without its secret.
 package enum ChatSource: Hashable, Sendable {
     /// The talk with the owner of the key (W-41).
     case talk(PublicKey)

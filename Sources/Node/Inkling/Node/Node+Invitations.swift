@@ -9,7 +9,7 @@ extension Node {
     public var invitations: [Invitation] { openInvitations.all }
 
     /// Sends the invite of a chat to a person who is in another chat of this node. The person's node shows the
-    /// invitation, and joins nothing before its user accepts. Whoever has the invite can join for good, so make sure
+    /// invitation, and joins nothing before its user accepts. The invite lets its reader join for good, so make sure
     /// whose key it is.
     ///
     /// - Parameters:
