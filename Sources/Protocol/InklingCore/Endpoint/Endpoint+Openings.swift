@@ -41,7 +41,7 @@ extension Endpoint {
     }
 
     private func hasToOpen(to person: PersonID, _ now: Instant) -> Bool {
-        !surroundings.isSuspended && chats.contains(person.chat) && surroundings.admits(person.key)
+        !surroundings.isSuspended && chats.contains(person.chat) && surroundings.admits(person)
             && !directory.destinations(for: person, links, surroundings, now: now).isEmpty
     }
 
@@ -277,15 +277,16 @@ extension Endpoint {
         directory.remembered.remember(link.personID, at: [link.address], links, surroundings)
     }
 
-    /// Plans attempts at a person's remembered addresses, unless the person has an up link (D-23).
+    /// Plans attempts at a person's remembered addresses, unless the person has an up link (D-23). In a chat that it
+    /// departed from, the node waits for the person to show (M-66).
     mutating func planRemembered(_ person: PersonID, _ now: Instant) {
-        let isNeeded = !links.hasLiveLink(to: person)
+        let isNeeded = !links.hasLiveLink(to: person) && surroundings.departures[person.chat] == nil
         directory.remembered.plan(person, at: isNeeded ? surroundings.turn(with: person.key, now) : nil)
     }
 
     mutating func advance(remembered person: PersonID, _ now: Instant) {
         guard let entry = directory.remembered[person], let due = entry.nextAttempt, due <= now else { return }
-        guard !surroundings.isSuspended, chats.contains(person.chat), surroundings.admits(person.key),
+        guard !surroundings.isSuspended, chats.contains(person.chat), surroundings.admits(person),
             !links.hasLiveLink(to: person)
         else { return directory.remembered.plan(person, at: nil) }
         let addresses = surroundings.usable(entry.addresses)

@@ -42,6 +42,9 @@ extension Endpoint {
         directory.remembered[PersonID(chat: chat, key: key)]?.addresses ?? []
     }
 
+    /// Returns the keys of all links in a chat, down and hidden ones included, in ascending order.
+    package func linkedKeys(in chat: ChatID) -> [PublicKey] { Set(links.ids(in: chat).map { links[$0].key }).sorted() }
+
     // MARK: Tables
 
     /// The numbers of links, sessions, instances and unfinished messages that the node holds.

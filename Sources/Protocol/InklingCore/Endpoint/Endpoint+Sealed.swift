@@ -50,7 +50,7 @@ extension Endpoint {
         let isUnheard = received.status?.isUnheard == true && !isAwaited
         let isEvidence = received.isNewest && !isUnheard && !isBehind && counts
         let own = received.ping.map { _ in heartbeat(of: id) }
-        var texts: [String] = []
+        var events: [RecordEvent] = []
 
         note(received, on: id, from: source, isEvidence: isEvidence, draws: isWithinLimit, now)
         if isEvidence, !wasDown { links[id].liveness.heard(now) }
@@ -60,12 +60,18 @@ extension Endpoint {
             if let token = received.ping, let own { sendPong(token, own, on: id, to: source) }
             if let answer { apply(answer, on: id, from: source, now) }
             if wasDown, counts { comeUp(id, now) }
-            if counts { texts = applyRecords(of: received, on: id, isEvidence: isEvidence, now) }
+            if counts { events = applyRecords(of: received, on: id, isEvidence: isEvidence, now) }
         }
         // An ack can end the link.
         guard links.contains(id) else { return }
         report(id, now)
-        for text in texts { deliver(text, from: id) }
+        for event in events {
+            switch event {
+            case .message(let text): deliver(text, from: id)
+            case .successor(let body): receive(successor: body, on: id)
+            case .name: continue
+            }
+        }
         if let reason = received.bye { return endByBye(id, reason, now) }
         guard isWithinLimit else { return }
         if links[id].isDown { return pingDown(id, from: source, now) }
@@ -114,10 +120,10 @@ extension Endpoint {
 
     /// Applies acks, forwards and records.
     ///
-    /// - Returns: The messages that are complete now.
+    /// - Returns: The completed messages and successors, in order.
     private mutating func applyRecords(
         of received: ReceivedFrames, on id: LinkID, isEvidence: Bool, _ now: Instant
-    ) -> [String] {
+    ) -> [RecordEvent] {
         if let ack = received.ack {
             let isTimely = !surroundings.isBehind
             switch links[id].sender.receive(ack, counter: received.counter, isTimely: isTimely, now: now) {
@@ -130,13 +136,13 @@ extension Endpoint {
                 }
             }
         }
-        var texts: [String] = []
+        var events: [RecordEvent] = []
         for frame in [received.forward, received.record].compactMap({ $0 }) {
             let wasNamed = links[id].isNamed
             for event in links[id].receive(frame, &pools, surroundings, now: now) {
                 switch event {
                 case .name(let name): links[id].status.name = name
-                case .message(let text): texts.append(text)
+                case .message, .successor: events.append(event)
                 }
             }
             acknowledge(id)
@@ -146,7 +152,7 @@ extension Endpoint {
             // Until now, the heartbeats did not announce typing to this peer (L-85, T-8).
             if status(of: id).isTyping { links[id].nextHeartbeat = nextHeartbeat(of: id, now) }
         }
-        return texts
+        return events
     }
 
     private mutating func deliver(_ text: String, from id: LinkID) {

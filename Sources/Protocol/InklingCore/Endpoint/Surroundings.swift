@@ -67,6 +67,10 @@ struct Surroundings: Sendable {
     /// Whether a helper process keeps last wills (L-33).
     var keepsWills = false
     var blocked: Set<UserID> = []
+    /// The keys that the owner of a chat has removed (M-64).
+    var refused: [ChatID: Set<PublicKey>] = [:]
+    /// The chats that this node, as their owner, has left for a successor (M-65).
+    var departures: [ChatID: Departure] = [:]
     /// How well the user knows each person. All people not listed are strangers.
     var standings: [PublicKey: Standing] = [:]
     /// The chats of the node that have a secret.
@@ -94,9 +98,6 @@ struct Surroundings: Sendable {
         case .suspended(let isBehind): isBehind
         }
     }
-
-    /// Returns whether the node opens to a key and shows it.
-    func admits(_ key: PublicKey) -> Bool { key != ownKey && !isBlocked(key) }
 
     func isBlocked(_ key: PublicKey) -> Bool { !blocked.isEmpty && blocked.contains(key.userID) }
 

@@ -6,6 +6,8 @@ enum RecordEvent: Equatable, Sendable {
     case name(String)
     /// A complete message.
     case message(String)
+    /// The body of a successor record.
+    case successor([UInt8])
 }
 
 /// The received records of one link. Records arrive in any order; names and complete messages come out in order, and
@@ -136,7 +138,10 @@ struct RecordReceiver: Sendable {
         case .text:
             // Texts of a peer that has not named itself are not shown, and neither is the peer (L-85).
             return !isPeerNamed || join(record, now, grant, &events)
-        case .invite, .successor, .unknown:
+        case .successor:
+            events.append(.successor(record.body))
+            return true
+        case .invite, .unknown:
             return true
         }
     }
