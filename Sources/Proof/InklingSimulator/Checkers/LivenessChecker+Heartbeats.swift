@@ -11,6 +11,8 @@ extension LivenessChecker {
     ) -> Bool {
         guard single.contains(receiver.plan.identity) else { return false }
         let chats = sender.chats.intersection(receiver.chats)
+        // A link in a chat that one of them departed from goes down unseen.
+        guard chats.isSuperset(of: Set(sender.browsed).intersection(receiver.browsed)) else { return false }
         return !chats.isEmpty
             && chats.allSatisfy { chat in
                 let since = simulation.checker.shownSince(receiver.plan.identity, in: chat, by: sender.index)
@@ -32,7 +34,7 @@ extension LivenessChecker {
         defer { beats[id] = Beat(at: now, first: beats[id]?.first ?? now, interval: interval) }
         let isPunctual = simulation.isPunctual(sender)
         guard let beat = beats[id], isPunctual || simulation.adversary != nil, sender.plan.lateness == 0,
-            now - sender.disturbedAt > .seconds(3),
+            now - sender.disturbedAt > .seconds(3), sender.departures.isEmpty, sender.lie == nil,
             let node = sender.node, now - node.awayChangedAt > .seconds(3)
         else { return }
         if let receiver {
