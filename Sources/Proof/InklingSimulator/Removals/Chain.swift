@@ -83,6 +83,12 @@ extension SimulatedHost {
     /// The chats in which the node looks for others.
     var browsed: [Int] { chats.union(departures.keys).union(lie.map { [$0] } ?? []).sorted() }
 
+    /// Returns whether the node refuses a chat's invite, because the chat has moved.
+    func hasMoved(from chat: Int) -> Bool {
+        guard let membership, chat >= Simulation.chats.count else { return false }
+        return membership.chat != chat
+    }
+
     /// Returns whether the node refuses a key, because the owner of a chat removed it.
     func refuses(_ key: PublicKey, in chat: Int) -> Bool {
         guard let membership, membership.chat == chat else { return false }

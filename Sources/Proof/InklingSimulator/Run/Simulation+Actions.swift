@@ -116,7 +116,9 @@ extension Simulation {
     }
 
     func join(_ host: SimulatedHost, _ chat: Int) {
-        guard host.node?.isSuspended != true, host.chats.insert(chat).inserted else { return }
+        guard host.node?.isSuspended != true, !host.hasMoved(from: chat), host.chats.insert(chat).inserted else {
+            return
+        }
         host.disturbedAt = now
         if chat >= Simulation.chats.count, host.membership == nil { host.membership = Membership(chat: chat) }
         enter(host, chat)
@@ -290,6 +292,8 @@ extension Simulation {
             if host.isUnplugged { replug(host) }
             resume(host)
             endLies(of: host)
+            // Members who are present need the owners.
+            if chain?.ownerHosts.contains(host.index) ?? false { start(host) }
             for chat in host.browsed {
                 if host.chats.contains(chat) { act(host, .empty(chat: chat)) }
                 if scenario.network.isFoundAnew { browse(host, chat) }

@@ -15,7 +15,8 @@ extension Endpoint {
         begin(now)
         defer { finish() }
         let person = PersonID(chat: chat, key: key)
-        guard chats.contains(chat), key != surroundings.ownKey || surroundings.admits(person) else { return }
+        // An owner's other devices matter once the owner departs (M-69).
+        guard chats.contains(chat), key != surroundings.ownKey || key == chats[chat].owner else { return }
         meet(person)
         let (isNew, before) = directory.found(name, person, addresses: addresses, links, surroundings)
         if let before, before != person {

@@ -35,17 +35,14 @@ extension Endpoint {
         chats[chat].rank = successor.rank
         chats[chat].draft = ""
         chats[chat].announcer.abandon()
-        let linked = links.ids(in: chat)
-        let present = linked.map { links[$0].personID }
-        for id in linked where links.contains(id) {
+        let present = hideAll(in: chat, now)
+        for id in links.ids(in: chat) where links.contains(id) {
             if surroundings.admits(links[id].personID) {
-                give(departure.record, on: id, now)
+                close(id, with: departure.record, now)
             } else {
                 sayBye(id, .left, .left, .bye, now)
             }
         }
-        tellDue(now)
-        roster.forget(chat)
         let surroundings = surroundings
         handshakes.removeAll { $0.chat == chat && !surroundings.admits($0) }
         for person in openings.sortedIDs where person.chat == chat && !surroundings.admits(person) {
@@ -54,21 +51,32 @@ extension Endpoint {
         for person in directory.remembered.people where person.chat == chat { planRemembered(person, now) }
         for person in Set(present + people()).sorted() where person.chat == chat {
             meet(person)
-            guard let earlier, departure.chosen.contains(person.key), !earlier.chosen.contains(person.key) else {
+            guard let earlier else {
+                review(person, now)
                 continue
             }
-            treatAsNew(person, now)
+            if departure.chosen.contains(person.key), !earlier.chosen.contains(person.key) { treatAsNew(person, now) }
         }
     }
 
-    /// Begins to give a link the successor of its chat. The link shows nobody any more, and sends no further message.
-    private mutating func give(_ successor: [UInt8], on id: LinkID, _ now: Instant) {
-        let before = links[id]
-        links[id].isHidden = true
+    /// Hides all people of a chat, and reports them as gone.
+    ///
+    /// - Returns: The people with a link.
+    private mutating func hideAll(in chat: ChatID, _ now: Instant) -> [PersonID] {
+        let before = links.ids(in: chat).map { links[$0] }
+        // A person may have several links, and must not show by one of the rest.
+        for link in before { links[link.id].isHidden = true }
+        for link in before { reportGone(link, .bye, now) }
+        tellDue(now)
+        roster.forget(chat)
+        return before.map(\.personID)
+    }
+
+    /// Begins to give a link the successor of its chat. The link sends no further message.
+    private mutating func close(_ id: LinkID, with successor: [UInt8], _ now: Instant) {
         for message in links[id].sender.close(with: successor, now: now) {
-            tell(outbox.failed(message, to: before.personID, over: id, .left))
+            tell(outbox.failed(message, to: links[id].personID, over: id, .left))
         }
-        reportGone(before, .bye, now)
     }
 
     /// Reports a key in a departed chat that is neither chosen nor removed, once (M-67).
