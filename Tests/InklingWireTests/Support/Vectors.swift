@@ -42,7 +42,9 @@ struct Vector: Decodable, Sendable, CustomTestStringConvertible {
     // Derivations.
     let chat: Chat?
     let publicKeys: [String]?
-    let publicKey, userID, digits, psk, prologueKey, chatName, secret, owner, sealedKey: String?
+    let publicKey, userID, digits, psk, prologueKey, chatName, secret, owner, sealedKey, fingerprint: String?
+    let generation: UInt32?
+    let removed: [String]?
     // Datagrams.
     let senderIndex, receiverIndex, counter: UInt32?
     let token, check, noise, cookie, ciphertext, nonce, key, plaintext: String?

@@ -113,6 +113,8 @@ extension Simulation {
         }
         // A machine that returned to a snapshot may be recognised late. Its links then go down (L-93 to L-95).
         if hosts.contains(where: \.wasReverted) { return .seconds(80) }
+        // An owner's node that departed publishes nothing, so that only its own slow openings may remain (L-5).
+        if chain != nil, scenario.faultsEnd > 60_000 { return .seconds(80) }
         // The links of an adversary that vanishes without a bye last up to 8.3 s.
         if adversary != nil { return .seconds(16) }
         return .seconds((!isFoundAnew || isParted) && scenario.faultsEnd > 80_000 ? 80 : 10)

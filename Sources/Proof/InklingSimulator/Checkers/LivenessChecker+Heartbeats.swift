@@ -11,8 +11,9 @@ extension LivenessChecker {
     ) -> Bool {
         guard single.contains(receiver.plan.identity) else { return false }
         let chats = sender.chats.intersection(receiver.chats)
-        // A link in a chat that one of them departed from goes down unseen.
-        guard chats.isSuperset(of: Set(sender.browsed).intersection(receiver.browsed)) else { return false }
+        // A link in an owner's chat that the receiver has left may go down unseen.
+        let isApart = sender.browsed.contains { $0 >= Simulation.chats.count && !chats.contains($0) }
+        guard !isApart else { return false }
         return !chats.isEmpty
             && chats.allSatisfy { chat in
                 let since = simulation.checker.shownSince(receiver.plan.identity, in: chat, by: sender.index)

@@ -32,6 +32,21 @@ extension Simulation {
         checker.report(.departedChat, "host \(host.index) sends \(number - before.number) successors", now)
     }
 
+    /// Returns how many successors a node has sent, and how many links it has in the chats that it departed from.
+    func successors(of host: SimulatedHost, _ node: SimulatedNode) -> (sent: Int, links: Int) {
+        let departed = Set(host.departures.keys).union(host.lie.map { [$0] } ?? [])
+        let links = departed.reduce(0) { $0 + node.endpoint.linkedKeys(in: chats[$1].id).count }
+        return (node.endpoint.counters.successorsSent, links)
+    }
+
+    /// Checks that a link sends one successor at most in an input (M-32).
+    func checkInput(of host: SimulatedHost, _ node: SimulatedNode, _ before: (sent: Int, links: Int)) {
+        let after = successors(of: host, node)
+        let sent = after.sent - before.sent
+        guard sent > max(before.links, after.links) else { return }
+        checker.report(.departedChat, "host \(host.index) sends \(sent) successors at once", now)
+    }
+
     /// Checks that a node shows nobody in a chat that it departed from.
     func checkShown(_ isAnybodyShown: Bool, in tag: ChatID, by host: SimulatedHost) {
         guard isAnybodyShown, chain != nil, let chat = chats.firstIndex(where: { $0.id == tag }),

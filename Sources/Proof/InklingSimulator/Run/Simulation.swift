@@ -235,6 +235,7 @@ package final class Simulation {
         guard case .running(let node) = host.state else { return }
         checker.checkStatuses(of: host.index, now)
         let before = adversary == nil ? [:] : node.endpoint.counters.drops
+        let given = chain == nil ? nil : successors(of: host, node)
         let reaction = node.react(to: body, ofSession: cause?.session, now)
         if adversary != nil { host.processor.spend(node.work(reaction, cause?.bytes, before), now) }
         if reaction.wantsSocketDrained { host.lateAt = now }
@@ -251,6 +252,7 @@ package final class Simulation {
             if case .presence(let chat, let person, .offline, _) = $0 { (chat, person.key) } else { nil }
         }
         for output in reaction.outputs { act(output, host, node, cause: newest) }
+        if let given { checkInput(of: host, node, given) }
         checker.checkStatuses(of: host.index, now)
         schedule(node, of: host)
     }

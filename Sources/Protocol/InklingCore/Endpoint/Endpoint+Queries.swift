@@ -42,8 +42,8 @@ extension Endpoint {
         directory.remembered[PersonID(chat: chat, key: key)]?.addresses ?? []
     }
 
-    /// Returns the keys of all links in a chat, down and hidden ones included, in ascending order.
-    package func linkedKeys(in chat: ChatID) -> [PublicKey] { Set(links.ids(in: chat).map { links[$0].key }).sorted() }
+    /// Returns the key of each link in a chat, down and hidden ones included, the oldest link first.
+    package func linkedKeys(in chat: ChatID) -> [PublicKey] { links.ids(in: chat).map { links[$0].key } }
 
     // MARK: Tables
 
