@@ -18,6 +18,7 @@ extension Scenario {
         self.init(seed: seed, hosts: count)
         adversary = nil
         network.isByHand = false
+        network.reorderingDelay = min(network.reorderingDelay, 200)
         hosts = hosts.map { HostPlan($0, identity: $0.identity, chats: $0.chats.filter { $0 < 2 }) }
         if generator.oneIn(2) { hosts = hosts.map { HostPlan($0, identity: $0.identity, chats: []) } }
         let outsider = HostPlan(hosts[0], identity: count, chats: [])

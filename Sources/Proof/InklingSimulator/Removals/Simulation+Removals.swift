@@ -24,11 +24,13 @@ extension Simulation {
         case .forge(let generation):
             guard host.lie == nil, chain[membership.chat].owner != host.key else { return }
             lie(
-                host, in: membership.chat,
+                host, in: membership.chat, to: hosts,
                 with: Successor(generation: generation, secret: secret(1_000), owner: host.key))
         case .relapse:
             guard host.lie == nil, chain[membership.chat].owner == host.key, membership.generation > 0 else { return }
-            lie(host, in: membership.chat, with: earlier(than: membership.chat))
+            // A node that entered by an invite knows no generation, so it would follow (M-61).
+            let others = hosts.filter { $0.membership?.generation == membership.generation }
+            lie(host, in: membership.chat, to: others, with: earlier(than: membership.chat))
         case .confess: endLies(of: host)
         default: return
         }
@@ -131,14 +133,14 @@ extension Simulation {
     }
 
     /// Makes a node send a successor that nobody may follow.
-    private func lie(_ host: SimulatedHost, in chat: Int, with successor: Successor) {
+    private func lie(_ host: SimulatedHost, in chat: Int, to others: [SimulatedHost], with successor: Successor) {
         leave(host, chat)
         host.lie = chat
         browse(host, chat)
-        let others = Set(hosts.map(\.key)).subtracting([host.key])
+        let keys = Set(others.map(\.key)).subtracting([host.key])
         input(host) {
             try? $0.join(self.chats[chat], isSecret: true, owner: host.key, now: $1)
-            try? $0.move(self.chats[chat].id, by: successor, chosen: others, now: $1)
+            try? $0.move(self.chats[chat].id, by: successor, chosen: keys, now: $1)
         }
     }
 

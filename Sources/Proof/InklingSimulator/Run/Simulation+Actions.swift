@@ -116,7 +116,7 @@ extension Simulation {
     }
 
     func join(_ host: SimulatedHost, _ chat: Int) {
-        guard host.node?.isSuspended != true, !host.hasMoved(from: chat), host.chats.insert(chat).inserted else {
+        guard host.node?.isSuspended != true, host.lie != chat, !host.hasMoved(from: chat), host.chats.insert(chat).inserted else {
             return
         }
         host.disturbedAt = now
@@ -163,6 +163,8 @@ extension Simulation {
         node.isSuspended = false
         host.disturbedAt = now
         input(host) { $0.resume(now: $1) }
+        // The node registers again (L-88). Members of other chats find each other all the same.
+        if chain != nil { for chat in host.chats.sorted() { advertise(host, chat) } }
     }
 
     /// Records a farewell. Earlier datagrams of the node count as before the farewell; later ones may be farewells.
