@@ -83,6 +83,7 @@ def derivations():
         "chats": table("keys of a chat", "W-8 W-9 W-36", "chat chatKey psk prologueKey sealKey initiationKey askKey nameKey",
                        [(n, c, c.chat_key, c.psk, c.prologue_key, c.seal_key, c.initiation_key, c.ask_key, c.name_key)
                         for n, c in chats]),
+        "chatFingerprints": table("chat fingerprint", "M-61", "chat fingerprint", [(n, c, c.fingerprint) for n, c in chats]),
         "chatNames": chat_names(),
         "invalidChatNames": invalid_chat_names(),
         "secrets": table("secret", "W-7", "text bytes", [(n, ref.base32(s), s) for n, s in secrets]),
@@ -103,6 +104,8 @@ def derivations():
         "invalidInstanceNames": invalid_instance_names(),
         "serviceRecords": service_records(),
         "invalidServiceRecords": invalid_service_records(),
+        "successors": successors(),
+        "invalidSuccessors": invalid_successors(),
     }
 
 
@@ -255,6 +258,29 @@ def invalid_service_records():
             ("another chat", ref.txt("txtvers=2", "k=" + ref.base64url(CLOSED.sealed_key(ALICE.static, NONCE))), "seal")]
     rows += [(f"a key: {n}", ref.txt("txtvers=2", "k=" + ref.base64url(OPEN.sealed_key(k, NONCE))), "key") for n, k in BAD_KEYS]
     return table("invalid service record", RECORD_ERRORS, "chat nonce bytes error", [(n, OPEN, NONCE, r, e) for n, r, e in rows])
+
+
+def successors():
+    keys = [BOB.static] + [ref.public_key(filler(f"removed {i}", 32)) for i in range(31)]
+    rows = [("nobody is removed", 1, SECRET, ALICE.static, []), ("one key is removed", 2, b"\xff" * 16, ALICE.static, keys[:1]),
+            ("32 keys are removed, the highest generation", 2**32 - 1, bytes(16), BOB.static, keys),
+            ("a key twice", 3, SECRET, ALICE.static, keys[:2] * 2)]
+    return [case(f"successor: {n}", "M-60", body=ref.successor(g, s, o, r), generation=g, secret=ref.base32(s), owner=ref.base64url(o),
+                 removed=[ref.base64url(k) for k in r], chat=Chat(secret=s, owner=o)) for n, g, s, o, r in rows]
+
+
+def invalid_successors():
+    good, two = ref.successor(1, SECRET, ALICE.static), ref.successor(7, SECRET, ALICE.static, [ALICE.static, BOB.static])
+    rows = [("empty", b"", "length"), ("one byte short", good[:-1], "length"), ("one byte long", good + b"\0", "length"),
+            ("a removed key cut off", two[:-1], "length"), ("a removed key too many", two + BOB.static, "length"),
+            ("a count above the keys", good[:-1] + b"\1", "length"), ("no key of 32", good[:-1] + b"\x20", "length"),
+            ("33 removed keys", ref.successor(1, SECRET, ALICE.static, [BOB.static] * 33), "count"),
+            ("the highest count", good[:-2] + b"\xff\xff", "count"),
+            ("generation 0", ref.successor(0, SECRET, ALICE.static), "generation"), ("zeros", bytes(54), "generation")]
+    for name, key in BAD_KEYS:
+        rows += [(f"an owner's key: {name}", ref.successor(1, SECRET, key), "key"),
+                 (f"a removed key: {name}", ref.successor(1, SECRET, ALICE.static, [BOB.static, key]), "key")]
+    return table("invalid successor", {e: "M-60" for e in ("length", "count", "generation")} | {"key": "M-60 W-3"}, "body error", rows)
 
 
 # datagrams.json

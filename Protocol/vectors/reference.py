@@ -87,6 +87,7 @@ class Chat:
         labels = ["psk", "prologue", "seal", "check initiation", "check ask", "check name"]
         self.psk, self.prologue_key, self.seal_key, self.initiation_key, self.ask_key, self.name_key = (
             kdf(self.chat_key, b"", f"inkling/2 {label}") for label in labels)
+        self.fingerprint = sha256(b"inkling/2 chat fingerprint\0" + self.chat_key)
 
     def prologue(self, index):
         return b"inkling/2\0\x21" + struct.pack(">I", index) + self.prologue_key
@@ -105,6 +106,10 @@ class Chat:
         """The instance key, or with a token the tell key."""
         label = "inkling/2 instance" if token is None else "inkling/2 tell"
         return ChaCha20Poly1305(kdf(self.seal_key, (token or b"") + nonce, label)).encrypt(bytes(12), public, b"")
+
+
+def successor(generation, secret, owner, removed=()):
+    return struct.pack(">I", generation) + secret + owner + struct.pack(">H", len(removed)) + b"".join(removed)
 
 
 # Datagrams

@@ -52,6 +52,12 @@ struct MutantTests {
     ]
     /// The same of the names under which people are shown (M-24).
     static let names: [Mutant: Set<Violation.Rule>] = [.swallowedName: [.wrongName]]
+    /// The same of an owner's chats (M-60 to M-70), in scenarios with removals.
+    static let removals: [Mutant: Set<Violation.Rule>] = [
+        .followsAnybody: [.falseMove], .leadsBack: [.falseMove], .refusesNobody: [.intruder],
+        .givesAnybody: [.falseMove, .intruder], .givesFormer: [.falseMove, .intruder], .givesOnce: [.strandedMember],
+        .hastySuccessor: [.departedChat], .showsDeparted: [.departedChat],
+    ]
     /// How exhaustion shows.
     private static let strained: Set<Violation.Rule> = [.missingPerson, .missingTyping, .falseOffline]
     /// `INKLING_MUTANTS` names those of them that are tried; all without it.
@@ -63,7 +69,7 @@ struct MutantTests {
     /// each scenario has one of them alone. The search begins at the seed `start`.
     private func firstFailure(
         of mutant: Mutant?, breaking rules: Set<Violation.Rule>? = nil, by attacks: [Scenario.Attack] = [],
-        start: UInt64 = 0, seeds: UInt64
+        hasRemovals: Bool = false, start: UInt64 = 0, seeds: UInt64
     ) -> (seed: UInt64, violation: Violation)? {
         activeMutant = mutant
         defer { activeMutant = nil }
@@ -71,7 +77,7 @@ struct MutantTests {
         concurrently(seeds) { number in
             let seed = start + number
             let attack = attacks.isEmpty ? nil : attacks[Int(seed) % attacks.count]
-            let scenario = Scenario(seed: seed, attack: attack)
+            let scenario = hasRemovals ? Scenario(removalsOf: seed) : Scenario(seed: seed, attack: attack)
             guard attack == nil || scenario.adversary != nil, let violation = Simulation(scenario).run().violation,
                 rules.map({ $0.contains(violation.rule) }) ?? true
             else { return true }
@@ -95,8 +101,11 @@ struct MutantTests {
 
     @Test("each mutant is in one of the tables")
     func all() {
-        let tried = Array(Self.rules.keys) + Array(Self.limits.keys) + Array(Self.times.keys) + Array(Self.names.keys)
-        #expect(Set(tried) == Set(Mutant.allCases))
+        let tables: [[Mutant]] = [
+            Array(Self.rules.keys), Array(Self.limits.keys), Array(Self.times.keys), Array(Self.names.keys),
+            Array(Self.removals.keys),
+        ]
+        #expect(Set(tables.joined()) == Set(Mutant.allCases))
     }
 
     @Test("a broken core is noticed", arguments: rules.keys.sorted())
@@ -122,13 +131,20 @@ struct MutantTests {
         try notice(mutant, breaking: #require(Self.names[mutant]))
     }
 
+    @Test("a removal that lets the wrong people in, or leaves some behind, is noticed", arguments: removals.keys.sorted())
+    func removal(_ mutant: Mutant) throws {
+        try notice(mutant, breaking: #require(Self.removals[mutant]), hasRemovals: true)
+    }
+
     private func notice(
         _ mutant: Mutant, breaking rules: Set<Violation.Rule>, by attacks: [Scenario.Attack] = [],
-        start: UInt64 = 0, seeds: UInt64 = 1_000
+        hasRemovals: Bool = false, start: UInt64 = 0, seeds: UInt64 = 1_000
     ) throws {
         if let tried = Self.tried, !tried.contains(mutant) { return }
         let failure = try #require(
-            firstFailure(of: mutant, breaking: rules, by: attacks, start: start, seeds: seeds), "no seed notices it")
+            firstFailure(
+                of: mutant, breaking: rules, by: attacks, hasRemovals: hasRemovals, start: start, seeds: seeds),
+            "no seed notices it")
         print("figure: \(mutant.rawValue): seed \(failure.seed), \(failure.violation)")
     }
 }

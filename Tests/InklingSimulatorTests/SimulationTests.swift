@@ -44,6 +44,22 @@ struct SimulationTests {
         )
     }
 
+    @Test("an owner's chat keeps removed members out and loses no chosen one, in every scenario that a seed draws")
+    func removals() {
+        let shared = Mutex(SeedSum())
+        concurrently(Self.seeds) { seed in
+            let result = Simulation(Scenario(removalsOf: seed)).run()
+            shared.withLock { $0.add(result, of: seed) }
+            return true
+        }
+        let sum = shared.withLock { $0 }
+        let failures = sum.failed.prefix(5).map { "inkling-sim replay \($0.seed) --removals: \($0.violation)" }
+        #expect(failures.isEmpty, "\(failures.joined(separator: "\n"))")
+        let actions: [Scenario.Action.Kind] = [.remove, .handOver, .leak, .forge, .relapse]
+        #expect(actions.allSatisfy { sum.coverage.actions[$0] ?? 0 > 0 }, "\(sum.coverage.actions)")
+        print("figure: \(sum.coverage.runs) seeds with removals, \(sum.failed.count) failing")
+    }
+
     @Test("two runs of a seed are equal to the byte", arguments: [1, 12, 123, 1_234, 12_345] as [UInt64])
     func replay(_ seed: UInt64) {
         let first = Simulation(Scenario(seed: seed)).run()

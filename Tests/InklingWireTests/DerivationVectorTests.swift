@@ -86,6 +86,26 @@ struct DerivationVectorTests {
         let own = try need(KeyPair(privateKey: unhex(vector.privateKey)))
         let other = try need(PublicKey(unhex(vector.publicKey)))
         #expect(ChatSecret(talkOf: own, with: other) == nil)
+    @Test("M-61: fingerprints of chats", arguments: try Vector.read("derivations", "chatFingerprints"))
+    func chatFingerprints(_ vector: Vector) throws {
+        #expect(hex(try vector.keys.fingerprint.bytes) == vector.fingerprint)
+    }
+
+    @Test("M-60: successors, both directions", arguments: try Vector.read("derivations", "successors"))
+    func successors(_ vector: Vector) throws {
+        let successor = try Successor(unhex(vector.body))
+        #expect(successor.generation == vector.generation)
+        #expect(successor.secret.base32 == vector.secret)
+        #expect(successor.owner.base64url == vector.owner)
+        #expect(successor.removed.map(\.base64url) == vector.removed)
+        #expect(hex(successor.body) == vector.body)
+        #expect(try successor.keys == vector.keys)
+    }
+
+    @Test("M-60: bodies that are no successor", arguments: try Vector.read("derivations", "invalidSuccessors"))
+    func invalidSuccessors(_ vector: Vector) throws {
+        let error = try need(vector.error.flatMap(SuccessorError.init))
+        #expect(throws: error) { try Successor(unhex(vector.body)) }
     }
 
     @Test("W-36, D-13: checks of asks", arguments: try Vector.read("derivations", "askChecks"))

@@ -27,8 +27,10 @@ private func words(_ action: Scenario.Action.Kind) -> String {
     case .crashWithLastWill: "crash with a last will"
     case .swapAddresses: "swap addresses"
     case .holdBack: "hold back"
+    case .handOver: "hand over"
     case .edit, .empty, .send, .open, .join, .leave, .rename, .block, .unblock, .quit, .crash, .start, .suspend,
-        .resume, .pause, .sleep, .snapshot, .revert, .unplug, .partition, .clog, .move, .flap, .doubt:
+        .resume, .pause, .sleep, .snapshot, .revert, .unplug, .partition, .clog, .move, .flap, .doubt, .remove, .leak, .forge,
+        .relapse, .confess:
         "\(action)"
     }
 }

@@ -15,6 +15,7 @@ struct RunCommand: ParsableCommand {
     @Option(help: "Set the number of hosts, 2 to 50 (default: each seed draws it).") var hosts: Int?
     @Option(help: "End after this many failures.") var failures = 5
     @Flag(help: "Print a line every 10,000 seeds.") var progress = false
+    @Flag(help: "Let the owner of a private chat remove members in each seed.") var removals = false
 
     func validate() throws {
         guard seeds > 0 else { throw ValidationError("--seeds: at least 1.") }
@@ -32,7 +33,7 @@ struct RunCommand: ParsableCommand {
                 let index = next.wrappingAdd(1, ordering: .relaxed).oldValue
                 guard index < UInt64(seeds) else { return }
                 let seed = first &+ index
-                let result = Simulation(Scenario(seed: seed, hosts: hosts)).run()
+                let result = Simulation(scenario(seed)).run()
                 if let violation = result.violation { show("seed \(seed) breaks: \(violation)") }
                 let (runs, failed) = shared.withLock { sum in
                     sum.add(result, of: seed)
@@ -53,9 +54,10 @@ struct RunCommand: ParsableCommand {
     }
 
     private func describe(_ seed: UInt64, _ violation: Violation) -> String {
-        let shrinking = Shrinking(Scenario(seed: seed, hosts: hosts), breaking: violation.rule)
-        var command = "inkling-sim replay \(seed)"
-        if let hosts { command += " --hosts \(hosts)" }
+        let shrinking = Shrinking(scenario(seed), breaking: violation.rule)
+        let whole =
+            "inkling-sim replay \(seed)" + (hosts.map { " --hosts \($0)" } ?? "") + (removals ? " --removals" : "")
+        var command = whole
         if !shrinking.hasAllSteps {
             command +=
                 " --keep \(shrinking.kept.isEmpty ? "none" : shrinking.kept.map(String.init).joined(separator: ","))"
@@ -63,8 +65,11 @@ struct RunCommand: ParsableCommand {
         if !shrinking.without.isEmpty {
             command += " --without \(shrinking.without.map(\.rawValue).joined(separator: ","))"
         }
-        return "seed \(seed): \(violation)\n  to replay it: inkling-sim replay \(seed)"
-            + (hosts.map { " --hosts \($0)" } ?? "") + "\n  the smallest case that fails: \(command)"
+        return "seed \(seed): \(violation)\n  to replay it: \(whole)\n  the smallest case that fails: \(command)"
+    }
+
+    private func scenario(_ seed: UInt64) -> Scenario {
+        removals ? Scenario(removalsOf: seed) : Scenario(seed: seed, hosts: hosts)
     }
 
     private func seconds(since start: ContinuousClock.Instant) -> Int { Int((.now - start).components.seconds) }

@@ -40,6 +40,9 @@ package struct ChatKeys: Sendable {
         nameKey = HMACKey(key("inkling/2 check name"))
     }
 
+    /// Returns the hash of the chat key under a label.
+    func hash(label: String) -> [UInt8] { SHA256.hash(Array(label.utf8) + [0] + chatKey) }
+
     private static func derive(_ key: [UInt8], salt: [UInt8], label: String) -> [UInt8] {
         deriveKey(key, salt: salt, info: Array(label.utf8))
     }

@@ -102,7 +102,7 @@ package enum RecordType: Hashable, Sendable {
     case name
     /// An invite: reserved (M-28).
     case invite
-    /// The chat that follows this one: reserved (M-28).
+    /// The chat that follows this one (M-60).
     case successor
     /// A type from 4 to 15, which a receiver acknowledges and ignores (M-26).
     case unknown(UInt8)

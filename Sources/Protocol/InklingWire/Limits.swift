@@ -40,6 +40,8 @@ extension Limits {
     package static let messageSizes = 1...65_536
     /// The longest text of a record, in bytes: the room in a datagram after a typing frame (W-28).
     package static let maximumRecordTextSize = 1_167
+    /// The most removed keys in a successor, so that it fits one record (M-60).
+    package static let removedKeys = 32
     /// The longest TXT record that a node publishes, in bytes (D-3).
     package static let maximumTXTSizeSent = 400
     /// The longest TXT record that a node reads, in bytes (D-5).

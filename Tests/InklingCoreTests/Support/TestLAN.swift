@@ -194,7 +194,8 @@ final class TestLAN {
                 fly(datagram)
             case .keepWill(let session, let bytes, let address): nodes[id]?.wills[session] = (bytes, address)
             case .dropWill(let session): nodes[id]?.wills[session] = nil
-            case .typing, .presence, .message, .invite, .delivered, .failed, .peerIsOneself: continue
+            case .typing, .presence, .message, .invite, .delivered, .failed, .peerIsOneself, .successor, .newcomer:
+                continue
             }
         }
     }

@@ -135,6 +135,8 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
             "queue per link",
             "\(mebibytes(Limits.queueSize)); \(Limits.queuedMessageOverhead) bytes a message; "
                 + s(Limits.overdueMessage)),
+        LimitRow("removed keys", "\(Limits.removedKeys)"),
+        LimitRow("unverified newcomers", "\(Limits.newcomers)"),
         LimitRow(
             "texts held; unfinished",
             "\(mebibytes(Limits.textsHeld)); \(mebibytes(Limits.unfinishedTexts)); \(Limits.heldTextOverhead) bytes"),
@@ -209,6 +211,7 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
             "timer off-link",
             list([Limits.initialTimerOffLink, Limits.minimumTimerOffLink, Limits.maximumTimerOffLink])),
         LimitRow("stalled", "\(s(Limits.stalled)); \(s(Limits.longestDelivery))"),
+        LimitRow("successor given", "\(Int(Limits.departure / .seconds(86_400))) days"),
         LimitRow("given up by the receiver", "\(s(Limits.waitingWithoutRecord)); \(s(Limits.longestGap))"),
     ]
 }

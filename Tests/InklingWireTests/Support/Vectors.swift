@@ -43,6 +43,9 @@ struct Vector: Decodable, Sendable, CustomTestStringConvertible {
     let chat: Chat?
     let publicKeys: [String]?
     let publicKey, privateKey, userID, digits, psk, prologueKey, chatName, secret, owner, sealedKey: String?
+    let fingerprint: String?
+    let generation: UInt32?
+    let removed: [String]?
     // Datagrams.
     let senderIndex, receiverIndex, counter: UInt32?
     let token, check, noise, cookie, ciphertext, nonce, key, plaintext: String?

@@ -67,6 +67,9 @@ extension Node {
             informHelper { $0.drop(session) }
         case .peerIsOneself:
             tell(.notice(.peerIsOneself))
+        case .successor, .newcomer:
+            // A node joins no chat with an owner yet, so the core reports neither.
+            return
         }
     }
 

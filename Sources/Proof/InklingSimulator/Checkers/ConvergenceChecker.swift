@@ -33,7 +33,8 @@ struct ConvergenceChecker {
             guard !simulation.hasFaults, now >= calmAt else { return }
             phase = .converging(until: calmAt + simulation.patience)
         case .converging(let until):
-            let disagreements = simulation.disagreements()
+            let stranded = simulation.stranded()
+            let disagreements = stranded + simulation.disagreements()
             if disagreements.isEmpty, simulation.nobodyIsShownTyping {
                 for host in simulation.speakers {
                     host.chats.sorted().forEach { simulation.act(host, .edit(chat: $0)) }
@@ -41,7 +42,7 @@ struct ConvergenceChecker {
                 phase = .typing(until: now + .milliseconds(750))
             } else if now >= until {
                 let text = disagreements.first ?? "typing is still shown"
-                simulation.checker.report(.divergence, "\(disagreements.count): \(text)", now)
+                simulation.checker.report(stranded.isEmpty ? .divergence : .strandedMember, "\(disagreements.count): \(text)", now)
             }
         case .typing(let until):
             guard now >= until else { return }
@@ -112,6 +113,8 @@ extension Simulation {
         }
         // A machine that returned to a snapshot may be recognised late. Its links then go down (L-93 to L-95).
         if hosts.contains(where: \.wasReverted) { return .seconds(80) }
+        // An owner's node that departed publishes nothing, so that only its own slow openings may remain (L-5).
+        if chain != nil, scenario.faultsEnd > 60_000 { return .seconds(80) }
         // The links of an adversary that vanishes without a bye last up to 8.3 s.
         if adversary != nil { return .seconds(16) }
         return .seconds((!isFoundAnew || isParted) && scenario.faultsEnd > 80_000 ? 80 : 10)
@@ -129,7 +132,7 @@ extension Simulation {
             for chat in viewer.chats.sorted() {
                 let expected = Set(others(of: viewer, in: chat).map(\.key))
                 let required = Set(surelySeen(by: viewer, in: chat).map(\.key))
-                let shown = viewer.node?.endpoint.present(in: Simulation.chats[chat].id) ?? []
+                let shown = viewer.node?.endpoint.present(in: chats[chat].id) ?? []
                 let keys = Set(shown.map(\.person.key))
                 let (absent, surplus) = (required.subtracting(keys), keys.subtracting(expected))
                 if !absent.isEmpty || !surplus.isEmpty {
@@ -164,6 +167,7 @@ extension Simulation {
         hosts.filter { other in
             other.isActive && other.chats.contains(chat) && other.plan.identity != viewer.plan.identity
                 && !viewer.blocks(other.plan.identity) && !other.blocks(viewer.plan.identity)
+                && !viewer.refuses(other.key, in: chat) && !other.refuses(viewer.key, in: chat)
                 && (!scenario.network.isByHand || other.index == 0 || viewer.index == 0)
         }
     }
@@ -235,12 +239,14 @@ extension Simulation {
             }
             // Handshakes left over from the faults last at most 5 s longer (L-12).
             let isCalm = now - (.zero + .milliseconds(scenario.calmAt)) > .seconds(12)
-            if host.isActive, isCalm, sizes.sessions > sizes.links * Limits.sessionsPerLink + 4 {
+            // Nobody answers the attempts of a removed member at remembered addresses.
+            let unanswered = chain == nil ? 4 : 4 * hosts.count
+            if host.isActive, isCalm, sizes.sessions > sizes.links * Limits.sessionsPerLink + unanswered {
                 checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.sessions) sessions", now)
             }
             // Instances of crashed nodes stay in discovery. Nodes also keep peers added by hand, with their later
             // addresses.
-            let advertised = (Array(instances.values) + Array(withdrawn.values)).count { host.chats.contains($0.chat) }
+            let advertised = (Array(instances.values) + Array(withdrawn.values)).count { host.browsed.contains($0.chat) }
             // Addresses of links that a suspension ended are kept for 90 s (L-88).
             let strange = adversary.map { Limits.addressesAsked + Limits.linksPerSource + $0.mostLinks } ?? 0
             if host.isActive, sizes.instances > advertised + 4 * hosts.count + strange {

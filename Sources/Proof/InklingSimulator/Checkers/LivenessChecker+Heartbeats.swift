@@ -11,6 +11,9 @@ extension LivenessChecker {
     ) -> Bool {
         guard single.contains(receiver.plan.identity) else { return false }
         let chats = sender.chats.intersection(receiver.chats)
+        // A link in an owner's chat that the receiver has left may go down unseen.
+        let isApart = sender.browsed.contains { $0 >= Simulation.chats.count && !chats.contains($0) }
+        guard !isApart else { return false }
         return !chats.isEmpty
             && chats.allSatisfy { chat in
                 let since = simulation.checker.shownSince(receiver.plan.identity, in: chat, by: sender.index)
@@ -32,7 +35,7 @@ extension LivenessChecker {
         defer { beats[id] = Beat(at: now, first: beats[id]?.first ?? now, interval: interval) }
         let isPunctual = simulation.isPunctual(sender)
         guard let beat = beats[id], isPunctual || simulation.adversary != nil, sender.plan.lateness == 0,
-            now - sender.disturbedAt > .seconds(3),
+            now - sender.disturbedAt > .seconds(3), sender.departures.isEmpty, sender.lie == nil,
             let node = sender.node, now - node.awayChangedAt > .seconds(3)
         else { return }
         if let receiver {

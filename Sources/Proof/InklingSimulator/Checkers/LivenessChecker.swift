@@ -159,6 +159,7 @@ final class LivenessChecker {
             left.chats.contains(chat), right.chats.contains(chat),
             single.contains(left.plan.identity), single.contains(right.plan.identity),
             left.blocks[right.plan.identity] == nil, right.blocks[left.plan.identity] == nil,
+            !left.refuses(right.key, in: chat), !right.refuses(left.key, in: chat),
             // Two nodes may take long to notice that one of them returned to a snapshot (L-93 to L-95).
             !left.wasReverted, !right.wasReverted
         else { return nil }

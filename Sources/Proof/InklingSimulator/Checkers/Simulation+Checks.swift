@@ -49,7 +49,7 @@ extension Simulation {
     func checkLinks() {
         for host in hosts where host.isActive {
             for chat in host.chats.sorted() {
-                for person in host.node?.endpoint.present(in: Simulation.chats[chat].id) ?? []
+                for person in host.node?.endpoint.present(in: chats[chat].id) ?? []
                 where person.addresses.count > 1 {
                     let runs = hosts.filter { $0.key == person.person.key }.map(\.incarnation).reduce(0, +)
                     guard person.addresses.count > runs, adversary?.holds(person.person.key) != true else { continue }
@@ -62,7 +62,7 @@ extension Simulation {
     func checkTables() {
         guard let adversary, isAttacked else { return }
         for host in hosts where host.isActive {
-            report(limits.tables(of: host, in: Simulation.chats[0].id, adversary), host)
+            report(limits.tables(of: host, in: chats[0].id, adversary), host)
         }
     }
 

@@ -85,7 +85,7 @@ struct StateChecker {
     /// The viewers for which the next check of statuses is skipped.
     var excused: Set<Int> = []
     let hosts: [SimulatedHost]
-    let chatIndices: [ChatID: Int]
+    var chatIndices: [ChatID: Int]
     /// How late the timers of each viewer may be.
     let lateness: [Duration]
     /// The longest stop that a viewer's node may not notice: at most one heartbeat interval and the time that counts as

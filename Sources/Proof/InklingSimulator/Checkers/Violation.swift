@@ -52,6 +52,14 @@ package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
         case heartbeats
         /// An adversary got more than a limit allows.
         case limit
+        /// A key that the owner did not choose, and that no member gave the secret, has a link in the owner's chat.
+        case intruder
+        /// A chosen member who is present is not in the owner's newest chat, although the network is good.
+        case strandedMember = "stranded member"
+        /// A node takes a successor that is not the owner's, or leads back.
+        case falseMove = "false move"
+        /// A node shows somebody in a chat that it departed from, or sends its successor too often.
+        case departedChat = "departed chat"
         case tableGrowth = "table growth"
         case traffic
         /// A node asks for a timer again and again although it has nothing to do.

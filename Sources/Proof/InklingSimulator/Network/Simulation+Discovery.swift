@@ -42,7 +42,7 @@ extension Simulation {
     }
 
     func announce(_ name: String, to viewer: SimulatedHost) {
-        guard let instance = instances[name], viewer.node != nil, viewer.chats.contains(instance.chat) else { return }
+        guard let instance = instances[name], viewer.node != nil, viewer.browsed.contains(instance.chat) else { return }
         let host = hosts[instance.host]
         let isListening = if case .running = viewer.state { !viewer.isUnplugged } else { false }
         let isReachable =
@@ -59,7 +59,7 @@ extension Simulation {
         liveness.introduced(name, of: host.index, in: instance.chat, to: viewer, now)
         input(viewer) {
             $0.found(
-                name, chat: Simulation.chats[instance.chat].id, key: instance.key, addresses: host.addresses, now: $1)
+                name, chat: self.chats[instance.chat].id, key: instance.key, addresses: host.addresses, now: $1)
         }
     }
 
@@ -83,7 +83,7 @@ extension Simulation {
         guard let instance = instances[name] ?? withdrawn[name], viewer.node != nil else { return }
         trace { "host \(viewer.index) loses \(name)" }
         liveness.forgot(instance.host, in: instance.chat, at: viewer.index)
-        input(viewer) { $0.lost(name, chat: Simulation.chats[instance.chat].id, now: $1) }
+        input(viewer) { $0.lost(name, chat: self.chats[instance.chat].id, now: $1) }
     }
 
     /// Expires the instance of a node that has not renewed it for long.

@@ -106,12 +106,17 @@ final class SimulatedHost {
     var lastAddresses: [Int: [PublicKey: [Address]]] = [:]
     /// The last addresses of the hosts that this host had links with, by chat and host, as an observer saw them.
     var meetings: [Int: [Int: [Address]]] = [:]
+    /// The owner's chat that the host is in, as the node's state directory keeps it.
+    var membership: Membership?
+    /// The owner's chat in which the host's node claims to be the owner, or forgot its generation.
+    var lie: Int?
     var lateness: SeededGenerator
     /// The host's processor. Its work takes time only in scenarios with an adversary.
     var processor = Processor()
 
     init(
-        index: Int, plan: Scenario.HostPlan, identity: KeyPair, addresses: [Address], ipv4Prefix: Int, seed: UInt64
+        index: Int, plan: Scenario.HostPlan, identity: KeyPair, addresses: [Address], ipv4Prefix: Int, seed: UInt64,
+        chatCount: Int
     ) {
         self.index = index
         self.plan = plan
@@ -120,8 +125,8 @@ final class SimulatedHost {
         self.addresses = addresses
         chats = Set(plan.chats)
         names = ["host \(index)"]
-        writing = Array(repeating: Writing(), count: Simulation.chats.count)
-        typing = Array(repeating: TypingModel(), count: Simulation.chats.count)
+        writing = Array(repeating: Writing(), count: chatCount)
+        typing = Array(repeating: TypingModel(), count: chatCount)
         lateness = SeededGenerator(seed: seed, purpose: 1_000 + UInt64(index))
     }
 

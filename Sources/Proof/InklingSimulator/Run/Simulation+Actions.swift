@@ -13,6 +13,11 @@ extension Simulation {
             .resume:
             guard case .running = host.state else { return }
             actAsPerson(host, step.action)
+        case .remove, .handOver, .leak, .forge, .relapse, .confess:
+            guard case .running(let node) = host.state, !node.isSuspended else { return }
+            input(host) { $0.advance(to: $1) }
+            limits.resetReports(of: host.index)
+            actOnChain(host, step.action)
         case .quit, .crash, .start, .pause, .sleep, .snapshot, .revert:
             limits.resetReports(of: host.index)
             actOnMachine(host, step.action)
@@ -75,19 +80,19 @@ extension Simulation {
         if accuracy != nil { events.add(.writingEnds(host: host.index), at: now + Limits.typingIdleStop) }
         if host.plan.sendsTyping { host.typing[chat].edit(now) }
         let text = "draft \(host.writing[chat].edits)"
-        input(host) { try? $0.compose(text, in: Simulation.chats[chat].id, now: $1) }
+        input(host) { try? $0.compose(text, in: self.chats[chat].id, now: $1) }
     }
 
     func empty(_ host: SimulatedHost, _ chat: Int) {
         guard host.chats.contains(chat) else { return }
         host.writing[chat].end()
         host.typing[chat].end(now)
-        input(host) { try? $0.compose("", in: Simulation.chats[chat].id, now: $1) }
+        input(host) { try? $0.compose("", in: self.chats[chat].id, now: $1) }
     }
 
     func send(_ host: SimulatedHost, _ chat: Int, _ size: Int) {
         guard host.chats.contains(chat), let node = host.node, !node.isSuspended else { return }
-        let tag = Simulation.chats[chat].id
+        let tag = chats[chat].id
         let people = node.endpoint.present(in: tag).map(\.person.key)
         let identities = people.compactMap { key in hosts.first { $0.key == key }?.plan.identity }
         let others = people.count { adversary?.holds($0) ?? false }
@@ -110,21 +115,24 @@ extension Simulation {
         }
     }
 
-    private func join(_ host: SimulatedHost, _ chat: Int) {
-        guard host.node?.isSuspended != true, host.chats.insert(chat).inserted else { return }
+    func join(_ host: SimulatedHost, _ chat: Int) {
+        guard host.node?.isSuspended != true, host.lie != chat, !host.hasMoved(from: chat), host.chats.insert(chat).inserted else {
+            return
+        }
         host.disturbedAt = now
-        input(host) { try? $0.join(Simulation.chats[chat], isSecret: chat == 2, now: $1) }
+        if chat >= Simulation.chats.count, host.membership == nil { host.membership = Membership(chat: chat) }
+        enter(host, chat)
         recall(host, chat)
         advertise(host, chat)
         browse(host, chat)
     }
 
-    private func leave(_ host: SimulatedHost, _ chat: Int) {
+    func leave(_ host: SimulatedHost, _ chat: Int) {
         guard host.chats.contains(chat), host.node?.isSuspended != true else { return }
         host.chats.remove(chat)
         sayFarewell(host, chat)
         keepAddresses(host, chat)
-        input(host) { try? $0.leave(Simulation.chats[chat].id, now: $1) }
+        input(host) { try? $0.leave(self.chats[chat].id, now: $1) }
         host.writing[chat].end()
         host.typing[chat] = TypingModel()
         for other in hosts { liveness.forgot(other.index, in: chat, at: host.index) }
@@ -155,6 +163,8 @@ extension Simulation {
         node.isSuspended = false
         host.disturbedAt = now
         input(host) { $0.resume(now: $1) }
+        // The node registers again (L-88). Members of other chats find each other all the same.
+        if chain != nil { for chat in host.chats.sorted() { advertise(host, chat) } }
     }
 
     /// Records a farewell. Earlier datagrams of the node count as before the farewell; later ones may be farewells.
@@ -240,7 +250,7 @@ extension Simulation {
         host.isUnplugged = false
         host.disturbedAt = now
         changeNetworks(host)
-        for chat in host.chats.sorted() {
+        for chat in host.browsed {
             advertiseAgain(host, chat)
             browse(host, chat)
         }
@@ -283,8 +293,11 @@ extension Simulation {
             }
             if host.isUnplugged { replug(host) }
             resume(host)
-            for chat in host.chats.sorted() {
-                act(host, .empty(chat: chat))
+            endLies(of: host)
+            // Members who are present need the owners.
+            if chain?.ownerHosts.contains(host.index) ?? false { start(host) }
+            for chat in host.browsed {
+                if host.chats.contains(chat) { act(host, .empty(chat: chat)) }
                 if scenario.network.isFoundAnew { browse(host, chat) }
             }
         }

@@ -25,16 +25,18 @@ extension Simulation {
         limits.restarted(host.index)
         prepare(node, of: host)
         host.endBlocks(now)
-        host.chats = Set(host.plan.chats)
+        host.lie = nil
+        host.chats = Set(host.savedChats)
         traffic.restarted(host.index, now)
         input(host) { $0.setNetworks(host.networks, port: port, now: $1) }
         if host.plan.keepsWills { input(host) { $0.keepsWills(now: $1) } }
-        for chat in host.plan.chats {
-            input(host) { try? $0.join(Simulation.chats[chat], isSecret: chat == 2, now: $1) }
+        for chat in host.savedChats {
+            enter(host, chat)
             recall(host, chat)
             advertise(host, chat)
             browse(host, chat)
         }
+        restoreDepartures(of: host)
         if scenario.network.isByHand, host.index > 0, let address = hosts.first?.addresses.first {
             input(host) { $0.addPeer(address, now: $1) }
         }
@@ -143,7 +145,7 @@ extension Simulation {
     func keepAddresses(_ host: SimulatedHost, _ chat: Int) {
         guard let node = host.node else { return }
         for other in hosts where other.key != host.key {
-            let addresses = node.endpoint.lastAddresses(of: other.key, in: Simulation.chats[chat].id)
+            let addresses = node.endpoint.lastAddresses(of: other.key, in: chats[chat].id)
             if !addresses.isEmpty { host.lastAddresses[chat, default: [:]][other.key] = addresses }
         }
     }
@@ -151,7 +153,7 @@ extension Simulation {
     /// Passes the stored addresses to a new node.
     func recall(_ host: SimulatedHost, _ chat: Int) {
         for (key, addresses) in (host.lastAddresses[chat] ?? [:]).sorted(by: { $0.key < $1.key }) {
-            input(host) { $0.recall(key, at: addresses, in: Simulation.chats[chat].id, now: $1) }
+            input(host) { $0.recall(key, at: addresses, in: self.chats[chat].id, now: $1) }
         }
     }
 
@@ -186,9 +188,9 @@ extension Simulation {
         }
         goOn(host, node, waiting: [])
         // After a long sleep the entries of discovery have expired on both sides. They now come again.
-        for chat in host.chats.sorted() {
+        for chat in host.browsed {
             loseAll(host, chat)
-            advertise(host, chat)
+            if host.chats.contains(chat) { advertise(host, chat) }
             browse(host, chat)
         }
     }

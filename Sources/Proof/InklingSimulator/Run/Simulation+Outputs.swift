@@ -14,6 +14,7 @@ extension Simulation {
             launch(bytes, kind, to: address, from: source, host: host)
         case .typing(let chat, let people):
             note(people.map(\.key))
+            checkShown(!people.isEmpty, in: chat, by: host)
             trace { "host \(host.index) shows typing: \(self.names(people))" }
             if adversary != nil { report(limits.listed(in: chat, by: host, now), host) }
             let ended = checker.typing(people, in: chat, by: host.index, cause: cause, now)
@@ -24,6 +25,7 @@ extension Simulation {
             accuracy?.shown(by: host.index, in: chat, people.map(\.key), now)
         case .presence(let chat, let person, let presence, let why):
             note([person.key])
+            checkShown(presence != .offline, in: chat, by: host)
             if hasRenames { note(Array(person.name.utf8)) }
             trace { "host \(host.index) shows \(self.names([person])) \(presence) (\(why)), \(person.name)" }
             if adversary != nil { report(limits.told(of: person.key, in: chat, by: host, now), host) }
@@ -54,13 +56,21 @@ extension Simulation {
             node.wills[session] = (bytes, address)
         case .dropWill(let session):
             node.wills[session] = nil
+        case .successor(let chat, let key, let successor):
+            note(successor.body)
+            trace { "host \(host.index) gets a successor of generation \(successor.generation)" }
+            events.add(.follow(host: host.index, chat, from: key, successor), at: now)
+        case .newcomer(_, let key):
+            note(key.bytes)
+            trace { "host \(host.index) reports a newcomer, \(key.userID)" }
+            events.add(.meet(host: host.index, key), at: now)
         case .invite, .peerIsOneself:
             return
         }
     }
 
     func show(_ text: String, of person: Person, in tag: ChatID, on host: SimulatedHost) {
-        guard let chat = Simulation.chats.firstIndex(where: { $0.id == tag }) else { return }
+        guard let chat = chats.firstIndex(where: { $0.id == tag }) else { return }
         let identity = hosts.first { $0.key == person.key }?.plan.identity
         switch checker.messages.show(text, from: identity, in: chat, by: host, hosts: hosts) {
         case .failure(let fault):

@@ -44,11 +44,15 @@ package final class Simulation {
         /// A processor is free for the next datagram in its socket.
         case processorFree(host: Int)
         case writingEnds(host: Int)
+        /// A host's node takes a successor of a chat.
+        case follow(host: Int, ChatID, from: PublicKey, Successor)
+        /// A key that the owner did not expect shows in a departed chat.
+        case meet(host: Int, PublicKey)
         case tick
         case faultsEnd
     }
 
-    /// All chats of the simulation. Each host is in some of them.
+    /// The chats of all simulations. Each host is in some of them.
     static let chats = [
         openChat("lobby"), openChat("kitchen"),
         ChatKeys(secret: secret),
@@ -64,6 +68,10 @@ package final class Simulation {
     }
 
     let scenario: Scenario
+    /// The chats of all simulations, and those of the owner, if there is one.
+    var chats = Simulation.chats
+    /// The owner's chats; nil in most scenarios.
+    var chain: Chain?
     let hasRenames: Bool
     /// The identities with more devices than a node keeps of one key (D-9).
     private(set) lazy var crowds = identitiesOfManyDevices()
@@ -120,16 +128,18 @@ package final class Simulation {
             SimulatedHost(
                 index: index, plan: plan, identity: identities[plan.identity],
                 addresses: Simulation.addresses(index, port: 4_000, plan),
-                ipv4Prefix: scenario.hosts.count > 150 ? 112 : 120, seed: scenario.seed)
+                ipv4Prefix: scenario.hosts.count > 150 ? 112 : 120, seed: scenario.seed,
+                chatCount: scenario.removals == nil ? Simulation.chats.count : Simulation.mostChats)
         }
         generator = SeededGenerator(seed: scenario.seed, purpose: 5)
         network = SimulatedNetwork(scenario, isUniform: measuresAccuracy)
         adversary = scenario.adversary.map { Adversary($0, scenario, Simulation.chats[0]) }
-        checker = StateChecker(hosts: hosts, chats: Simulation.chats, scenario: scenario, adversary: adversary)
+        checker = StateChecker(hosts: hosts, chats: chats, scenario: scenario, adversary: adversary)
         attacker = ReplayAttacker(scenario)
         traffic = TrafficMeter(hosts: scenario.hosts.count)
         liveness = LivenessChecker(hosts: hosts)
         convergence = ConvergenceChecker(calmAt: .zero + .milliseconds(scenario.calmAt))
+        if let plan = scenario.removals { begin(plan) }
         if measuresAccuracy { accuracy = AccuracyMeter(hosts: hosts) }
     }
 
@@ -188,6 +198,8 @@ package final class Simulation {
         case .seized(let bytes, let source, let address): seize(bytes, from: source, at: address)
         case .processorFree(let host): goOn(hosts[host])
         case .writingEnds(let host): accuracy?.wrote(host, now)
+        case .follow(let host, let chat, let key, let successor): follow(hosts[host], chat, from: key, successor)
+        case .meet(let host, let key): welcome(key, to: hosts[host])
         case .tick: tick()
         case .faultsEnd: endFaults()
         }
@@ -202,6 +214,7 @@ package final class Simulation {
         checker.checkDepartures(now)
         liveness.check(self)
         checkTables()
+        checkChain()
         if hosts.count <= 10 { checkLinks() }
         if let message = checker.messages.firstOverdue(now, hosts) {
             checker.report(.lostMessage, "\(message.text.prefix(40)) delivered and not shown", now)
@@ -222,6 +235,7 @@ package final class Simulation {
         guard case .running(let node) = host.state else { return }
         checker.checkStatuses(of: host.index, now)
         let before = adversary == nil ? [:] : node.endpoint.counters.drops
+        let given = chain == nil ? nil : successors(of: host, node)
         let reaction = node.react(to: body, ofSession: cause?.session, now)
         if adversary != nil { host.processor.spend(node.work(reaction, cause?.bytes, before), now) }
         if reaction.wantsSocketDrained { host.lateAt = now }
@@ -238,6 +252,7 @@ package final class Simulation {
             if case .presence(let chat, let person, .offline, _) = $0 { (chat, person.key) } else { nil }
         }
         for output in reaction.outputs { act(output, host, node, cause: newest) }
+        if let given { checkInput(of: host, node, given) }
         checker.checkStatuses(of: host.index, now)
         schedule(node, of: host)
     }
@@ -321,7 +336,7 @@ package final class Simulation {
         traffic.sent(by: host.index, kind)
         var shows = checker.chatsShown(of: hosts[target].plan.identity, by: host.index)
         for (chat, key) in departing where key == hosts[target].key {
-            if let place = Simulation.chats.firstIndex(where: { $0.id == chat }) { shows &= ~(1 << UInt8(place)) }
+            if let place = chats.firstIndex(where: { $0.id == chat }) { shows &= ~(1 << UInt8(place)) }
         }
         let transit = network.send(bytes, from: host.index, to: target, hasFaults: hasFaults, now)
         for copy in transit.copies {

@@ -5,6 +5,7 @@ extension Scenario.Action {
         case quit, crash, crashWithLastWill, start, suspend, resume, pause, sleep
         case snapshot, revert
         case unplug, partition, clog, holdBack, move, swapAddresses, flap, doubt
+        case remove, handOver, leak, forge, relapse, confess
     }
 
     package var kind: Kind {
@@ -37,6 +38,12 @@ extension Scenario.Action {
         case .swapAddresses: .swapAddresses
         case .flap: .flap
         case .doubt: .doubt
+        case .remove: .remove
+        case .handOver: .handOver
+        case .leak: .leak
+        case .forge: .forge
+        case .relapse: .relapse
+        case .confess: .confess
         }
     }
 }

@@ -12,6 +12,8 @@ package struct Scenario: Sendable {
     package internal(set) var faultsEnd: Int
     /// The adversary; nil in most scenarios.
     package var adversary: AdversaryPlan?
+    /// The plan of a private chat whose owner removes members; nil in most scenarios.
+    package internal(set) var removals: RemovalPlan?
 
     /// One machine with a node of one user.
     package struct HostPlan: Sendable {
@@ -97,6 +99,19 @@ package struct Scenario: Sendable {
         case clog(to: Int, Int)
         /// The host gets another address.
         case move
+        // The owner's chat, in scenarios with removals.
+        /// The owner removes the identity of a host.
+        case remove(host: Int)
+        /// The owner gives the chat to the identity of a host.
+        case handOver(host: Int)
+        /// A member gives the chat's secret to another host.
+        case leak(host: Int)
+        /// The host claims to be the owner of its chat, and gives everybody a successor of a generation.
+        case forge(generation: UInt32)
+        /// The owner's node forgets the generation of its chat, and gives everybody a successor that leads back.
+        case relapse
+        /// The host ends a forgery or relapse.
+        case confess
         /// Holds back the datagrams from this host to the other, until the host's node crashes. The datagrams then
         /// arrive one by one, with a pause in milliseconds.
         case holdBack(to: Int, Int)
@@ -146,7 +161,8 @@ package struct Scenario: Sendable {
     /// The chats that any host is ever in, as indices.
     package var chats: Set<Int> {
         let joined = steps.compactMap { if case .join(let chat) = $0.action { chat } else { nil } }
-        return Set(hosts.flatMap(\.chats) + joined)
+        let owned = removals == nil ? [] : Array(Simulation.chats.count..<Simulation.mostChats)
+        return Set(hosts.flatMap(\.chats) + joined + owned)
     }
 
     /// Whether any user takes another name.

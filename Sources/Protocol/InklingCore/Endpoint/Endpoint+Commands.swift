@@ -43,7 +43,7 @@ extension Endpoint {
         defer { finish() }
         guard surroundings.isAway != isAway else { return }
         surroundings.isAway = isAway
-        for chat in chats.sortedIDs {
+        for chat in chats.sortedIDs where takesPart(in: chat) {
             if isAway, let stop = chats[chat].announcer.end(now) {
                 // The typing frame of this stop already announces the user as away.
                 announce(stop, in: chat, now)
@@ -113,7 +113,7 @@ extension Endpoint {
     }
 
     /// Returns all people for whom the node knows an instance or a remembered address.
-    private func people() -> [PersonID] {
+    func people() -> [PersonID] {
         Set(directory.instances.unordered.compactMap(\.person) + directory.remembered.people).sorted()
     }
 
@@ -124,15 +124,21 @@ extension Endpoint {
     /// - Parameters:
     ///   - isSecret: Whether the chat has a secret. The node prefers members of a secret chat to strangers there.
     ///   - other: The other key of a talk, the only key that the node has links with there (L-104).
+    ///   - owner: The key that may move the chat; nil in a chat without an owner.
+    ///   - generation: The generation of the successor by which the node enters the chat; 0 for an invite (M-61).
+    ///   - refused: The keys that the owner has removed (M-64).
     package mutating func join(
-        _ keys: ChatKeys, isSecret: Bool, talkWith other: PublicKey? = nil, now: Instant
+        _ keys: ChatKeys, isSecret: Bool, talkWith other: PublicKey? = nil, owner: PublicKey? = nil,
+        generation: UInt32 = 0, refusing refused: Set<PublicKey> = [], now: Instant
     ) throws(CommandError) {
         begin(now)
         defer { finish() }
         let chat = keys.id
         guard !chats.contains(chat) else { throw .chatExists }
         guard chats.count < Limits.chats else { throw .tooManyChats }
-        chats.insert(ChatState(keys: keys), for: chat)
+        let rank = ChatRank(generation: generation, keys)
+        chats.insert(ChatState(keys: keys, owner: owner, rank: rank), for: chat)
+        if !refused.isEmpty { surroundings.refused[chat] = refused }
         if isSecret { surroundings.secretChats.insert(chat) }
         surroundings.talks[chat] = other
         if epochs[chat] == nil { epochs[chat] = Epochs(run: effects.number()) }
@@ -153,6 +159,13 @@ extension Endpoint {
         chats.remove(chat)
         surroundings.secretChats.remove(chat)
         surroundings.talks[chat] = nil
+        surroundings.refused[chat] = nil
+        surroundings.departures[chat] = nil
+    }
+
+    /// Returns whether the node is in a chat, and has not departed from it.
+    private func takesPart(in chat: ChatID) -> Bool {
+        chats.contains(chat) && surroundings.departures[chat] == nil
     }
 
     // MARK: Typing
@@ -161,7 +174,7 @@ extension Endpoint {
     package mutating func compose(_ text: String, in chat: ChatID, now: Instant) throws(CommandError) {
         begin(now)
         defer { finish() }
-        guard chats.contains(chat) else { throw .unknownChat }
+        guard takesPart(in: chat) else { throw .unknownChat }
         let counts = countsAsTyping(text)
         // The same text again is not an edit. But a text that does not count as typing ends the typing of
         // `startTyping`.
@@ -174,7 +187,7 @@ extension Endpoint {
     package mutating func startTyping(in chat: ChatID, now: Instant) throws(CommandError) {
         begin(now)
         defer { finish() }
-        guard chats.contains(chat) else { throw .unknownChat }
+        guard takesPart(in: chat) else { throw .unknownChat }
         edit(isTyping: true, in: chat, now)
     }
 
@@ -182,7 +195,7 @@ extension Endpoint {
     package mutating func stopTyping(in chat: ChatID, now: Instant) throws(CommandError) {
         begin(now)
         defer { finish() }
-        guard chats.contains(chat) else { throw .unknownChat }
+        guard takesPart(in: chat) else { throw .unknownChat }
         chats[chat].draft = ""
         edit(isTyping: false, in: chat, now)
     }
@@ -206,7 +219,7 @@ extension Endpoint {
     ) throws(CommandError) -> (message: UInt64, recipients: Int) {
         begin(now)
         defer { finish() }
-        guard chats.contains(chat) else { throw .unknownChat }
+        guard takesPart(in: chat) else { throw .unknownChat }
         let bytes = Array(text.utf8)
         guard !bytes.isEmpty else { throw .messageEmpty }
         guard bytes.count <= Limits.messageSizes.upperBound else { throw .messageTooLong(bytes: bytes.count) }
@@ -328,17 +341,20 @@ extension Endpoint {
         begin(now)
         defer { finish() }
         guard surroundings.blocked.remove(user) != nil else { return }
-        for person in people() where person.key.userID == user {
-            for instance in directory.instances.instances(of: person) {
-                directory.instances[instance.id].restsUntil = nil
-            }
-            hasNewCandidates(person, now)
-            planRemembered(person, now)
+        for person in people() where person.key.userID == user { treatAsNew(person, now) }
+    }
+
+    /// Ends the rests of a person's instances, and opens to them.
+    mutating func treatAsNew(_ person: PersonID, _ now: Instant) {
+        for instance in directory.instances.instances(of: person) {
+            directory.instances[instance.id].restsUntil = nil
         }
+        hasNewCandidates(person, now)
+        planRemembered(person, now)
     }
 
     /// Reports the effects of the user's own command at once, regardless of the pace of reports (T-26).
-    private mutating func tellDue(_ now: Instant) {
+    mutating func tellDue(_ now: Instant) {
         for chat in chats.sortedIDs { roster.tellDue(in: chat, links, &effects, now: now) }
     }
 

@@ -14,8 +14,10 @@ extension Endpoint {
     ) {
         begin(now)
         defer { finish() }
-        guard chats.contains(chat), key != surroundings.ownKey else { return }
         let person = PersonID(chat: chat, key: key)
+        // An owner's other devices matter once the owner departs (M-69).
+        guard chats.contains(chat), key != surroundings.ownKey || key == chats[chat].owner else { return }
+        meet(person)
         let (isNew, before) = directory.found(name, person, addresses: addresses, links, surroundings)
         if let before, before != person {
             directory.bringBack(before, links, surroundings)
@@ -117,6 +119,7 @@ extension Endpoint {
         guard let chat = chats.sortedIDs.first(where: { chats[$0].keys.fits(ask) }) else {
             return effects.drop(.unknownChat)
         }
+        guard surroundings.departures[chat] == nil else { return effects.drop(.unknownChat) }
         let isKnown = knownAddresses.acquaintance(at: address) > .none && !isFar
         guard admission.admitsTell(isKnown: isKnown, now: lastInput) else { return effects.drop(.answerLimit) }
         let tell = chats[chat].keys.tell(token: ask.token, nonce: effects.number(), key: surroundings.ownKey)
@@ -136,7 +139,9 @@ extension Endpoint {
         guard key != instance.key else { return }
         directory.instances.setKey(of: instance.id, to: key)
         if let before = instance.person { review(before, now) }
-        if let person = directory.instances[instance.id].person { hasNewCandidates(person, now) }
+        guard let person = directory.instances[instance.id].person else { return }
+        meet(person)
+        hasNewCandidates(person, now)
     }
 
     /// Handles an address whose node has our own identity. The node makes no link, and asks the address once a minute

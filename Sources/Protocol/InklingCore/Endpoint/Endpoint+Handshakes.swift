@@ -31,11 +31,12 @@ extension Endpoint {
         let received: ReceivedHandshake
         do {
             received = try ReceivedHandshake(
-                initiation, chat: chats[chat].keys, identity: surroundings.configuration.identity)
+                initiation, chat: chats[chat].keys, identity: surroundings.configuration.identity,
+                takesOwnKey: chats[chat].owner == surroundings.ownKey)
         } catch {
             return effects.drop(error == .ownKey ? .ownIdentity : .unauthenticated)
         }
-        guard !surroundings.isBlocked(PersonID(chat: chat, key: received.remote)) else { return effects.drop(.blocked) }
+        if let reason = refusal(of: received, in: chat) { return effects.drop(reason) }
         answer(received, in: chat, bytes: bytes, from: address, acquaintance, now)
     }
 

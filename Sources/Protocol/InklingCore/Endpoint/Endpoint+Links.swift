@@ -24,6 +24,10 @@ extension Endpoint {
         let id = links.nextID()
         links.add(
             Link(id: id, personID: person, run: run, epochs: epochs, at: address, surroundings, now: now))
+        links[id].isHidden = surroundings.hides(person)
+        if let departure = surroundings.departures[person.chat] {
+            _ = links[id].sender.close(with: departure.record, now: now)
+        }
         effects.counters.linksMade += 1
         return id
     }
@@ -256,7 +260,7 @@ extension Endpoint {
     }
 
     /// Reports a link that ended or went down: typing, then presence (T-29).
-    private mutating func reportGone(_ link: Link, _ reason: PresenceReason, _ now: Instant) {
+    mutating func reportGone(_ link: Link, _ reason: PresenceReason, _ now: Instant) {
         if roster.remove(link) {
             roster.tellTyping(of: link.key, in: link.chat, links, &effects, now: now)
         }

@@ -48,6 +48,9 @@ extension Endpoint {
         key == publicKey ? nil : ChatSecret(talkOf: surroundings.configuration.identity, with: key)
     }
 
+    /// Returns the key of each link in a chat, down and hidden ones included, the oldest link first.
+    package func linkedKeys(in chat: ChatID) -> [PublicKey] { links.ids(in: chat).map { links[$0].key } }
+
     // MARK: Tables
 
     /// The numbers of links, sessions, instances and unfinished messages that the node holds.

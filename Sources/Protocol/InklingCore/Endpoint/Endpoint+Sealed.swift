@@ -114,7 +114,7 @@ extension Endpoint {
 
     /// Applies acks, forwards and records.
     ///
-    /// - Returns: The messages that are complete now, and the invites.
+    /// - Returns: The complete messages, the invites and the successors, in order.
     private mutating func applyRecords(
         of received: ReceivedFrames, on id: LinkID, isEvidence: Bool, _ now: Instant
     ) -> [RecordEvent] {
@@ -136,7 +136,7 @@ extension Endpoint {
             for event in links[id].receive(frame, &pools, surroundings, now: now) {
                 switch event {
                 case .name(let name): links[id].status.name = name
-                case .message, .invite: events.append(event)
+                case .message, .invite, .successor: events.append(event)
                 }
             }
             acknowledge(id)
@@ -155,6 +155,7 @@ extension Endpoint {
         // In a chat with an owner, only the owner invites (M-46).
         case .invite(let invite) where invite?.owner.map { $0 == links[id].key } ?? true:
             effects.tell(.invite(links[id].chat, from: links[id].person, invite))
+        case .successor(let body): receive(successor: body, on: id)
         case .invite, .name: break
         }
     }

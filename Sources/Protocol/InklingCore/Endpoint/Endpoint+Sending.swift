@@ -10,11 +10,11 @@ extension Endpoint {
         return Status(isTyping: isTyping && surroundings.configuration.sendsTyping, isAway: surroundings.isAway)
     }
 
-    /// Returns the status for a link. A down link gets "unheard"; a peer that has not named itself gets an empty status
-    /// (L-44, L-85).
+    /// Returns the status for a link. A down link gets "unheard"; a peer that has not named itself, or that this node
+    /// hides, gets an empty status (L-44, L-85, M-66).
     func status(of id: LinkID) -> Status {
         if links[id].isDown { return Status(isUnheard: true) }
-        return links[id].isNamed ? status(in: links[id].chat) : Status()
+        return links[id].isNamed && !links[id].isHidden ? status(in: links[id].chat) : Status()
     }
 
     /// The idle interval: 1 s with up to 50 links, and links ÷ 50 s above, in steps of 100 ms (T-24).
@@ -162,6 +162,7 @@ extension Endpoint {
             guard let record = links[id].sender.nextRecord(now) else { continue }
             pacer.sent(id, now: now)
             effects.counters.recordsSent += 1
+            if record.type == .successor { effects.counters.successorsSent += 1 }
             effects.counters.retransmissions += links[id].sender.repeats - repeats
             sent.insert(id)
             send([.typing(status(of: id)), .record(record)], .record, on: id)

@@ -39,6 +39,10 @@ package struct Endpoint: Sendable {
     /// One chat that this node is in.
     struct ChatState: Sendable {
         let keys: ChatKeys
+        /// The key that may move the chat; nil in a chat without an owner.
+        let owner: PublicKey?
+        /// The rank of the chat, or of the successor taken or given there last (M-61).
+        var rank: ChatRank
         var announcer = TypingAnnouncer()
         /// The current text of the input field, to tell an edit from a repetition. The text never leaves the node
         /// (T-1).
@@ -190,6 +194,7 @@ package struct Endpoint: Sendable {
             links[id].isAddressNew = false
             knownAddresses.update(id, links, surroundings)
         }
+        if links[id].sender.isSuccessorDelivered { return sayBye(id, .left, .left, .bye, lastInput) }
         if links[id].isExhausted { return forget(id, .lostState, .replaced, lastInput) }
         requestRecords(id, lastInput)
         guard isMoved, let link = links.find(id), !link.isDown else { return }

@@ -55,6 +55,11 @@ package enum Output: Equatable, Sendable {
     case keepWill(session: UInt32, [UInt8], to: Address)
     /// The owner drops the session's last will, because the session has ended.
     case dropWill(session: UInt32)
+    /// The owner of a chat names the chat that follows it. The owner of the endpoint joins the new chat, and leaves the
+    /// old one (M-63).
+    case successor(ChatID, from: PublicKey, Successor)
+    /// A key that is neither chosen nor removed shows in a chat that this node departed from (M-67).
+    case newcomer(ChatID, PublicKey)
     /// The address added by hand belongs to this node itself, or to another device of its identity.
     case peerIsOneself(Address)
 }
@@ -110,6 +115,8 @@ package struct Counters: Equatable, Sendable {
     package var messagesFailed = 0
     package var recordsSent = 0
     package var retransmissions = 0
+    /// The transmissions of successor records (M-65).
+    package var successorsSent = 0
     package var handshakesCompleted = 0
     package var linksMade = 0
     package var linksDown = 0

@@ -67,6 +67,10 @@ struct Surroundings: Sendable {
     /// Whether a helper process keeps last wills (L-33).
     var keepsWills = false
     var blocked: Set<UserID> = []
+    /// The keys that the owner of a chat has removed (M-64).
+    var refused: [ChatID: Set<PublicKey>] = [:]
+    /// The chats that this node, as their owner, has left for a successor (M-65).
+    var departures: [ChatID: Departure] = [:]
     /// How well the user knows each person. All people not listed are strangers.
     var standings: [PublicKey: Standing] = [:]
     /// The chats of the node that have a secret.
@@ -97,14 +101,7 @@ struct Surroundings: Sendable {
         }
     }
 
-    /// Returns whether the node opens to a person and shows them.
-    func admits(_ person: PersonID) -> Bool { person.key != ownKey && !isBlocked(person) }
-
-    /// Returns whether the user blocked the person (L-36), or the chat is a talk with another key (L-104).
-    func isBlocked(_ person: PersonID) -> Bool {
-        if !blocked.isEmpty, blocked.contains(person.key.userID) { return true }
-        return !talks.isEmpty && talks[person.chat].map { $0 != person.key } == true
-    }
+    func isBlocked(_ key: PublicKey) -> Bool { !blocked.isEmpty && blocked.contains(key.userID) }
 
     func isOnLink(_ address: Address) -> Bool { networks.contains { $0.contains(address) } }
 

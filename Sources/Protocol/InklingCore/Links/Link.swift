@@ -37,6 +37,8 @@ struct Link: Sendable {
     private var snapshotDeadline: Instant?
     var hints = HintPings()
     private var datagrams: TokenBucket
+    /// Whether the user sees nobody on this link (M-66, M-69).
+    var isHidden = false
     /// Whether the peer had named itself in an earlier state. The node then queues messages for the person (L-103).
     private var wasNamed = false
     /// The state of this link that the roster knows; nil if the roster must hear of the link again.
@@ -71,9 +73,9 @@ struct Link: Sendable {
     /// Whether the peer's record 0, its name, has arrived (L-85).
     var isNamed: Bool { receiver.isPeerNamed }
     /// Whether the node queues messages for the person on this link.
-    var takesMessages: Bool { isNamed || wasNamed }
+    var takesMessages: Bool { !isHidden && (isNamed || wasNamed) }
     /// Whether the person shows as present because of this link.
-    var isShown: Bool { isNamed && !isDown }
+    var isShown: Bool { isNamed && !isDown && !isHidden }
 
     /// The state of a link that people see.
     private struct Reported: Equatable {

@@ -8,6 +8,8 @@ enum RecordEvent: Equatable, Sendable {
     case message(String)
     /// An invite to another chat, or a knock, which has none (M-46).
     case invite(Invite?)
+    /// The body of a successor record.
+    case successor([UInt8])
 }
 
 /// The received records of one link. Records arrive in any order; names and complete messages come out in order, and
@@ -141,7 +143,10 @@ struct RecordReceiver: Sendable {
         case .invite:
             if isPeerNamed, let content = record.inviteContent { events.append(.invite(content.invite)) }
             return true
-        case .successor, .unknown:
+        case .successor:
+            events.append(.successor(record.body))
+            return true
+        case .unknown:
             return true
         }
     }

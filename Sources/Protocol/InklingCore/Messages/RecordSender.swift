@@ -84,6 +84,12 @@ struct RecordSender: Sendable {
     /// The messages that are not completely acknowledged, oldest first.
     var unfinished: [UInt64] { RecordSender.messages(of: window.parts, then: queue.messages) }
 
+    /// Whether the peer has acknowledged the successor. The link then has nothing more to send (M-65).
+    var isSuccessorDelivered: Bool {
+        queue.successor != nil && isPeerNamed && !queue.isSuccessorWaiting
+            && !window.parts.contains { $0.type == .successor }
+    }
+
     /// The smoothed round trip; nil before the first sample.
     var roundTrip: Duration? { timer.smoothed }
 
@@ -113,7 +119,8 @@ struct RecordSender: Sendable {
     /// Whether the sender may send a record for the first time (M-10, M-34, M-37, L-85).
     private var canBegin: Bool {
         guard forward == .none, window.hasRoom else { return false }
-        return window.next == 0 || isNameLost && isNameDue || isPeerNamed && (isNameDue || !queue.isEmpty)
+        return window.next == 0 || isNameLost && isNameDue
+            || isPeerNamed && (isNameDue || queue.isSuccessorDue || !queue.isEmpty)
     }
 
     // MARK: Inputs
@@ -135,6 +142,15 @@ struct RecordSender: Sendable {
     mutating func rename(_ name: String, now: Instant) {
         queue.rename(name)
         settle(now)
+    }
+
+    /// Fails all messages of which no record was sent, and queues the successor of the chat (M-65).
+    ///
+    /// - Returns: The failed messages.
+    mutating func close(with successor: [UInt8], now: Instant) -> [UInt64] {
+        let failed = queue.close(with: successor)
+        settle(now)
+        return failed
     }
 
     /// Adds a record of the greasing type before the next message.
@@ -272,6 +288,7 @@ struct RecordSender: Sendable {
             queue.repeatName()
             isNameLost = true
         }
+        if window.parts.contains(where: { $0.type == .successor }) { queue.repeatSuccessor() }
         queue.removeAll()
         waitAtProgress = wait.reading(now)
         if forward == .none { forward = .due(window.skip()) }

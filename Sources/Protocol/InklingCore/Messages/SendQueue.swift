@@ -37,6 +37,9 @@ struct SendQueue {
     private var name: [UInt8]
     private var isNameWaiting = true
     private var lastName: Instant?
+    /// The body of the successor record, after which the link sends nothing more; nil on most links (M-65).
+    private(set) var successor: [UInt8]?
+    private(set) var isSuccessorWaiting = false
 
     init(name: String) { self.name = Array(name.utf8) }
 
@@ -53,6 +56,9 @@ struct SendQueue {
         guard isNameWaiting, isBetweenMessages else { return nil }
         return lastName.map { $0 + Limits.nameInterval } ?? .zero
     }
+
+    /// Whether the successor waits for its turn between two messages.
+    var isSuccessorDue: Bool { isSuccessorWaiting && isBetweenMessages }
 
     private var isBetweenMessages: Bool { isEmpty || waiting[head].offset == 0 }
 
@@ -71,10 +77,29 @@ struct SendQueue {
     /// Schedules the current name again.
     mutating func repeatName() { isNameWaiting = true }
 
+    /// Schedules the successor again, if there is one.
+    mutating func repeatSuccessor() { isSuccessorWaiting = successor != nil }
+
     /// Lets the name go at once, as record 0 of a new state (M-24).
     mutating func beginState() {
         isNameWaiting = true
         lastName = nil
+        repeatSuccessor()
+    }
+
+    /// Drops all texts of which no record was sent, and queues a successor, which replaces an earlier one.
+    ///
+    /// - Returns: The dropped messages.
+    mutating func close(with successor: [UInt8]) -> [UInt64] {
+        let begun = isBetweenMessages ? head : head + 1
+        let dropped = waiting[begun...]
+        bytes -= dropped.reduce(0) { $0 + $1.text.count + Limits.queuedMessageOverhead }
+        waiting.removeLast(dropped.count)
+        if self.successor != successor {
+            self.successor = successor
+            isSuccessorWaiting = true
+        }
+        return dropped.map(\.message)
     }
 
     /// Removes the first text if some of it was already sent.
@@ -94,13 +119,17 @@ struct SendQueue {
         head = 0
     }
 
-    /// Removes and returns the next part: the name if it is due, or else up to 1,167 bytes of text. A text is cut
-    /// between two Unicode scalars (M-1, M-27).
+    /// Removes and returns the next part: the name if it is due, then the successor, or else up to 1,167 bytes of text.
+    /// A text is cut between two Unicode scalars (M-1, M-27).
     mutating func next(now: Instant, up: Duration) -> Part? {
         if let nameDue, nameDue <= now {
             isNameWaiting = false
             lastName = now
             return Part(type: .name, body: name, begun: up)
+        }
+        if let successor, isSuccessorDue {
+            isSuccessorWaiting = false
+            return Part(type: .successor, body: successor, begun: up)
         }
         if let body = greasing, isBetweenMessages {
             greasing = nil

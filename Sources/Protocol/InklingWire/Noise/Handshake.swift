@@ -91,7 +91,11 @@ package struct ReceivedHandshake: Sendable {
     /// Opens an initiation whose check belongs to `chat` (L-8, steps 6 and 7).
     ///
     /// Throws `authentication` for a message that does not open, `invalidKey` by W-3 and W-4, and `ownKey` by D-7.
-    package init(_ initiation: Initiation, chat: ChatKeys, identity: KeyPair) throws(NoiseError) {
+    ///
+    /// - Parameter takesOwnKey: Whether another device of the identity may initiate (M-69).
+    package init(
+        _ initiation: Initiation, chat: ChatKeys, identity: KeyPair, takesOwnKey: Bool = false
+    ) throws(NoiseError) {
         var message = ByteReader(initiation.noise)
         guard
             let remoteEphemeral = message.take(Limits.keySize),
@@ -102,7 +106,7 @@ package struct ReceivedHandshake: Sendable {
         state.mixEphemeral(remoteEphemeral)
         try state.mixSharedSecret(identity, remoteEphemeral)
         guard let remote = PublicKey(try state.decryptAndHash(sealedIdentity)) else { throw .invalidKey }
-        guard remote != identity.publicKey else { throw .ownKey }
+        guard takesOwnKey || remote != identity.publicKey else { throw .ownKey }
         try state.mixSharedSecret(identity, remote.bytes)
         var payload = ByteReader(try state.decryptAndHash(message.rest()))
         guard let peer = RunAndEpoch(&payload) else { throw .length }

@@ -10,6 +10,7 @@ package enum Mutant: String, CaseIterable, Sendable {
     case forgetsFriends, everyDestination, boundless, hoardsText, noTextRanks, everyList, everyPresence
     case loneEdge, hastyStarts, lostStart, rareHeartbeats, lazyHeartbeats, noStretching, silentHeartbeats
     case lazyAway, swallowedName, swallowedText, frequentHeartbeats
+    case followsAnybody, leadsBack, refusesNobody, givesAnybody, givesFormer, givesOnce, hastySuccessor, showsDeparted
 }
 
 extension Mutant: Comparable {
