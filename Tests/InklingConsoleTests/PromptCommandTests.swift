@@ -78,8 +78,8 @@ struct PromptCommandTests {
 
     @Test("each command stands in the list, in one row of 40 columns, and has its help")
     func help() throws {
-        #expect(PromptCommand.names.count == 23)
-        #expect(PromptCommand.descriptions.count == 24)
+        #expect(PromptCommand.names.count == 24)
+        #expect(PromptCommand.descriptions.count == 25)
         for (name, description) in zip(PromptCommand.names, PromptCommand.descriptions) {
             #expect(description.hasPrefix(name + " "))
             #expect(ChatLines.notice(description).plainRows(columns: 40) == ["* " + description])
