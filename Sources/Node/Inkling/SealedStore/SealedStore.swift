@@ -15,7 +15,7 @@ package final class SealedStore: Sendable {
     /// Numbers of entries are lower than this.
     static let highestNumber: UInt64 = 1 << 53
 
-    /// The limits of a log. The store drops whole segments, so a log can hold one segment more.
+    /// The limits of a log. The store drops whole segments, so a log can hold up to two segments more.
     package struct Limits: Sendable {
         package var entries: Int
         package var bytes: Int
