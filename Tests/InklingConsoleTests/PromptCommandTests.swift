@@ -78,13 +78,8 @@ struct PromptCommandTests {
 
     @Test("each command stands in the list, in one row of 40 columns, and has its help")
     func help() throws {
-<<<<<<< HEAD
         #expect(PromptCommand.names.count == 27)
         #expect(PromptCommand.descriptions.count == 28)
-=======
-        #expect(PromptCommand.names.count == 24)
-        #expect(PromptCommand.descriptions.count == 25)
->>>>>>> 922e8f9e75b255abdb36a4836261fa1d0445d9a7
         for (name, description) in zip(PromptCommand.names, PromptCommand.descriptions) {
             #expect(description.hasPrefix(name + " "))
             #expect(ChatLines.notice(description).plainRows(columns: 40) == ["* " + description])

@@ -100,7 +100,7 @@ package enum RecordType: Hashable, Sendable {
     case text
     /// The display name of the sender.
     case name
-    /// An invite: reserved (M-28).
+    /// An invite to another chat, or a knock (M-46).
     case invite
     /// The chat that follows this one (M-60).
     case successor

@@ -145,6 +145,7 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
             "shares",
             [Limits.shareOfUnverified, Limits.shareOfStrangers, Limits.shareOfSecretChat, Limits.shareOfSource]
                 .map { "\($0.numerator)/\($0.denominator)" }.joined(separator: ", ")),
+        LimitRow("invitations; from others", "\(Limits.invitations); \(Limits.invitationsOfOthers)"),
     ]
 
     private static let typing: [LimitRow] = [
