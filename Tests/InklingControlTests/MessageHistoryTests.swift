@@ -153,6 +153,17 @@ struct MessageHistoryTests {
         #expect(message?.content == outcome.content && message?.entry == 512)
     }
 
+    //
+    @Test("an outcome whose message is lost is not that of an earlier run's message of the same number")
+    func strayOutcome() async throws {
+        let stage = try await HistoryStage()
+        let chat = try Self.chat()
+        _ = try await stage.set(true, for: chat)
+        try await stage.add([Self.own("mine", 1)], in: chat)
+        try await stage.add([Self.own("lost", 1, at: 9, delivered: [Somebody.bob.user])], isOutcome: true, in: chat)
+        #expect(try await stage.list(in: chat).map(\.content) == [Self.own("mine", 1).content])
+    }
+
     //
     @Test("the end of a history removes it, and not that of another chat")
     func end() async throws {

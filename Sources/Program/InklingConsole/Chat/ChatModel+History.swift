@@ -88,14 +88,13 @@ extension ChatModel {
 
     private mutating func showEarlier(_ messages: [RecentMessage], in chat: String) {
         guard let index = index(of: chat), index == openIndex else { return }
-        var isShown = false
+        var lines: [(line: Line, time: LocalTime)] = []
         // Messages that wait come below another line, soon.
         for message in messages where !message.isUnread {
             guard let line = states[index].line(ofKept: message, page: page) else { continue }
-            show([line], at: texts.localTime(message.at))
-            isShown = true
+            lines.append((line, texts.localTime(message.at)))
         }
-        if isShown { show([ChatLines.earlier()]) }
+        if !lines.isEmpty { show(lines + [(ChatLines.earlier(), localTime)]) }
     }
 
     private mutating func showFound(_ text: String, _ messages: [RecentMessage], in index: Int) {

@@ -359,6 +359,12 @@ package struct ChatModel: Sendable {
         emit(.show(display.showsTimes ? timeline.stamped(lines, at: time) : lines))
     }
 
+    /// Shows lines with a time each.
+    mutating func show(_ timed: [(line: Line, time: LocalTime)]) {
+        guard !timed.isEmpty else { return }
+        emit(.show(display.showsTimes ? timed.flatMap { timeline.stamped([$0], at: $1) } : timed.map(\.line)))
+    }
+
     mutating func answer(_ lines: [Line]) { show(lines, isAnswer: true) }
     mutating func answer(_ line: Line) { show([line], isAnswer: true) }
 

@@ -75,9 +75,8 @@ package final class MessageHistory: ChatHistory {
             if reason != nil { if had { logs.insert(id) } else { logs.remove(id) } }
             completion(
                 reason.map {
-                    isOn
-                        ? "The key of the history can't be written: \($0). Make room for it, and try again."
-                        : "The key of the history can't be removed: \($0). Make room or repair it, and try again."
+                    "The key of the history can't be \(isOn ? "written" : "removed"): \($0). Make room for the file or "
+                        + "repair it, and try again."
                 })
         }
     }
