@@ -106,7 +106,7 @@ return function(malformed, noted)
 
     draw[TYPING] = function(frame, tree) return draw_status(frame(1, 1), tree) end
 
-    -- Draws the body of a successor that has the reserved form (registry.md), and of any other record.
+    -- Draws the body of a successor that has its form (M-60), and of any other record.
     local function draw_body(body, tree, kind)
         local count = kind == SUCCESSOR and body:len() >= SUCCESSOR_SIZE and body(52, 2):uint()
         if not count or body:len() ~= SUCCESSOR_SIZE + KEY_SIZE * count then return tree:add(f.record_body, body) end
@@ -125,7 +125,7 @@ return function(malformed, noted)
         item:add(f.first, frame(5, 1))
         item:add(f.last, frame(5, 1))
         if flags % 16 >= 4 then item:add_proto_expert_info(e.unassigned, "Unassigned flags are ignored (X-1)") end
-        if kind > INVITE then
+        if kind > SUCCESSOR then
             type_item:add_proto_expert_info(e.unassigned, "Acknowledged and passed over (M-26, M-28)")
         end
         local field = ({ [TEXT] = f.text, [NAME] = f.name, [INVITE] = f.invite })[kind]

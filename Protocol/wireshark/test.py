@@ -191,7 +191,7 @@ def displayed(body):
 
 def notes_of(case):
     """The notes of valid frames: something unassigned or passed over, and a name that is taken as empty."""
-    is_skipped = any(frame["type"] == "unknown" or frame.get("recordType", 0) > 2 for frame in case["frames"])
+    is_skipped = any(frame["type"] == "unknown" or frame.get("recordType", 0) > 3 for frame in case["frames"])
     names = [bytes.fromhex(frame["body"]) for frame in case["frames"] if frame.get("recordType") == 1]
     return (["no_name"] if not all(map(displayed, names)) else []) + (
         ["unassigned"] if is_skipped or not case["reencodes"] else [])

@@ -131,7 +131,8 @@ struct MutantTests {
         try notice(mutant, breaking: #require(Self.names[mutant]))
     }
 
-    @Test("a removal that lets the wrong people in, or leaves some behind, is noticed", arguments: removals.keys.sorted())
+    @Test(
+        "a removal that lets the wrong people in, or leaves some behind, is noticed", arguments: removals.keys.sorted())
     func removal(_ mutant: Mutant) throws {
         try notice(mutant, breaking: #require(Self.removals[mutant]), hasRemovals: true)
     }

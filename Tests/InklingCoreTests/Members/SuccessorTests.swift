@@ -101,15 +101,17 @@ struct SuccessorTests {
         #expect(chat.linked(at: 0, in: OwnedChat.keys(6).id) == [World.key(2)])
     }
 
-    @Test("M-70: a successor may name another owner, and then that key alone moves the new chat")
+    @Test("M-63, M-70: members follow to a chat of another owner, and then that key alone moves the chat")
     func handOver() {
         let next = OwnedChat.successor(1, owner: 1)
         chat.move(by: next, chosen: [1, 2])
         chat.lan.run(.seconds(1))
         #expect(chat.successors(at: 2) == [next])
         for node in [0, 1, 2] { chat.join(node, next.keys, owner: 1, generation: 1) }
+        for node in [1, 2] { chat.lan.with(node) { try? $0.leave(OwnedChat.chat, now: $1) } }
         chat.list([0, 1, 2], in: next.keys.id)
         chat.lan.run(.seconds(2))
+        #expect(chat.linked(at: 0).isEmpty && chat.present(at: 0, in: next.keys.id).count == 2)
         #expect(throws: MoveError.notOwner) {
             try chat.lan.nodes[0]?.endpoint.move(
                 next.keys.id, by: OwnedChat.successor(2), chosen: [], now: chat.lan.now)

@@ -42,7 +42,8 @@ struct ConvergenceChecker {
                 phase = .typing(until: now + .milliseconds(750))
             } else if now >= until {
                 let text = disagreements.first ?? "typing is still shown"
-                simulation.checker.report(stranded.isEmpty ? .divergence : .strandedMember, "\(disagreements.count): \(text)", now)
+                simulation.checker.report(
+                    stranded.isEmpty ? .divergence : .strandedMember, "\(disagreements.count): \(text)", now)
             }
         case .typing(let until):
             guard now >= until else { return }
@@ -246,7 +247,9 @@ extension Simulation {
             }
             // Instances of crashed nodes stay in discovery. Nodes also keep peers added by hand, with their later
             // addresses.
-            let advertised = (Array(instances.values) + Array(withdrawn.values)).count { host.browsed.contains($0.chat) }
+            let advertised = (Array(instances.values) + Array(withdrawn.values)).count {
+                host.browsed.contains($0.chat)
+            }
             // Addresses of links that a suspension ended are kept for 90 s (L-88).
             let strange = adversary.map { Limits.addressesAsked + Limits.linksPerSource + $0.mostLinks } ?? 0
             if host.isActive, sizes.instances > advertised + 4 * hosts.count + strange {

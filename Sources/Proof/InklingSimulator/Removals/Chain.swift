@@ -59,7 +59,7 @@ extension Simulation {
     }
 }
 
-/// What a node's state directory keeps about its owner's chat.
+/// The part of a node's state directory about its owner's chat.
 struct Membership {
     struct Departure {
         var successor: Successor

@@ -76,7 +76,9 @@ extension Scenario {
         _ owner: Int, _ member: Int, around at: Int, _ drawn: inout [(at: Int, host: Int, action: Action)],
         _ generator: inout SeededGenerator
     ) {
-        let (before, after) = (max(0, at - generator.pick([1, 500, 3_000])), at + generator.pick([1, 5, 50, 300, 2_000]))
+        let (before, after) = (
+            max(0, at - generator.pick([1, 500, 3_000])), at + generator.pick([1, 5, 50, 300, 2_000])
+        )
         switch generator.number(in: 0...7) {
         case 0:
             drawn += [(after, owner, .crash(will: generator.oneIn(2)))]

@@ -1,12 +1,13 @@
 import InklingCore
 import InklingWire
 
-/// What the people of an owner's chat do, and what their daemons do for them.
+/// The actions of people in an owner's chat, and of their daemons.
 extension Simulation {
     // MARK: Actions
 
     func actOnChain(_ host: SimulatedHost, _ action: Scenario.Action) {
-        guard let chain, let membership = host.membership, host.chats.contains(membership.chat) || host.lie != nil else {
+        guard let chain, let membership = host.membership, host.chats.contains(membership.chat) || host.lie != nil
+        else {
             return
         }
         switch action {
@@ -28,7 +29,7 @@ extension Simulation {
                 with: Successor(generation: generation, secret: secret(1_000), owner: host.key))
         case .relapse:
             guard host.lie == nil, chain[membership.chat].owner == host.key, membership.generation > 0 else { return }
-            // A node that entered by an invite knows no generation, so it would follow (M-61).
+            // A node that entered by an invite knows no generation. Such a node would follow (M-61).
             let others = hosts.filter { $0.membership?.generation == membership.generation }
             lie(host, in: membership.chat, to: others, with: earlier(than: membership.chat))
         case .confess: endLies(of: host)

@@ -116,7 +116,9 @@ extension Simulation {
     }
 
     func join(_ host: SimulatedHost, _ chat: Int) {
-        guard host.node?.isSuspended != true, host.lie != chat, !host.hasMoved(from: chat), host.chats.insert(chat).inserted else {
+        guard host.node?.isSuspended != true, host.lie != chat, !host.hasMoved(from: chat),
+            host.chats.insert(chat).inserted
+        else {
             return
         }
         host.disturbedAt = now

@@ -10,8 +10,8 @@ extension Endpoint {
         return Status(isTyping: isTyping && surroundings.configuration.sendsTyping, isAway: surroundings.isAway)
     }
 
-    /// Returns the status for a link. A down link gets "unheard"; a peer that has not named itself, or that this node
-    /// hides, gets an empty status (L-44, L-85, M-66).
+    /// Returns the status for a link. A down link gets "unheard"; a peer without a name or on a hidden link gets an empty
+    /// status (L-44, L-85, M-66).
     func status(of id: LinkID) -> Status {
         if links[id].isDown { return Status(isUnheard: true) }
         return links[id].isNamed && !links[id].isHidden ? status(in: links[id].chat) : Status()

@@ -46,7 +46,7 @@ extension Surroundings {
             || !talks.isEmpty && talks[chat].map { $0 != key } ?? false
     }
 
-    /// Returns whether people and typing on a link are hidden from the user: the node departed from the chat, or the
-    /// peer is another device of this node's identity (M-66, M-69).
+    /// Returns whether the user sees nobody on links with a person (M-66, M-69). The node departed from the chat, or the
+    /// peer is another device of its identity.
     func hides(_ person: PersonID) -> Bool { person.key == ownKey || departures[person.chat] != nil }
 }

@@ -13,12 +13,13 @@ package enum MoveError: Error, Equatable, Sendable {
 extension Endpoint {
     // MARK: As the owner
 
-    /// Leaves a chat of this node's key for a successor, and gives the successor to the chosen keys whenever they show
-    /// in the old chat (M-65). Everybody else there gets a bye.
+    /// Departs from a chat of this node's key for a successor (M-65). The chosen keys get the successor whenever they
+    /// show in the old chat. Everybody else there gets a bye.
     ///
-    /// A later call replaces the successor and the chosen keys (M-68). The owner of the endpoint joins the new chat,
-    /// restores a departed chat after a restart by ``join(_:isSecret:owner:generation:refusing:now:)`` and this method,
-    /// and ends it with ``leave(_:now:)`` after ``Limits/departure``.
+    /// A later call replaces the successor and the chosen keys (M-68). The owner of the endpoint joins the new chat.
+    /// After a restart, the owner of the endpoint restores a departed chat by
+    /// ``join(_:isSecret:owner:generation:refusing:now:)`` and this method. ``leave(_:now:)`` ends the departure, after
+    /// ``Limits/departure``.
     ///
     /// - Parameter chosen: All keys that move. This node's own key stands for the other devices of its identity.
     package mutating func move(
@@ -103,8 +104,8 @@ extension Endpoint {
 
     // MARK: Initiations
 
-    /// Returns why a key's initiation gets no answer: it is this very node's, or the key is blocked, removed or not
-    /// chosen. Another device of the owner has the same key and another run (M-69).
+    /// Returns why an initiation gets no answer; nil if it gets one. This very node sent it, or the key is blocked,
+    /// removed or not chosen. Another device of the owner has the same key and another run (M-69).
     mutating func refusal(of received: ReceivedHandshake, in chat: ChatID) -> DropReason? {
         if received.remote == surroundings.ownKey { return received.peer.run == run(in: chat) ? .ownIdentity : nil }
         let person = PersonID(chat: chat, key: received.remote)
