@@ -194,7 +194,7 @@ package struct Endpoint: Sendable {
             links[id].isAddressNew = false
             knownAddresses.update(id, links, surroundings)
         }
-        if links[id].sender.isSuccessorDelivered { return sayBye(id, .left, .left, .bye, lastInput) }
+        if links[id].sender.isSuccessorDelivered { return served(id, lastInput) }
         if links[id].isExhausted { return forget(id, .lostState, .replaced, lastInput) }
         requestRecords(id, lastInput)
         guard isMoved, let link = links.find(id), !link.isDown else { return }

@@ -7,6 +7,9 @@ struct Departure: Sendable {
     let chosen: Set<PublicKey>
     /// The keys that an output has reported as neither chosen nor removed (M-67).
     private(set) var newcomers: Set<PublicKey> = []
+    /// The runs that acknowledged a successor, and until when their initiations get no answer. A peer that passes the
+    /// successor over would otherwise open again and again.
+    var served: [UInt64: Instant] = [:]
     /// The body of the record that each link gets.
     let record: [UInt8]
 
@@ -14,6 +17,7 @@ struct Departure: Sendable {
         self.successor = successor
         self.chosen = chosen.subtracting(successor.removed)
         newcomers = earlier?.newcomers ?? []
+        if earlier?.successor == successor { served = earlier?.served ?? [:] }
         record = successor.body
     }
 

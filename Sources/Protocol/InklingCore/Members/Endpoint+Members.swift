@@ -80,6 +80,16 @@ extension Endpoint {
         }
     }
 
+    /// Ends a link whose peer has acknowledged the successor. The peer's run then rests, as its instances do (L-35).
+    mutating func served(_ id: LinkID, _ now: Instant) {
+        let (chat, run) = (links[id].chat, links[id].run)
+        if var served = surroundings.departures[chat]?.served.filter({ now < $0.value }) {
+            if served.count < Limits.links { served[run] = now + Limits.rest }
+            surroundings.departures[chat]?.served = served
+        }
+        sayBye(id, .left, .left, .bye, now)
+    }
+
     /// Reports a key in a departed chat that is neither chosen nor removed, once (M-67).
     mutating func meet(_ person: PersonID) {
         let isVerified = surroundings.standings[person.key] == .verified
@@ -109,7 +119,10 @@ extension Endpoint {
     mutating func refusal(of received: ReceivedHandshake, in chat: ChatID) -> DropReason? {
         if received.remote == surroundings.ownKey { return received.peer.run == run(in: chat) ? .ownIdentity : nil }
         let person = PersonID(chat: chat, key: received.remote)
-        guard !surroundings.admits(person) else { return nil }
+        if surroundings.admits(person) {
+            let until = surroundings.departures[chat]?.served[received.peer.run]
+            return until.map { lastInput < $0 } ?? false ? .unexpected : nil
+        }
         meet(person)
         return .blocked
     }
