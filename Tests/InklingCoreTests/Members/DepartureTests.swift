@@ -76,6 +76,27 @@ struct DepartureTests {
         #expect(chat.successors(at: 1).count == 1)
     }
 
+    @Test("M-66: a run that acknowledged the successor gets no answer for 60 s")
+    func served() {
+        let chat = OwnedChat(nodes: [0])
+        // The member believes in another owner, so it passes the successor over and stays.
+        chat.start(1, claiming: 3)
+        chat.list([0, 1])
+        chat.lan.run(.seconds(3))
+        let start = chat.lan.now
+        chat.move(by: OwnedChat.successor(1), chosen: [1])
+        func records() -> Int { chat.lan.sent(by: 0, .record, since: start).count }
+        for number in 0..<20 {
+            chat.lan.list(0, to: 1, name: "again \(number)", in: OwnedChat.chat)
+            chat.lan.run(.seconds(2))
+        }
+        #expect(records() == 1)
+        chat.lan.run(.seconds(60))
+        chat.lan.list(0, to: 1, name: "later", in: OwnedChat.chat)
+        chat.lan.run(.seconds(5))
+        #expect(records() > 1 && chat.successors(at: 1).isEmpty)
+    }
+
     @Test("M-65: after 30 s without an ack, and after a lost state, the successor is sent again")
     func stalled() {
         var acks = true

@@ -144,7 +144,7 @@ package struct NameKeeper {
             : "\"\(chat.name)\" looks like \"\(other)\", a private chat of yours"
         return .other(
             code: "private-name",
-            text: "\(was). To use it, start the daemon that keeps it, or give its invite. To use the open chat "
+            text: "\(was). To use it, start the daemon that keeps it, or give its invite, or /talk again. To use the open chat "
                 + "instead, which anybody can read, confirm that: --open at a command, \"confirm\":true in JSON.")
     }
 
