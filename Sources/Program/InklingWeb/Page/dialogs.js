@@ -1,6 +1,6 @@
 // The dialogs: join, invite, the user, a person, questions.
 
-import { $, el, on, svg, write } from "./dom.js";
+import { $, el, on, set, svg, write } from "./dom.js";
 import { ask, enter, render } from "./main.js";
 import { decide, model } from "./model.js";
 import { qr } from "./qr.js";
@@ -19,13 +19,19 @@ const open = (name) => {
 	say(name);
 	$(`dialog-${name}`).showModal();
 };
-const say = (name, text) => write(`${name}-error`, text);
 
-function isDone(name, answer) {
-	const isError = answer.on === "error";
-	say(name, isError ? plain(answer.text, 400) : "");
+function say(name, text, isBad = false) {
+	write(`${name}-note`, text);
+	$(`${name}-note`).classList.toggle("bad", isBad);
+}
+
+function isDone(name, { on, text }) {
+	const isError = on === "error";
+	say(name, isError ? plain(text, 400) : "", isError);
 	return !isError;
 }
+
+const finish = (name, answer) => isDone(name, answer) && !$(`dialog-${name}`).close();
 
 function confirm(text, yes) {
 	const dialog = $("dialog-ask");
@@ -36,16 +42,18 @@ function confirm(text, yes) {
 	return new Promise((done) => { dialog.onclose = () => done(dialog.returnValue === "yes"); });
 }
 
-function showJoin(title, label, isInvite) {
+function showJoin({ currentTarget: { id, title } }) {
+	const isInvite = id === "join-invite";
 	write("join-title", title);
-	write("join-label", label);
+	write("join-label", isInvite ? "Invite" : "Name");
 	$("join-kind").hidden = isInvite;
 	open("join");
 }
 
 function secret() {
-	const bits = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(2).padStart(8, "0")).join("");
-	return `${bits}00`.replace(/.{5}/g, (bits) => "abcdefghijklmnopqrstuvwxyz234567"[parseInt(bits, 2)]);
+	// Of 128 bits, three are in the last letter.
+	const letter = (byte, index) => "abcdefghijklmnopqrstuvwxyz234567"[byte & (index < 25 ? 31 : 28)];
+	return [...crypto.getRandomValues(new Uint8Array(26))].map(letter).join("");
 }
 
 async function join() {
@@ -58,8 +66,7 @@ async function join() {
 		if (!await confirm(question, "Join")) return;
 		answer = await ask("join", { ...members, confirm: true });
 	}
-	if (!isDone("join", answer)) return;
-	$("dialog-join").close();
+	if (!finish("join", answer)) return;
 	$("join-form").reset();
 	await enter(answer.chat);
 	if (members.secret) invite();
@@ -101,7 +108,7 @@ function showUser() {
 
 async function rename() {
 	const name = $("name").value.trim().normalize();
-	if (isDone("name", await ask("nick", { name }))) $("dialog-name").close();
+	finish("name", await ask("nick", { name }));
 }
 
 export async function showPerson(next) {
@@ -133,7 +140,7 @@ async function settle(decision, change, text) {
 	if (!isDone("person", await ask(decision, { key }))) return;
 	decide(key, change);
 	fill();
-	say("person", text);
+	say("person", text, true);
 }
 
 function mute() {
@@ -149,11 +156,14 @@ async function block() {
 	}
 }
 
-for (const button of document.querySelectorAll(".close")) button.onclick = () => button.closest("dialog").close();
+for (const dialog of document.querySelectorAll("dialog")) {
+	const foot = dialog.querySelector(".foot");
+	set(dialog, { "aria-labelledby": dialog.querySelector("h2, p").id });
+	foot.before(el("p", { id: dialog.id.replace("dialog-", "") + "-note", role: "alert" }));
+	foot.prepend(el("button.close", { type: "button" }, { onclick: () => dialog.close() }, dialog.role ? "Cancel" : "Close"));
+}
 on({
-	"new-chat": () => showJoin("New chat", "Name", false),
-	"join-invite": () => showJoin("Join by invite", "Invite", true),
-	"join-form": join, "invite-open": invite, "invite-copy": copy, "invite-show": showCode, leave, mute, block,
+	"new-chat": showJoin, "join-invite": showJoin, "join-form": join, "invite-open": invite, "invite-copy": copy, "invite-show": showCode, leave, mute, block,
 	you: showUser, "name-form": rename, away: async () => render(isDone("name", await ask($("away").checked ? "away" : "back"))),
 	people: ({ target }) => showPerson(target.closest("[data-user]")?.dataset.user),
 	match: () => settle("verify", { verified: true }),

@@ -11,7 +11,7 @@ export function on(acts) {
 }
 onsubmit = (event) => event.preventDefault();
 
-function set(made, attributes) {
+export function set(made, attributes) {
 	for (const name in attributes) made.setAttribute(name, attributes[name]);
 	return made;
 }
@@ -39,6 +39,8 @@ export function svg(size, words, child, attributes) {
 }
 
 export const icon = (name, words = name) => svg(24, words, "use", { href: `#${name}`, class: name });
+
+export const shield = (isVerified) => isVerified && icon("shield", "verified");
 
 export function avatar(name, child) {
 	const [letter = "?"] = name.match(/[\p{L}\p{N}]/u) ?? [];

@@ -1,6 +1,6 @@
 // Chats, people, header, who types, title.
 
-import { $, avatar, bdi, dots, el, icon, sync, unseen, write } from "./dom.js";
+import { $, avatar, bdi, dots, el, icon, shield, sync, unseen, write } from "./dom.js";
 import { model, present, sorted, typists } from "./model.js";
 import { ago, isolate, plain, typing } from "./text.js";
 
@@ -17,6 +17,8 @@ export function lookalike({ namesakes, namesake, verified }) {
 	if (verified || !namesakes?.length) return "";
 	return `Not the ${plain(namesake?.names?.[0], 40) || "person"} you ${namesake?.verified ? "verified" : "know"}`;
 }
+
+$("typing").prepend(dots());
 
 export function render() {
 	const { chats, open, self, isReady } = model;
@@ -52,25 +54,26 @@ function announce() {
 
 const typingText = (chat) => typing(typists(chat).map(({ label }) => label));
 
+const row = (kind, attributes, picture, name, marks, below, badge) => el(kind, el("button.wide", attributes, picture,
+	el("span.two", el("span.line", bdi(name, "bdi.name"), marks), below), badge));
+
 function chatRow(chat) {
 	const { name, unread, secret, messages } = chat, last = messages.at(-1);
 	const isCurrent = name === model.current, types = typingText(chat);
 	const said = last && !last.remark ? `${isolate(last.own ? "You" : last.from.label)}: ${plain(last.text.slice(0, 200), 80)}`
 		: here(present(chat), "Nobody else is here");
-	return [name, [unread, secret, isCurrent, types, said].join(), () => el("li",
-		el("button.wide", { "data-chat": name, "aria-current": isCurrent }, avatar(name),
-			el("span.two", el("span.line", bdi(plain(name, 64), "bdi.name"), secret && icon("lock", "private")),
-				types ? el("small.line.types", dots(), bdi(types)) : bdi(said, "small")),
-			unread && el("span.badge", `${unread}`, unseen(" unread"))))];
+	return [name, [unread, secret, isCurrent, types, said].join(), () => row("li", { "data-chat": name, "aria-current": isCurrent },
+		avatar(name), plain(name, 64), [secret && icon("lock", "private")],
+		types ? el("small.line.types", dots(), bdi(types)) : bdi(said, "small"),
+		unread && el("span.badge", `${unread}`, unseen(" unread")))];
 }
 
 function personRow(person) {
 	const { user, label, verified } = person, state = presence(person), warning = lookalike(person);
 	const types = typists(model.open).some((one) => one.user === user);
-	return [user, [label, state, verified, warning, types].join(), () => el(`li.${person.presence}`,
-		el("button.wide", { "data-user": user }, avatar(label, el("span.dot")),
-			el("span.two", el("span.line", bdi(label, "bdi.name"), verified && icon("shield", "verified"), types && [dots(), unseen("typing")]),
-				el("small", state), warning && el("small.line.bad", icon("warning"), bdi(warning)))))];
+	return [user, [label, state, verified, warning, types].join(), () => row(`li.${person.presence}`, { "data-user": user },
+		avatar(label, el("span.dot")), label, [shield(verified), types && [dots(), unseen("typing")]].flat(),
+		[el("small", state), warning && el("small.line.bad", icon("warning"), bdi(warning))])];
 }
 
 function header(chat) {
