@@ -16,14 +16,14 @@ export function set(made, attributes) {
 	return made;
 }
 
-/** Returns an element: el("p.day", { id: "x" }, { onclick }, "text", child). */
+/** Returns an element: el("p.day", { id: "x" }, onclick, "text", child). */
 export function el(kind, ...parts) {
 	const [tag, ...names] = kind.split("."), made = document.createElement(tag);
 	made.className = names.join(" ");
 	for (const part of parts.flat()) {
-		if (part?.constructor !== Object) made.append(part || "");
-		else if (part.onclick) made.onclick = part.onclick;
-		else set(made, part);
+		if (part?.constructor === Object) set(made, part);
+		else if (part?.call) made.onclick = part;
+		else made.append(part || "");
 	}
 	return made;
 }

@@ -113,11 +113,11 @@ function bubble(item, { label, verified }, isFirst) {
 	const { at, isMention, own } = item, action = deed(item.text), text = action ?? item.text;
 	const start = text.split("\n", 20).join("\n").slice(0, 1200);
 	const isLong = !item.isWhole && start !== text;
-	const kinds = [own && ".own", isFirst && ".first", isMention && ".mention", action && ".deed", item === hit && ".hit"];
-	return el(`article${kinds.filter(Boolean).join("")}`,
+	const kinds = ["article", own && "own", isFirst && "first", isMention && "mention", action && "deed", item === hit && "hit"];
+	return el(kinds.filter(Boolean).join("."),
 		own || !isFirst && !action ? unseen(`${label}: `) : el("h2.by.line", bdi(label), shield(verified)),
 		el("div.bubble", el("p.text", { dir: "auto" }, words(isLong ? `${start}…` : text)),
-			isLong && el("button.all", { onclick: () => render(item.isWhole = true) }, "Show all"),
+			isLong && el("button.all", () => render(item.isWhole = true), "Show all"),
 			el("small.meta", isMention && "for you · ", clock(at))),
 		own && el("small.outcome"));
 }
@@ -131,14 +131,14 @@ function remark({ text, user, known, verified }, { label }) {
 	if (!user) return el("p.day", lines(text));
 	return el("div.alert", el("p", icon("warning"), bdi(label), " is not the ", bdi(chat.people.get(known)?.label ?? "person"),
 		` you ${verified ? "verified" : "know"}: the key is different. Share nothing secret before you compare fingerprints.`),
-	el("button", { onclick: () => showPerson(user) }, "Compare"));
+	el("button", () => showPerson(user), "Compare"));
 }
 
 function fill(row) {
 	const { item } = row, [text, isBad] = outcome(item), place = row.querySelector(".outcome");
 	place.replaceChildren(text);
 	place.classList.toggle("bad", !!isBad);
-	if (isBad && !item.isRetried) place.append(" ", el("button", { onclick: () => retry(item) }, "Try again"));
+	if (isBad && !item.isRetried) place.append(" ", el("button", () => retry(item), "Try again"));
 	row.version = item.version;
 }
 

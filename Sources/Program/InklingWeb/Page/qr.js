@@ -100,5 +100,5 @@ export function qr(text) {
 		}).sort((a, b) => a.penalty - b.penalty);
 		return best.rows;
 	}
-	throw RangeError("too long");
+	throw RangeError();
 }
