@@ -97,7 +97,7 @@ def sizes(page, texts):
 
 def names(texts):
     """Scripts find elements by ID, and nothing but this check compares them with index.html."""
-    given = re.findall(r'\bid="([^"]*)"', texts.get("index.html", ""))
+    given = re.findall(r'\bid="?([\w-]+)', texts.get("index.html", ""))
     yield from (f"index.html: the ID {name} is given twice" for name in sorted({*given}) if given.count(name) > 1)
     for script, text in texts.items():
         for name in re.findall(r'(?:\$|\bwrite)\("([\w-]+)"', text) if script.endswith(".js") else ():
@@ -131,6 +131,7 @@ def self_test(copy):
     for name, violation, text in [
         ("main.js", "index.html has no ID nowhere", '\n$("nowhere");\n'),
         ("index.html", "the ID draft is given twice", '\n<p id="draft">\n'),
+        ("index.html", "the ID draft is given twice", "\n<p id=draft>\n"),
         ("page.wasm", "page.wasm: the server has no media type", "\n"),
     ]:
         if not is_found(name, violation, text):

@@ -150,7 +150,7 @@ class Page:
     def open_chat(self, name, private=False):
         """Joins a chat, and waits until the page shows it."""
         self.new_chat(name, private)
-        self.wait_for(lambda: self.title() == name, lambda: f"the chat {name} is open: {self.text('#join-error')}")
+        self.wait_for(lambda: self.title() == name, lambda: f"the chat {name} is open: {self.text('#join-note')}")
 
     def choose(self, name):
         """Chooses a chat in the list."""

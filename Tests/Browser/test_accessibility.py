@@ -7,16 +7,13 @@ import time
 from people import TestWithPeople
 
 
-class AccessibilityTests(TestWithPeople):
+class Accessibility:
+    """What tests of Alice's page need for axe-core and other windows. A base beside `TestWithPeople`."""
+
     def setUp(self):
         super().setUp()
         self.addCleanup(self.reset)
         self.world = None  # where axe-core runs
-        page = self.alice.page
-        page.send("See https://example.org")
-        page.wait_for_outcome("See https://example.org", "Delivered")
-        self.bob.page.send("Thank you, Alice")
-        page.wait_for_text("Thank you, Alice")
 
     def reset(self):
         self.alice.browser.command("Emulation.clearDeviceMetricsOverride")
@@ -53,6 +50,16 @@ class AccessibilityTests(TestWithPeople):
     @property
     def has_axe(self):
         return os.path.exists(os.environ.get("INKLING_AXE", ""))
+
+
+class AccessibilityTests(Accessibility, TestWithPeople):
+    def setUp(self):
+        super().setUp()
+        page = self.alice.page
+        page.send("See https://example.org")
+        page.wait_for_outcome("See https://example.org", "Delivered")
+        self.bob.page.send("Thank you, Alice")
+        page.wait_for_text("Thank you, Alice")
 
     def test_axe_finds_nothing(self):
         if not self.has_axe:

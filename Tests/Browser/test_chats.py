@@ -31,7 +31,7 @@ class ChatTests(TestWithPeople):
         page.wait_for(lambda: page.all("#invite-qr svg path"), "the QR code")
         page.close_dialog()
         self.join_by_invite(self.bob.page, invite)
-        self.bob.page.wait_for(lambda: self.bob.page.title() == self.chat, lambda: f"joined: {self.bob.page.text('#join-error')}")
+        self.bob.page.wait_for(lambda: self.bob.page.title() == self.chat, lambda: f"joined: {self.bob.page.text('#join-note')}")
         self.assertIn("Private", self.bob.page.text("#subtitle"))
         page.wait_for_person("Bob")
         self.bob.page.send("A secret")
@@ -49,7 +49,7 @@ class ChatTests(TestWithPeople):
         for invite in "inkling:nonsense", "hello", "inkling://" + "x" * 300:
             with self.subTest(invite[:20]):
                 self.join_by_invite(self.alice.page, invite)
-                self.alice.page.wait_for(lambda: self.alice.page.text("#join-error"), "the reason")
+                self.alice.page.wait_for(lambda: self.alice.page.text("#join-note"), "the reason")
                 self.assertTrue(self.alice.page.one("#dialog-join").is_displayed())
                 self.alice.page.close_dialog()
 
@@ -57,7 +57,7 @@ class ChatTests(TestWithPeople):
         for name in "x" * 65, "a\u202eb":
             with self.subTest(name[:20]):
                 self.alice.page.new_chat(name)
-                self.alice.page.wait_for(lambda: self.alice.page.text("#join-error"), "the reason")
+                self.alice.page.wait_for(lambda: self.alice.page.text("#join-note"), "the reason")
                 self.alice.page.close_dialog()
         self.assertEqual(self.alice.page.chats(), [])
 

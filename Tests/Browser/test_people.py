@@ -50,7 +50,7 @@ class PresenceTests(TestWithPeople):
 
     def test_a_name_that_is_refused_says_why(self):
         self.rename("x" * 65)
-        self.alice.page.wait_for(lambda: self.alice.page.text("#name-error"), "the reason")
+        self.alice.page.wait_for(lambda: self.alice.page.text("#name-note"), "the reason")
         self.alice.page.close_dialog()
         self.assertEqual(self.alice.page.text("#you-name"), "Alice")
 
@@ -70,7 +70,7 @@ class VerificationTests(TestWithPeople):
         self.alice.page.wait_for(lambda: self.alice.page.text("#person-state").startswith("Verified"), "the state")
         self.alice.page.close_dialog()
         self.bob.page.click("#no-match")
-        self.bob.page.wait_for(lambda: self.bob.page.text("#person-error"), "the warning")
+        self.bob.page.wait_for(lambda: self.bob.page.text("#person-note"), "the warning")
         self.bob.page.close_dialog()
         self.alice.page.wait_for(lambda: self.shields(self.alice) == ["Bob"], "Bob's shield")
         self.assertEqual(self.shields(self.bob), [])

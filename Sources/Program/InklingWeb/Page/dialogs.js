@@ -1,69 +1,69 @@
-// The dialogs: join, invite, the user, a person, questions.
+// The dialogs: join, invite, the user, a person, questions. The cards of invitations.
 
-import { $, el, on, svg, write } from "./dom.js";
-import { ask, enter, render } from "./main.js";
-import { decide, model } from "./model.js";
+import { ask } from "./connection.js";
+import { $, bdi, el, on, set, shield, svg, write } from "./dom.js";
+import { enter, render } from "./main.js";
+import { decide, isHere, model, remark } from "./model.js";
 import { qr } from "./qr.js";
 import { groups, isolate, plain } from "./text.js";
 import { lookalike, presence } from "./view.js";
 
-const OPEN = "A private chat of yours may have such a name. Anybody on this network can read the open chat.";
+const OPEN = "A private chat of yours may have such a name. Anybody on this network can read the open one.";
 // A-33 and A-34: names that stand for two chats.
 const QUESTIONS = {
 	"private-name": OPEN, "names-unknown": OPEN,
 	"open-name": "An open chat of yours has such a name. You could take one for the other.",
 };
+/** The request for joining, its member for the text, and further members. */
+let joining;
 let user;
 
-const open = (name) => {
-	say(name);
-	$(`dialog-${name}`).showModal();
-};
-const say = (name, text) => write(`${name}-error`, text);
+const open = (name) => $(`dialog-${name}`).showModal();
 
-function isDone(name, answer) {
-	const isError = answer.on === "error";
-	say(name, isError ? plain(answer.text, 400) : "");
-	return !isError;
+const say = (name, text) => write(`${name}-note`, text);
+
+function isDone(name, { on, text }) {
+	const isOk = on !== "error";
+	say(name, isOk ? "" : plain(text, 400));
+	return isOk;
 }
+
+const finish = (name, answer) => isDone(name, answer) && !$(`dialog-${name}`).close();
 
 function confirm(text, yes) {
-	const dialog = $("dialog-ask");
 	write("ask-text", text);
 	write("ask-yes", yes);
-	dialog.returnValue = "";
-	dialog.showModal();
-	return new Promise((done) => { dialog.onclose = () => done(dialog.returnValue === "yes"); });
+	open("ask");
+	return new Promise((done) => {
+		$("dialog-ask").onclose = () => done();
+		$("ask-yes").onclick = () => $("dialog-ask").close(done(true));
+	});
 }
 
-function showJoin(title, label, isInvite) {
+function showJoin(title, ...request) {
+	joining = request;
 	write("join-title", title);
-	write("join-label", label);
-	$("join-kind").hidden = isInvite;
+	$("join-form").reset();
+	$("join-kind").hidden = request.join() !== "join,chat";
 	open("join");
 }
 
-function secret() {
-	const bits = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(2).padStart(8, "0")).join("");
-	return `${bits}00`.replace(/.{5}/g, (bits) => "abcdefghijklmnopqrstuvwxyz234567"[parseInt(bits, 2)]);
+/** Joins a chat, or returns true. */
+async function isRefused(dialog, request, members) {
+	const answer = await ask(request, { ...members, open: false, keep: true }), question = QUESTIONS[answer.code];
+	if (question) return !await confirm(question, "Join") || isRefused(dialog, request, { ...members, confirm: true });
+	return !finish(dialog, answer) || enter(answer.chat);
 }
 
-async function join() {
-	const text = $("join-text").value.trim().normalize(), isInvite = $("join-kind").hidden;
-	const members = { [isInvite ? "invite" : "chat"]: text, open: false, keep: true };
-	if (!isInvite && $("join-private").checked) members.secret = secret();
-	let answer = await ask("join", members);
-	const question = QUESTIONS[answer.code];
-	if (question) {
-		if (!await confirm(question, "Join")) return;
-		answer = await ask("join", { ...members, confirm: true });
-	}
-	if (!isDone("join", answer)) return;
-	$("dialog-join").close();
-	$("join-form").reset();
-	await enter(answer.chat);
-	if (members.secret) invite();
+async function accept(invitation) {
+	if (await isRefused("join", "accept", { invitation })) showJoin("Your own name for this chat", "accept", "chat", { invitation });
 }
+
+export const card = ({ invitation, label, owner, to, user, verified }) =>
+	[invitation, "", () => el("div.card", el("p", bdi(label), shield(verified) || ` (not verified, ${groups(user)})`,
+		to ? [" invites you to ", bdi(plain(to, 64)), `, a private chat${owner ? " of their own" : ""}.`] : " asks to talk with you alone."),
+	el("button.main", () => accept(invitation), "Accept"),
+	el("button", () => ask("decline", { invitation }), "Decline"))];
 
 async function invite() {
 	const { name, secret } = model.open;
@@ -77,33 +77,6 @@ async function invite() {
 	open("invite");
 }
 
-function copy() {
-	navigator.clipboard.writeText($("invite-text").value).then(() => say("invite", "Copied."));
-}
-
-function showCode() {
-	const rows = qr($("invite-text").value);
-	const line = (row, y) => row.map((isDark, x) => isDark ? `M${x + 4} ${y + 4}h1v1h-1z` : "").join("");
-	$("invite-qr").replaceChildren(svg(rows.length + 8, "QR code of the invite", "path", { d: rows.map(line).join("") }));
-}
-
-async function leave() {
-	const { name, secret } = model.open;
-	const back = secret ? " To come back, you need its invite." : "";
-	if (await confirm(`Leave ${isolate(plain(name, 64))}?${back}`, "Leave")) ask("leave", { chat: name });
-}
-
-function showUser() {
-	$("name").value = model.self.name;
-	write("you-id", groups(model.self.user));
-	open("name");
-}
-
-async function rename() {
-	const name = $("name").value.trim().normalize();
-	if (isDone("name", await ask("nick", { name }))) $("dialog-name").close();
-}
-
 export async function showPerson(next) {
 	if (!model.open.people.has(next)) return;
 	user = next;
@@ -111,6 +84,10 @@ export async function showPerson(next) {
 	write("own-id", groups(model.self.user));
 	write("person-id", groups(user));
 	$("fingerprint").replaceChildren();
+	$("talk").hidden = model.open.with === shown().key;
+	const chats = [...model.chats.values()].filter((chat) => chat.secret && !chat.with && !isHere(chat.people.get(user)));
+	$("invite-to").hidden = !chats.length;
+	$("invite-chat").replaceChildren(...chats.map(({ name }) => el("option", { value: name }, plain(name, 64))));
 	open("person");
 	const answer = await ask("fingerprint", { key: shown().key });
 	if (isDone("person", answer) && answer.key === shown()?.key) $("fingerprint").append(...answer.groups.map((digits) => el("li", digits)));
@@ -136,28 +113,63 @@ async function settle(decision, change, text) {
 	say("person", text);
 }
 
-function mute() {
-	if (!model.muted.delete(user)) model.muted.add(user);
-	fill();
+for (const dialog of document.querySelectorAll("dialog")) {
+	const foot = dialog.querySelector(".foot"), name = dialog.id.slice(7);
+	set(dialog, { "aria-labelledby": dialog.querySelector("h2, p").id });
+	foot.before(el("p.bad", { id: `${name}-note`, role: "alert" }));
+	dialog.onclose = () => say(name);
+	foot.prepend(el("button.close", { type: "button" }, () => dialog.close(), dialog.role ? "Cancel" : "Close"));
 }
-
-async function block() {
-	const { label, verified, blocked } = shown();
-	const whom = `${isolate(label)}${verified ? ", whom you verified" : ""}`;
-	if (blocked || await confirm(`Block ${whom}? For good, you see nothing of each other.`, "Block")) {
-		settle(blocked ? "unblock" : "block", { blocked: !blocked });
-	}
-}
-
-for (const button of document.querySelectorAll(".close")) button.onclick = () => button.closest("dialog").close();
 on({
-	"new-chat": () => showJoin("New chat", "Name", false),
-	"join-invite": () => showJoin("Join by invite", "Invite", true),
-	"join-form": join, "invite-open": invite, "invite-copy": copy, "invite-show": showCode, leave, mute, block,
-	you: showUser, "name-form": rename, away: async () => render(isDone("name", await ask($("away").checked ? "away" : "back"))),
-	people: ({ target }) => showPerson(target.closest("[data-user]")?.dataset.user),
+	"new-chat": () => showJoin("Name of the new chat", "join", "chat"),
+	"join-invite": () => showJoin("Invite", "join", "invite"),
+	async "join-form"() {
+		const [request, member, members] = joining, text = $("join-text").value.trim().normalize();
+		// The last letter has three bits.
+		const letter = (byte, index) => "abcdefghijklmnopqrstuvwxyz234567"[byte & (index < 25 ? 31 : 28)];
+		const random = [...crypto.getRandomValues(new Uint8Array(26))].map(letter).join("");
+		const secret = $("join-private").checked ? random : undefined;
+		if (!await isRefused("join", request, { ...members, [member]: text, secret }) && secret) invite();
+	},
+	"invite-open": invite,
+	"invite-copy": () => navigator.clipboard.writeText($("invite-text").value).then(() => say("invite", "Copied.")),
+	"invite-show"() {
+		const rows = qr($("invite-text").value);
+		const line = (row, y) => row.map((isDark, x) => isDark ? `M${x + 4} ${y + 4}h1v1h-1z` : "").join("");
+		$("invite-qr").replaceChildren(svg(rows.length + 8, "QR code of the invite", "path", { d: rows.map(line).join("") }));
+	},
+	async leave() {
+		const { name, secret, with: partner } = model.open;
+		const back = secret && !partner ? " To come back, you need its invite." : "";
+		if (await confirm(`Leave ${isolate(plain(name, 64))}?${back}`, "Leave")) ask("leave", { chat: name });
+	},
+	you() {
+		$("name").value = model.self.name;
+		write("you-id", groups(model.self.user));
+		open("name");
+	},
+	"name-form": async () => finish("name", await ask("nick", { name: $("name").value.trim().normalize() })),
+	away: async () => render(isDone("name", await ask($("away").checked ? "away" : "back"))),
 	match: () => settle("verify", { verified: true }),
-	"no-match": () => settle("unverify", { verified: false },
-		"Somebody may pretend to be this person."),
-	"ask-yes": () => $("dialog-ask").close("yes"),
+	"no-match": () => settle("unverify", { verified: false }, "Somebody may pretend to be this person."),
+	talk: () => isRefused("person", "talk", { key: shown().key }),
+	async "invite-send"() {
+		const { key, label, verified } = shown(), chat = $("invite-chat").value;
+		if (!verified && !await confirm(
+			`${isolate(label)} is not verified, and whoever gets the invite can join for good. User ID: ${groups(user)}`, "Invite")) return;
+		const name = plain(chat, 64), lost = `The invitation to ${name} may not have reached ${label}.`;
+		if (!finish("person", await ask("invite", { chat, key }, { lost }))) return;
+		remark(model.open, { text: `${label} is invited to ${name}.` });
+		enter(model.current);
+	},
+	mute() {
+		if (!model.muted.delete(user)) model.muted.add(user);
+		fill();
+	},
+	async block() {
+		const { label, verified, blocked } = shown();
+		const whom = `${isolate(label)}${verified ? ", whom you verified" : ""}`;
+		if (blocked || await confirm(`Block ${whom}? For good, you see nothing of each other.`, "Block"))
+			settle(blocked ? "unblock" : "block", { blocked: !blocked });
+	},
 });

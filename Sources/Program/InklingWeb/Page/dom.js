@@ -11,19 +11,19 @@ export function on(acts) {
 }
 onsubmit = (event) => event.preventDefault();
 
-function set(made, attributes) {
+export function set(made, attributes) {
 	for (const name in attributes) made.setAttribute(name, attributes[name]);
 	return made;
 }
 
-/** Returns an element: el("p.day", { id: "x" }, { onclick }, "text", child). */
+/** Returns an element: el("p.day", { id: "x" }, onclick, "text", child). */
 export function el(kind, ...parts) {
 	const [tag, ...names] = kind.split("."), made = document.createElement(tag);
 	made.className = names.join(" ");
 	for (const part of parts.flat()) {
-		if (part?.constructor !== Object) made.append(part || "");
-		else if (part.onclick) made.onclick = part.onclick;
-		else set(made, part);
+		if (part?.constructor === Object) set(made, part);
+		else if (part?.call) made.onclick = part;
+		else made.append(part || "");
 	}
 	return made;
 }
@@ -39,6 +39,8 @@ export function svg(size, words, child, attributes) {
 }
 
 export const icon = (name, words = name) => svg(24, words, "use", { href: `#${name}`, class: name });
+
+export const shield = (isVerified) => isVerified && icon("shield", "verified");
 
 export function avatar(name, child) {
 	const [letter = "?"] = name.match(/[\p{L}\p{N}]/u) ?? [];

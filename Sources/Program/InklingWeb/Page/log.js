@@ -1,10 +1,10 @@
 // The conversation: a window that scrolls.
 
 import { showPerson } from "./dialogs.js";
-import { $, bdi, el, icon, on, sync, unseen, write } from "./dom.js";
+import { $, bdi, el, icon, on, shield, sync, unseen, write } from "./dom.js";
 import { retry } from "./main.js";
 import { model, pattern, person } from "./model.js";
-import { clock, day, deed, lines, pieces, plain } from "./text.js";
+import { clock, day, days, deed, lines, pieces, plain } from "./text.js";
 
 const MOST = 300, STEP = 100;
 const WHY = { bye: "left", quit: "you left", left: "you left", silence: "out of reach", stalled: "did not answer" };
@@ -98,11 +98,9 @@ function reveal(item, distance) {
 	scrolled();
 }
 
-const midnight = (seconds) => new Date(seconds * 1000).setHours(0, 0, 0, 0);
-
 function rowOf(item, before) {
 	const { at, from, key, own } = item, isMarked = chat.marker === key;
-	const date = (!before || midnight(before.at) !== midnight(at)) && day(at);
+	const date = (!before || days(before.at, at)) && day(at);
 	const isFirst = date || isMarked || before.from.user !== from.user || before.remark || at - before.at > 300;
 	const author = own ? { label: "You" } : person(chat, from);
 	const sign = [author.label, author.verified, date, isMarked, !isFirst, item === hit, item.isWhole].join();
@@ -115,11 +113,11 @@ function bubble(item, { label, verified }, isFirst) {
 	const { at, isMention, own } = item, action = deed(item.text), text = action ?? item.text;
 	const start = text.split("\n", 20).join("\n").slice(0, 1200);
 	const isLong = !item.isWhole && start !== text;
-	const kinds = [own && ".own", isFirst && ".first", isMention && ".mention", action && ".deed", item === hit && ".hit"];
-	return el(`article${kinds.filter(Boolean).join("")}`,
-		own || !isFirst && !action ? unseen(`${label}: `) : el("h2.by.line", bdi(label), verified && icon("shield", "verified")),
+	const kinds = ["article", own && "own", isFirst && "first", isMention && "mention", action && "deed", item === hit && "hit"];
+	return el(kinds.filter(Boolean).join("."),
+		own || !isFirst && !action ? unseen(`${label}: `) : el("h2.by.line", bdi(label), shield(verified)),
 		el("div.bubble", el("p.text", { dir: "auto" }, words(isLong ? `${start}…` : text)),
-			isLong && el("button.all", { onclick: () => render(item.isWhole = true) }, "Show all"),
+			isLong && el("button.all", () => render(item.isWhole = true), "Show all"),
 			el("small.meta", isMention && "for you · ", clock(at))),
 		own && el("small.outcome"));
 }
@@ -133,14 +131,14 @@ function remark({ text, user, known, verified }, { label }) {
 	if (!user) return el("p.day", lines(text));
 	return el("div.alert", el("p", icon("warning"), bdi(label), " is not the ", bdi(chat.people.get(known)?.label ?? "person"),
 		` you ${verified ? "verified" : "know"}: the key is different. Share nothing secret before you compare fingerprints.`),
-	el("button", { onclick: () => showPerson(user) }, "Compare"));
+	el("button", () => showPerson(user), "Compare"));
 }
 
 function fill(row) {
 	const { item } = row, [text, isBad] = outcome(item), place = row.querySelector(".outcome");
 	place.replaceChildren(text);
 	place.classList.toggle("bad", !!isBad);
-	if (isBad && !item.isRetried) place.append(" ", el("button", { onclick: () => retry(item) }, "Try again"));
+	if (isBad && !item.isRetried) place.append(" ", el("button", () => retry(item), "Try again"));
 	row.version = item.version;
 }
 

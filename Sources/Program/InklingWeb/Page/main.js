@@ -1,8 +1,7 @@
 // Acts of the user become requests, and the model is rendered once in a frame.
 
-import { connect } from "./connection.js";
-import "./dialogs.js";
-import { $, on, write } from "./dom.js";
+import { ask, open, tell } from "./connection.js";
+import { $, icon, on, write } from "./dom.js";
 import * as log from "./log.js";
 import { apply, compose, disconnect, model, present, show } from "./model.js";
 import { isCommand, plain, spoken } from "./text.js";
@@ -10,7 +9,6 @@ import * as view from "./view.js";
 
 const { dataset } = document.body;
 const draft = $("draft");
-export const { open, close, tell, ask } = connect(applied, connected);
 const hint = (text) => write("hint", text);
 let isDrawing, banner = [], reading, blurred;
 /** The text that stands for the draft at the daemon; the draft stays in the page. */
@@ -27,7 +25,7 @@ export function render() {
 	});
 }
 
-function connected(isUp, ...words) {
+export function connected(isUp, ...words) {
 	banner = words;
 	if (!isUp) disconnect();
 	showBanner();
@@ -43,17 +41,17 @@ function showBanner() {
 	render();
 }
 
-function applied(line, request) {
+export function applied(line, request) {
+	const { on, chat } = line;
 	apply(line, request);
-	if (line.on === "ready") begin();
-	else if (line.on === "typing") view.showTyping();
-	else if (line.on === "inkling-web") {
+	if (on === "ready") begin();
+	else if (on === "typing") view.showTyping();
+	else if (on === "inkling-web") {
 		if (line.state === "reused") banner = ["This page's address was used again, in vain. If not by you, end inkling web."];
 		showBanner();
-	}
-	else if (line.waited && line.chat === model.shown) {
+	} else if (line.waited && chat === model.shown) {
 		clearTimeout(reading);
-		reading = setTimeout(() => model.open && log.open(model.open, tell({ do: "read", chat: line.chat })), 50);
+		reading = setTimeout(() => model.open && log.open(model.open, tell({ do: "read", chat })), 50);
 	} else if (request?.do === "leave" && !model.open) closeChat();
 	render();
 }
@@ -103,7 +101,7 @@ function showChat() {
 function look(chat) {
 	if (model.open !== chat || present(chat)) return;
 	ask("sightings", { chat: chat.name });
-	ask("chats");
+	ask("status");
 }
 
 function closeChat() {
@@ -121,7 +119,7 @@ document.onvisibilitychange = () => {
 		model.shown = null;
 		return tell({ do: "open" });
 	}
-	ask("chats");
+	ask("status");
 	showChat();
 	if (model.open?.marker) log.open(model.open);
 	render();
@@ -166,7 +164,7 @@ draft.onkeydown = (event) => {
 	event.preventDefault();
 	send();
 };
-draft.onblur = () => { blurred = setTimeout(type, 2900, ""); };
+draft.onblur = () => (blurred = setTimeout(type, 2900, ""));
 draft.onfocus = () => clearTimeout(blurred);
 draft.onpaste = draft.ondrop = (event) => {
 	const { files, types } = event.clipboardData ?? event.dataTransfer;
@@ -189,40 +187,22 @@ function step() {
 
 $("search").oninput = () => {
 	found = log.search($("search").value.trim());
-	place = 0;
-	step();
+	step(place = 0);
 };
-$("search-bar").onkeydown = ({ key }) => {
-	if (key === "Escape") draft.focus(closeSearch());
-};
+$("search-bar").onkeydown = ({ key }) => { if (key === "Escape") draft.focus(closeSearch()); };
 $("chats").onkeydown = (event) => {
-	const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-	if (!by) return;
-	event.preventDefault();
-	const buttons = [...$("chats").querySelectorAll("button")];
-	buttons[buttons.indexOf(document.activeElement) + by]?.focus();
+	const side = { ArrowDown: "nextSibling", ArrowUp: "previousSibling" }[event.key];
+	if (side) event.target.parentNode[side]?.firstChild.focus(event.preventDefault());
 };
 on({
 	composer: send, "search-bar": step,
-	"search-open": () => {
-		if (!$("search-bar").hidden) return closeSearch();
-		$("search-bar").hidden = false;
-		$("search").focus();
-	},
-	chats: ({ target }) => {
-		const button = target.closest("button");
-		if (button) enter(button.dataset.chat);
-	},
+	"search-open": () => $("search-bar").hidden ? $("search").focus($("search-bar").hidden = null) : closeSearch(),
 	"banner-action": () => model.lost ? tell({ do: "inkling-web-start" }) : open(),
 });
-for (const button of document.querySelectorAll(".icon")) {
-	const { to } = button.dataset;
-	button.title = button.ariaLabel;
-	if (to) button.onclick = () => {
-		if (to === "list") closeChat(tell({ do: "open" }));
-		else dataset.view = dataset.view === to ? "chat" : to;
-	};
+for (const button of document.querySelectorAll("button[title]")) {
+	const { icon: name, to } = button.dataset;
+	if (name) button.append(icon(name));
+	button.ariaLabel = button.title;
+	if (to) button.onclick = () => to === "list" ? closeChat(tell({ do: "open" })) : (dataset.view = dataset.view === to ? "chat" : to);
 }
-onpagehide = close;
-setInterval(() => document.hidden || ask("chats"), 20000);
-onpageshow = open;
+setInterval(() => document.hidden || ask("status"), 20000);

@@ -3,10 +3,11 @@
 import { label } from "./text.js";
 
 const chats = new Map();
+const invitations = new Map();
 const muted = new Set();
 /** `shown` is `current` while the page is in sight. */
 export const model = {
-	chats, muted, self: {},
+	chats, invitations, muted, self: {},
 	get open() { return chats.get(model.current); },
 };
 /** The daemon's start. Numbers of messages begin again with it. */
@@ -16,12 +17,13 @@ export const pattern = (text, before = "", after = "") =>
 	RegExp(before + text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&") + after, "giu");
 
 export function sorted({ people }) {
-	const rank = (one) => (one.presence === "offline") + one.label.toLowerCase();
+	const rank = (one) => !isHere(one) + one.label.toLowerCase();
 	return [...people.values()].sort((left, right) => rank(left) < rank(right) ? -1 : 1);
 }
 
 export const person = ({ people }, from) => people.get(from.user) ?? { label: label(from), ...from };
-export const present = ({ people }) => [...people.values()].filter((one) => one.presence !== "offline").length;
+export const isHere = (one) => one && one.presence !== "offline";
+export const present = ({ people }) => [...people.values()].filter(isHere).length;
 export const typists = (chat) => chat.typing.users.filter((one) => !muted.has(one.user)).map((one) => person(chat, one));
 
 const ownKey = (number) => `${since}/own/${number}`;
@@ -33,9 +35,9 @@ export function apply(line, request = {}) {
 	const { on } = line, name = line.chat ?? request.chat;
 	now = line.at ?? now;
 	// A chat that was left stays away.
-	const chat = on === "message" || line.users?.length || on === "peer" && line.presence !== "offline"
+	const chat = on === "message" || line.users?.length || on === "peer" && isHere(line)
 		? chatOf(name) : chats.get(name);
-	if (chat || !line.chat || on === "ok") handlers[on]?.(line, chat, request);
+	if (chat || !line.chat || on === "ok" || on === "notice") handlers[on]?.(line, chat, request);
 }
 
 const handlers = {
@@ -44,12 +46,9 @@ const handlers = {
 		Object.assign(model, { self: { user, name, key }, isReady: true });
 		for (const { people } of chats.values()) for (const one of people.values()) one.presence = "offline";
 	},
-	status(line) {
-		since = line.since;
-		model.self.away = line.away;
-		handlers.chats(line);
-	},
-	chats({ chats: all }) {
+	status({ since: start, away, chats: all }) {
+		since = start;
+		model.self.away = away;
 		for (const name of chats.keys()) if (name !== model.current && !all.some(({ chat }) => chat === name)) chats.delete(name);
 		for (const one of all) {
 			const chat = Object.assign(chatOf(one.chat), one);
@@ -82,40 +81,44 @@ const handlers = {
 		}
 		chat.isRecent = true;
 	},
-	sent({ to, at, message }, chat, { local }) {
-		chat.byKey.set(ownKey(message), settle(chat, local, { to, at, state: "sent" }));
+	sent({ to, at, message }, chat, { local, lost }) {
+		chat.byKey.set(ownKey(message), settle(chat, local, { to, at, lost, state: "sent" }));
 	},
 	delivered({ user, message }, chat) { settle(chat, ownKey(message)).delivered.add(user); },
-	failed({ user, why, message }, chat) { settle(chat, ownKey(message)).failed.set(user, why); },
+	failed({ user, why, message }, chat) {
+		const { failed, lost } = settle(chat, ownKey(message));
+		failed.set(user, why);
+		if (lost) remark(model.open ?? chat, { text: lost });
+	},
 	error({ text }, chat, { local }) {
 		if (chat && local) settle(chat, local, { error: text, state: "error" });
 	},
 	missed({ messages }, chat) { if (messages) remark(chat, { text: `${messages} messages were not kept.` }); },
 	sightings(line, chat) { chat.sightings = line; },
 	notice(line) {
-		const { code, text, user, known, chat } = line, by = known ? "known" : "text";
+		const { code, text, user, known, chat, invitation } = line, by = known ? "known" : "text";
+		if (code === "invited") return muted.has(user) || invitations.set(invitation, { ...line, label: label(line) });
+		invitations.delete(invitation);
 		const isNew = (one) => /^discovery/.test(code) || !one.messages.some(({ remark }) => remark?.[by] === line[by]);
 		for (const one of code === "open-chat" ? [] : chats.values()) {
 			if ((chat ? chat === one.name : !user || [user, known].some((id) => one.people.has(id))) && isNew(one)) remark(one, line);
 		}
 	},
-	ok({ chat: name, peers = [], invite, at }, chat, request) {
+	ok({ chat: name, peers = [], invite, with: partner, at }, chat, request) {
 		if (request.do === "leave") chats.delete(request.chat);
-		if (request.do !== "join") return;
-		const joined = Object.assign(chatOf(name), { isJoined: true, secret: !!invite });
+		if (!/join|talk|accept/.test(request.do)) return;
+		const joined = Object.assign(chatOf(name), { isJoined: true, secret: !!(invite ?? partner), with: partner });
 		for (const one of peers) meet({ at, ...one }, joined);
 	},
 	"inkling-web"(line) {
-		const { state } = line;
-		if (state !== "reused") disconnect();
-		if (state === "lost") model.lost = line;
+		if (line.state !== "reused") disconnect();
+		if (line.state === "lost") model.lost = line;
 	},
 };
 
 export function show() {
-	const { open } = model;
 	model.shown = model.current;
-	Object.assign(open, { marker: open.firstUnread, firstUnread: null, unread: 0 });
+	Object.assign(model.open, { marker: model.open.firstUnread, firstUnread: null, unread: 0 });
 }
 
 export function compose(chat, text, at) {
@@ -127,6 +130,7 @@ export function compose(chat, text, at) {
 
 export function disconnect() {
 	model.isReady = model.lost = null;
+	invitations.clear();
 	for (const chat of chats.values()) {
 		Object.assign(chat, { typing: { users: [] }, isJoined: false, isRecent: false });
 		for (const { state, key } of chat.messages) if (state === "sending") settle(chat, key, { state: "unknown" });
@@ -147,7 +151,7 @@ function chatOf(name) {
 
 function meet(line, { people }) {
 	// Strangers come and go.
-	if (people.size > 500) for (const [id, one] of people) if (one.presence === "offline" && !one.verified) people.delete(id);
+	if (people.size > 500) for (const [id, one] of people) if (!isHere(one) && !one.verified) people.delete(id);
 	people.set(line.user, { lastSeen: line.presence === "offline" && line.at, ...line, label: label(line) });
 }
 
@@ -157,7 +161,7 @@ function settle(chat, key, change) {
 	return Object.assign(message, change);
 }
 
-function remark(chat, line) {
+export function remark(chat, line) {
 	const { user, name, at = now } = line;
 	add(chat, `local/${++locals}`, { ...line, at, from: { user, name }, remark: line });
 }

@@ -85,20 +85,20 @@ export function qr(text) {
 	for (let version = 1; version < 16; version++) {
 		const fixed = frame(version), free = [...places(fixed)], count = BLOCKS[version];
 		const room = (free.length >> 3) - CHECKS[version] * count;
-			const parts = [version > 9 ? [length >> 8] : [], length & 255, bytes, 0].flat();
+		const parts = [version > 9 ? [length >> 8] : [], length & 255, bytes, 0].flat();
 		if (parts.length > room) continue;
 		const data = parts.map((part, i) => (parts[i - 1] ?? 4) << 4 & 255 | part >> 4);
 		while (data.length < room) data.push(0xEC, 0x11);
 		const blocks = Array.from({ length: count }, (_, i) => data.splice(0, Math.floor((room + i) / count)));
 		const mixed = (parts) => parts.at(-1).flatMap((_, i) => parts.flatMap((part) => part[i] ?? []));
 		const sent = [...mixed(blocks), ...mixed(blocks.map((block) => checkBytes(block, CHECKS[version])))];
-		const [best] = [0, 1, 2, 3, 4, 5, 6, 7].map((mask) => {
+		const [best] = [...Array(8).keys()].map((mask) => {
 			const rows = fixed.map((row) => [...row]);
 			drawFormat(rows, mask);
 			free.forEach(([x, y], i) => rows[y][x] = sent[i >> 3] >> 7 - i % 8 & 1 ^ inverts(mask, x, y));
 			return { rows, penalty: penalty(rows) };
 		}).sort((a, b) => a.penalty - b.penalty);
-		return best.rows.map((row) => row.map(Boolean));
+		return best.rows;
 	}
-	throw RangeError("too long");
+	throw RangeError();
 }

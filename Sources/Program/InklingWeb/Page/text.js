@@ -78,7 +78,7 @@ export const spoken = (draft) => draft.replace(/^\/\//, "/");
 export const isCommand = (draft) => /^\/(?!\/|me \s*\S)/.test(draft);
 
 const date = (seconds) => new Date(seconds * 1000);
-const days = (from, to) => Math.round((date(to).setHours(0, 0, 0) - date(from).setHours(0, 0, 0)) / 864e5);
+export const days = (from, to) => Math.round((date(to).setHours(0, 0, 0) - date(from).setHours(0, 0, 0)) / 864e5);
 
 export const clock = (seconds) => date(seconds).toTimeString().slice(0, 5);
 

@@ -1,6 +1,8 @@
 // Chats, people, header, who types, title.
 
-import { $, avatar, bdi, dots, el, icon, sync, unseen, write } from "./dom.js";
+import { $, avatar, bdi, dots, el, icon, shield, sync, unseen, write } from "./dom.js";
+import { card, showPerson } from "./dialogs.js";
+import { enter } from "./main.js";
 import { model, present, sorted, typists } from "./model.js";
 import { ago, isolate, plain, typing } from "./text.js";
 
@@ -18,19 +20,21 @@ export function lookalike({ namesakes, namesake, verified }) {
 	return `Not the ${plain(namesake?.names?.[0], 40) || "person"} you ${namesake?.verified ? "verified" : "know"}`;
 }
 
+$("typing").prepend(dots());
+
 export function render() {
-	const { chats, open, self, isReady } = model;
-	const all = [...chats.values()];
-	const name = plain(self.name, 64) || self.user || "";
+	const { chats, invitations, open, self, isReady } = model;
+	const all = [...chats.values()], asked = [...invitations.values()];
+	sync($("invitations"), asked.map(card));
 	sync($("chats"), all.map(chatRow));
 	sync($("people"), open ? sorted(open).map(personRow) : []);
-	write("you-name", name);
+	write("you-name", plain(self.name, 64) || self.user);
 	write("you-state", isReady ? self.away ? "Away" : "Active" : "Not connected");
 	$("away").checked = self.away;
 	$("chat").hidden = $("people-pane").hidden = !open;
 	$("welcome").hidden = open;
 	$("send").disabled = !isReady;
-	const unread = all.reduce((sum, { unread }) => sum + unread, 0);
+	const unread = all.reduce((sum, { unread }) => sum + unread, asked.length);
 	document.title = `${unread ? `(${unread}) ` : ""}${open ? `${isolate(plain(open.name, 64))} – ` : ""}Inkling`;
 	if (open) header(open);
 	showTyping();
@@ -39,7 +43,6 @@ export function render() {
 export function showTyping() {
 	const text = model.open ? typingText(model.open) : "";
 	write("typing-text", text);
-	$("typing").classList.toggle("on", text);
 	if (!isQuiet) announce();
 }
 
@@ -52,40 +55,43 @@ function announce() {
 
 const typingText = (chat) => typing(typists(chat).map(({ label }) => label));
 
+const row = (kind, attributes, act, picture, name, marks, below, badge) => el(kind, el("button.wide", attributes, act, picture,
+	el("span.two", el("span.line", bdi(name, "bdi.name"), marks), below), badge));
+
 function chatRow(chat) {
 	const { name, unread, secret, messages } = chat, last = messages.at(-1);
 	const isCurrent = name === model.current, types = typingText(chat);
 	const said = last && !last.remark ? `${isolate(last.own ? "You" : last.from.label)}: ${plain(last.text.slice(0, 200), 80)}`
 		: here(present(chat), "Nobody else is here");
-	return [name, [unread, secret, isCurrent, types, said].join(), () => el("li",
-		el("button.wide", { "data-chat": name, "aria-current": isCurrent }, avatar(name),
-			el("span.two", el("span.line", bdi(plain(name, 64), "bdi.name"), secret && icon("lock", "private")),
-				types ? el("small.line.types", dots(), bdi(types)) : bdi(said, "small")),
-			unread && el("span.badge", `${unread}`, unseen(" unread"))))];
+	return [name, [unread, secret, isCurrent, types, said].join(), () => row("li", { "data-chat": name, "aria-current": isCurrent },
+		() => enter(name), avatar(name), plain(name, 64), [secret && icon("lock", "private")],
+		types ? el("small.line.types", dots(), bdi(types)) : bdi(said, "small"),
+		unread && el("span.badge", `${unread}`, unseen(" unread")))];
 }
 
 function personRow(person) {
 	const { user, label, verified } = person, state = presence(person), warning = lookalike(person);
 	const types = typists(model.open).some((one) => one.user === user);
-	return [user, [label, state, verified, warning, types].join(), () => el(`li.${person.presence}`,
-		el("button.wide", { "data-user": user }, avatar(label, el("span.dot")),
-			el("span.two", el("span.line", bdi(label, "bdi.name"), verified && icon("shield", "verified"), types && [dots(), unseen("typing")]),
-				el("small", state), warning && el("small.line.bad", icon("warning"), bdi(warning)))))];
+	return [user, [label, state, verified, warning, types].join(), () => row(`li.${person.presence}`, { "data-user": user },
+		() => showPerson(user), avatar(label, el("span.dot")), label, [shield(verified), types && [dots(), unseen("typing")]].flat(),
+		[el("small", state), warning && el("small.line.bad", icon("warning"), bdi(warning))])];
 }
 
 function header(chat) {
-	const { secret, looking, messages, sightings } = chat, count = present(chat), name = plain(chat.name, 64);
+	const { secret, with: partner, looking, messages, sightings } = chat, count = present(chat), name = plain(chat.name, 64);
 	write("title", name);
-	write("subtitle", `${secret ? "Private" : "Open to this network"} · ${here(count, "nobody else is here")}`);
+	const [access, way] = partner ? ["Only you two can join", "The other one joins by: Accept, or Talk alone."]
+		: secret ? ["Private", "Others join with this chat's invite."]
+		: ["Open to this network", `Others on this network join by the name ${isolate(name)}.`];
+	write("subtitle", `${access} · ${here(count, "nobody else is here")}`);
+	$("invite-open").hidden = partner;
 	$("empty").hidden = messages.some((one) => !one.remark);
-	const silent = sightings?.found.some(({ self, linked }) => !self && !linked);
 	write("empty", [
 		count ? "No messages yet." : looking ? "Looking for others…" : "Nobody else is here yet.",
-		secret ? "Others join with this chat's invite."
-			: `Others on this network join by the name ${isolate(name)}.`,
+		way,
 		"Messages reach only people who are here.",
 		count || looking || !sightings ? ""
 			: !sightings.instance ? "Discovery is off: others can't find this computer."
-			: `Discovery finds ${silent ? "a computer that does not answer" : "nobody"}. For help, run: inkling doctor`,
+			: `Discovery finds ${sightings.found.some(({ self, linked }) => !self && !linked) ? "a computer that does not answer" : "nobody"}. For help, run: inkling doctor`,
 	].join("\n"));
 }
