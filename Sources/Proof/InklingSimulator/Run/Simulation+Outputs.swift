@@ -30,7 +30,7 @@ extension Simulation {
             trace { "host \(host.index) shows \(self.names([person])) \(presence) (\(why)), \(person.name)" }
             if adversary != nil { report(limits.told(of: person.key, in: chat, by: host, now), host) }
             checker.presence(person, in: chat, is: presence, why: why, by: host.index, now)
-        case .message(let chat, let person, _, let text):
+        case .message(let chat, let person, _, let text, _):
             note(Array(text.utf8))
             trace { "host \(host.index) shows message \(text.prefix(24))" }
             if adversary?.holds(person.key) ?? false {
@@ -64,7 +64,7 @@ extension Simulation {
             note(key.bytes)
             trace { "host \(host.index) reports a newcomer, \(key.userID)" }
             events.add(.meet(host: host.index, key), at: now)
-        case .invite, .peerIsOneself:
+        case .invite, .peerIsOneself, .reachable:
             return
         }
     }

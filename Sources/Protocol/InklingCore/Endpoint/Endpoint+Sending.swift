@@ -165,7 +165,8 @@ extension Endpoint {
             if record.type == .successor { effects.counters.successorsSent += 1 }
             effects.counters.retransmissions += links[id].sender.repeats - repeats
             sent.insert(id)
-            send([.typing(status(of: id)), .record(record)], .record, on: id)
+            let textID = links[id].sender.window.textID(of: record).map { [Frame.textID($0)] } ?? []
+            send([.typing(status(of: id))] + textID + [.record(record)], .record, on: id)
             if links[id].sender.wantsToSend { pacer.request(id) }
         }
         return sent
