@@ -79,7 +79,9 @@ struct WireVectorTests {
         }
     }
 
-    @Test("W-24, W-26, W-40, M-80, M-81, X-1, X-2: frames, both directions", arguments: try Vector.read("frames", "valid"))
+    @Test(
+        "W-24, W-26, W-40, M-80, M-81, X-1, X-2: frames, both directions",
+        arguments: try Vector.read("frames", "valid"))
     func frames(_ vector: Vector) throws {
         let frames = try need(vector.frames).map(frame)
         let plaintext = try unhex(vector.bytes)

@@ -67,8 +67,8 @@ extension Limits {
 extension Limits {
     /// The runs of a sender in a chat whose text IDs a node remembers (M-83).
     package static let runsSeen = 64
-    /// The numbers below the highest seen one of a run that may still come, and the texts that a writer sends at the
-    /// same time (M-83, M-85).
+    /// The numbers of a run below the highest seen one that may still come. A writer sends no text so far ahead (M-83,
+    /// M-85).
     package static let textsSeen = 64
     /// The senders whose text IDs a node remembers, in all its chats (M-83).
     package static let peopleSeen = 1_024

@@ -112,7 +112,8 @@ struct PresenceTests {
             case .typing: "typing"
             case .failed(_, _, _, let reason): "failed \(reason)"
             case .send, .delivered, .message, .invite, .keepWill, .dropWill, .peerIsOneself, .successor, .newcomer,
-                .reachable: nil
+                .reachable:
+                nil
             }
         }
         #expect(kinds == ["failed bye", "typing", "presence bye"])

@@ -17,7 +17,9 @@ struct KeptTextTests {
 
     /// The number and ID of each message that the node put out.
     private static func messages(_ stage: LinkStage) -> [(number: UInt64, id: TextID?)] {
-        stage.outputs.compactMap { if case .message(_, _, let number, _, let id) = $0.output { (number, id) } else { nil } }
+        stage.outputs.compactMap {
+            if case .message(_, _, let number, _, let id) = $0.output { (number, id) } else { nil }
+        }
     }
 
     private static func acks(_ stage: LinkStage) -> [Ack] {
@@ -155,7 +157,9 @@ struct KeptTextTests {
             $0.replace(id, by: EpochPair(own: 1, peer: 1), $1)
             $0.finish()
         }
-        let failed = stage.outputs.compactMap { if case .failed(let message, _, _, .lostState) = $0.output { message } else { nil } }
+        let failed = stage.outputs.compactMap {
+            if case .failed(let message, _, _, .lostState) = $0.output { message } else { nil }
+        }
         #expect(failed == [1, 2, 3, 4, 6])
         #expect(stage.link?.sender.unfinished == [5])
     }

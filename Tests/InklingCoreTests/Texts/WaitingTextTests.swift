@@ -26,7 +26,9 @@ struct WaitingTextTests {
     }
 
     private func keepAll(_ node: Int) {
-        let numbers = lan.outputs(node).compactMap { if case .message(_, _, let number, _, _) = $0 { number } else { nil } }
+        let numbers = lan.outputs(node).compactMap {
+            if case .message(_, _, let number, _, _) = $0 { number } else { nil }
+        }
         lan.with(node) { $0.textsKept(numbers, now: $1) }
     }
 

@@ -115,6 +115,8 @@ package struct Counters: Equatable, Sendable {
     package var messagesSent = 0
     package var messagesReceived = 0
     package var messagesPrecededByTyping = 0
+    /// The repeated first records of texts with an ID.
+    package var textsRetransmitted = 0
     /// The texts that came again with an ID that the node had seen (M-83).
     package var textsRepeated = 0
     package var messagesDelivered = 0

@@ -122,7 +122,9 @@ struct RecordReceiver: Sendable {
         downSince = nil
         lastRecord = lastRecord + pause
         gapSince = gapSince.map { $0 + pause }
-        if case .begun(let text, let id, let since) = assembly { assembly = .begun(text: text, id, since: since + pause) }
+        if case .begun(let text, let id, let since) = assembly {
+            assembly = .begun(text: text, id, since: since + pause)
+        }
     }
 
     // MARK: Records in order
