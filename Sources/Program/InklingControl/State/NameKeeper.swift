@@ -144,8 +144,8 @@ package struct NameKeeper {
             : "\"\(chat.name)\" looks like \"\(other)\", a private chat of yours"
         return .other(
             code: "private-name",
-            text: "\(was). To use it, start the daemon that keeps it, or give its invite, or /talk again. To use the open chat "
-                + "instead, which anybody can read, confirm that: --open at a command, \"confirm\":true in JSON.")
+            text: "\(was). To use it, start the daemon that keeps it, give its invite, or /talk again. To use the open "
+                + "chat instead, which anybody can read, confirm that: --open at a command, \"confirm\":true in JSON.")
     }
 
     private static func privateName(_ chat: Chat, like other: String) -> NodeError {
