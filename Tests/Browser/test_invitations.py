@@ -178,6 +178,14 @@ class InvitationTests(TestWithInvitations):
         self.bob.page.show()
         self.wait_for_no_card(self.bob)
 
+    def test_invitations_end_with_the_daemon(self):
+        self.make_private()
+        self.invite()
+        self.wait_for_card(self.bob, self.secrets)
+        self.bob.restart_daemon()
+        self.bob.page.wait_for_person("Alice")
+        self.wait_for_no_card(self.bob)
+
     def test_a_card_leaves_the_focus_and_the_draft(self):
         self.make_private()
         self.bob.page.type("I was just")
