@@ -134,7 +134,7 @@ extension Endpoint {
         for frame in [received.forward, received.record].compactMap({ $0 }) {
             let wasNamed = links[id].isNamed
             let textID = texts.chats.contains(links[id].chat) ? received.textID : nil
-            for event in links[id].receive(frame, textID, &pools, surroundings, now: now) {
+            for event in links[id].receive(frame, textID: textID, &pools, surroundings, now: now) {
                 switch event {
                 case .name(let name): links[id].status.name = name
                 case .message, .text, .invite, .successor: events.append(event)

@@ -244,7 +244,7 @@ extension Link {
 
     /// Applies a record or a forward (M-15, M-38).
     mutating func receive(
-        _ frame: Frame, _ textID: TextID? = nil, _ pools: inout TextPools<LinkID, Source, ChatID>,
+        _ frame: Frame, textID: TextID? = nil, _ pools: inout TextPools<LinkID, Source, ChatID>,
         _ surroundings: Surroundings, now: Instant
     ) -> [RecordEvent] {
         let (id, tenant) = (id, surroundings.tenant(of: self))
