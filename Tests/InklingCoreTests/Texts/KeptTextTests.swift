@@ -27,7 +27,11 @@ struct KeptTextTests {
     }
 
     /// Receives a text of one record with an ID.
-    private static func receive(_ number: UInt32, _ id: TextID, _ text: String = "x", _ stage: inout LinkStage) {
+    private static func receive(_ number: UInt32, _ id: TextID, _ stage: inout LinkStage) {
+        receive(number, id, "x", &stage)
+    }
+
+    private static func receive(_ number: UInt32, _ id: TextID, _ text: String, _ stage: inout LinkStage) {
         stage.receive([.typingOff, .textID(id), .text(text, number: number)])
     }
 
