@@ -27,6 +27,11 @@ struct KeptTextTests {
     }
 
     /// Receives a text of one record with an ID.
+    private static func keepAll(_ stage: inout LinkStage) {
+        let numbers = messages(stage).map(\.number)
+        stage.with { $0.textsKept(numbers, now: $1) }
+    }
+
     private static func receive(_ number: UInt32, _ id: TextID, _ stage: inout LinkStage) {
         receive(number, id, "x", &stage)
     }
@@ -57,7 +62,7 @@ struct KeptTextTests {
         #expect(Self.acks(stage).dropFirst(before) == [Ack(next: 4)])
         Self.receive(17, Self.id(17), &stage)
         #expect(stage.texts.count == 17)
-        stage.with { $0.textsKept(Self.messages(stage).map(\.number), now: $1) }
+        Self.keepAll(&stage)
         #expect(Self.acks(stage).last == Ack(next: 18))
     }
 
@@ -75,7 +80,7 @@ struct KeptTextTests {
         #expect(Self.messages(stage).map(\.id) == [Self.id(1)])
         stage.receive([.forward(4)])
         #expect(Self.acks(stage).last == Ack(next: 4))
-        stage.with { $0.textsKept(Self.messages(stage).map(\.number), now: $1) }
+        Self.keepAll(&stage)
         #expect(Self.acks(stage).last == Ack(next: 4))
     }
 
@@ -84,7 +89,7 @@ struct KeptTextTests {
         var stage = Self.stage()
         for number in [1, 2] as [UInt32] { Self.receive(number, Self.id(1), &stage) }
         #expect(stage.texts == ["x"] && Self.acks(stage).last == Ack(next: 1))
-        stage.with { $0.textsKept(Self.messages(stage).map(\.number), now: $1) }
+        Self.keepAll(&stage)
         #expect(Self.acks(stage).last == Ack(next: 3))
         Self.receive(3, Self.id(1), &stage)
         #expect(stage.texts == ["x"] && Self.acks(stage).last == Ack(next: 4))
