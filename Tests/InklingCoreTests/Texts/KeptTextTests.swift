@@ -96,7 +96,8 @@ struct KeptTextTests {
         #expect(stage.endpoint.counters.textsRepeated == 2)
         #expect(stage.endpoint.seenTexts(of: World.key(1), in: World.chat).contains(Self.id(1)))
         // The copies take no room from the user.
-        stage.with { endpoint, _ in for message in Self.messages(stage) { endpoint.messageTaken(message.number) } }
+        let numbers = Self.messages(stage).map(\.number)
+        stage.with { endpoint, _ in for number in numbers { endpoint.messageTaken(number) } }
         #expect(stage.endpoint.heldText == 0)
     }
 
