@@ -111,9 +111,7 @@ struct PresenceTests {
             case .presence(_, _, _, let reason): "presence \(reason)"
             case .typing: "typing"
             case .failed(_, _, _, let reason): "failed \(reason)"
-            case .send, .delivered, .message, .invite, .keepWill, .dropWill, .peerIsOneself, .successor, .newcomer,
-                .reachable:
-                nil
+            case .send, .delivered, .message, .invite, .keepWill, .dropWill, .peerIsOneself, .successor, .newcomer: nil
             }
         }
         #expect(kinds == ["failed bye", "typing", "presence bye"])

@@ -191,7 +191,7 @@ struct LinkStage {
     }
 
     var texts: [String] {
-        outputs.compactMap { if case .message(_, _, _, let text, _) = $0.output { text } else { nil } }
+        outputs.compactMap { if case .message(_, _, _, let text) = $0.output { text } else { nil } }
     }
 }
 

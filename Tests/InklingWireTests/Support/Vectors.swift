@@ -25,8 +25,7 @@ struct Vector: Decodable, Sendable, CustomTestStringConvertible {
         let interval, recordType, code: UInt8?
         let bitmap, token: UInt16?
         let number, next: UInt32?
-        let body, reason, run: String?
-        let textNumber, written: UInt64?
+        let body, reason: String?
     }
 
     /// One end of a handshake.
