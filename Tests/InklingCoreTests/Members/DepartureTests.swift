@@ -79,7 +79,7 @@ struct DepartureTests {
     @Test("M-66: a run that acknowledged the successor gets no answer for 60 s")
     func served() {
         let chat = OwnedChat(nodes: [0])
-        // The member believes in another owner, so it passes the successor over and stays.
+        // The member believes in another owner. Its node passes the successor over and stays.
         chat.start(1, claiming: 3)
         chat.list([0, 1])
         chat.lan.run(.seconds(3))
