@@ -56,7 +56,7 @@ extension PromptCommand {
             details: ["List your chats with their numbers and how many messages are unread."]),
         Entry(
             name: "invite", takes: .anything, short: "/invite [NAME]", purpose: "invite others",
-            usage: "/invite [NAME], or /invite NAME CHAT",
+            usage: "/invite [NAME [CHAT]]",
             details: [
                 "Show the line with which others join this chat. It contains the secret: pass it on with care.",
                 "With a name: make a private chat of that name, and show its invite.",
