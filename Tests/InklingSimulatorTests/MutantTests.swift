@@ -61,7 +61,7 @@ struct MutantTests {
     /// The same of kept texts (M-80 to M-86), in scenarios with texts that wait.
     static let texts: [Mutant: Set<Violation.Rule>] = [
         .hastyAck: [.lostMessage], .showsRepeated: [.doubledMessage], .hastyCopy: [.lostMessage],
-        .highestAlone: [.lostMessage], .staysQueued: [.reorderedMessage], .unreachable: [.lostMessage],
+        .unreachable: [.lostMessage],
         .forgetsSeen: [.doubledMessage], .anotherID: [.doubledMessage], .overtakes: [.reorderedMessage],
     ]
     /// How exhaustion shows.

@@ -68,7 +68,7 @@ extension Simulation {
             trace { "host \(host.index) reports a newcomer, \(key.userID)" }
             events.add(.meet(host: host.index, key), at: now)
         case .reachable(_, let key):
-            events.add(.flush(host: host.index, incarnation: host.incarnation, key), at: now)
+            if texts != nil { becomeReachable(key, for: host) }
         case .invite, .peerIsOneself:
             return
         }

@@ -16,7 +16,8 @@ extension Simulation {
         var (ids, waiting): ([PublicKey: TextID], Set<PublicKey>) = ([:], [])
         for key in people {
             let id = host.store.nextID(for: key, now)
-            let isFirst = !(host.store.own[key] ?? []).contains { $0.message == nil }
+            let isFirst =
+                !host.store.due.contains(key) && !(host.store.own[key] ?? []).contains { $0.message == nil }
             host.store.own[key, default: []].append(.init(index: index, text: text, id: id, message: nil))
             if reachable.contains(key), isFirst, host.store.sendable(to: key).last?.index == index {
                 ids[key] = id
@@ -34,12 +35,20 @@ extension Simulation {
         }
     }
 
+    /// Sends the unfinished texts of a person soon, after the daemon has read them from its disk.
+    func becomeReachable(_ key: PublicKey, for host: SimulatedHost) {
+        host.store.due.insert(key)
+        let pause = Duration.milliseconds(host.lateness.pick([0, 1, 20, 300]))
+        events.add(.flush(host: host.index, incarnation: host.incarnation, key), at: now + pause)
+    }
+
     /// Sends the unfinished texts of a person, the oldest first.
     func flush(_ host: SimulatedHost, _ incarnation: Int, _ key: PublicKey) {
         guard host.incarnation == incarnation, let node = host.node else { return }
         guard case .running = host.state, !node.isSuspended else {
             return events.add(.flush(host: host.index, incarnation: incarnation, key), at: now + .milliseconds(500))
         }
+        host.store.due.remove(key)
         for own in host.store.sendable(to: key) {
             var message: UInt64?
             input(host) { message = try? $0.resend(own.text, own.id, to: key, in: self.chats[0].id, now: $1) }

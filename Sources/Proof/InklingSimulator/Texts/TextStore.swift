@@ -32,6 +32,8 @@ struct TextStore {
     private var run: UInt64 = 0
     private var numbers: [PublicKey: UInt64] = [:]
     var received: [Received] = []
+    /// The people with a link that does not have their unfinished texts yet.
+    var due: Set<PublicKey> = []
     /// The messages that failed within the call that sent them.
     var failedAtOnce: Set<UInt64> = []
 
@@ -41,6 +43,7 @@ struct TextStore {
         run = generator.next()
         numbers = [:]
         received = []
+        due = []
         failedAtOnce = []
         for (key, texts) in own {
             own[key] = texts.map { Own(index: $0.index, text: $0.text, id: $0.id, message: nil) }
