@@ -35,9 +35,10 @@ extension Node {
     /// (W-41). If the person is in another chat of this node, their node shows that the user wants to talk.
     ///
     /// - Parameters:
-    ///   - key: The static key of a person whom the user has met.
+    ///   - key: The static key of a person, whom this user's nodes need not have met.
     ///   - name: The name of the chat at this node; by default the person's, after an `@`.
-    /// - Throws: ``NodeError/unknownPeer(_:)``, ``NodeError/chatName(_:)``, and the errors of ``join(_:)-(Chat)``.
+    /// - Throws: ``NodeError/unknownPeer(_:)`` for the key of this node, ``NodeError/chatName(_:)``, and the errors of
+    ///   ``join(_:)-(Chat)``.
     @discardableResult
     public func talk(with key: PublicKey, name: String? = nil) throws(NodeError) -> ChatHandle {
         let handle = try join(chats(of: .talk(key), named: name)[0])
@@ -76,9 +77,7 @@ extension Node {
             guard let name else { return [chat] }
             return [try chat.named(name)]
         case .talk(let key):
-            guard knowsPeer(key), let secret = endpoint.talkSecret(with: key) else {
-                throw .unknownPeer(key.description)
-            }
+            guard let secret = endpoint.talkSecret(with: key) else { throw .unknownPeer(key.description) }
             let talk = try Chat(name ?? "@\(key.userID)", talkWith: key, secret: Secret(wire: secret))
             guard name == nil else { return [talk] }
             if let joined = joined.first(where: { $0.chat.partner == key }) { return [joined.chat] }
@@ -147,9 +146,5 @@ extension Node {
         }
         let trimmed = Blanks.trimmed(kept)
         return trimmed.isEmpty ? key.userID.description : trimmed
-    }
-
-    private func knowsPeer(_ key: PublicKey) -> Bool {
-        key != ownKey && (knownPeers[key] != nil || joined.contains { $0.met[key] != nil })
     }
 }
