@@ -49,15 +49,15 @@ package struct KeptChats: Equatable, Sendable {
         case .string(let text):
             guard let secret = try? Secret(text), let owner = key(members["owner"]), let partner = key(members["with"])
             else { return nil }
-            return try? Chat(name, secret: secret, owner: owner.key, partner: partner.key)
+            return try? Chat(name, secret: secret, owner: owner, partner: partner)
         default: return nil
         }
     }
 
     /// Returns the key of a member, which may be absent; nil if the member is no key.
-    private static func key(_ element: JSONElement?) -> (key: PublicKey?, Void)? {
-        guard let element else { return (nil, ()) }
-        return element.key.map { ($0, ()) }
+    private static func key(_ element: JSONElement?) -> PublicKey?? {
+        guard let element else { return .some(nil) }
+        return element.key.map { .some($0) }
     }
 
     package var bytes: [UInt8] {

@@ -224,10 +224,7 @@ extension Endpoint {
         guard !bytes.isEmpty else { throw .messageEmpty }
         guard bytes.count <= Limits.messageSizes.upperBound else { throw .messageTooLong(bytes: bytes.count) }
         let ids = links.ids(in: chat).filter { links[$0].takesMessages }
-        let rooms = ids.map {
-            (link: $0, person: links[$0].personID, room: links[$0].sender.room(for: bytes.count, now: now))
-        }
-        let (message, open, failed) = try addToOutbox(rooms)
+        let (message, open, failed, recipients) = try addToOutbox(bytes.count, over: ids, now)
         effects.counters.messagesSent += 1
         chats[chat].draft = ""
         let edge = chats[chat].announcer.end(now)
@@ -241,7 +238,7 @@ extension Endpoint {
         let sent = sendRecords(now)
         if let edge { announce(edge, in: chat, excluding: sent, now) }
         for outcome in failed { tell(outcome) }
-        return (message, Set(rooms.map(\.person)).count)
+        return (message, recipients)
     }
 
     /// Sends an invite to a person, on all links of the chat that take messages (M-45).
@@ -260,10 +257,7 @@ extension Endpoint {
         let body = Array((invite?.text ?? "").utf8)
         let ids = links.ids(in: chat).filter { links[$0].key == key && links[$0].takesMessages }
         guard !ids.isEmpty else { throw .unknownPerson }
-        let rooms = ids.map {
-            (link: $0, person: links[$0].personID, room: links[$0].sender.room(for: body.count, now: now))
-        }
-        let (message, open, failed) = try addToOutbox(rooms)
+        let (message, open, failed, _) = try addToOutbox(body.count, over: ids, now)
         for id in open {
             links[id].sender.enqueue(message, invite: body, now: now)
             requestRecords(id, now)
@@ -272,17 +266,21 @@ extension Endpoint {
         return message
     }
 
-    private typealias Room = (link: LinkID, person: PersonID, room: RecordSender.Room)
-
+    /// Adds a message or invite of `size` bytes for these links.
+    ///
+    /// - Returns: Its number, the links with room, the people for whom it failed at once, and the number of people.
     /// - Throws: ``CommandError/queueFull(_:)`` (M-14, M-30).
     private mutating func addToOutbox(
-        _ rooms: [Room]
-    ) throws(CommandError) -> (message: UInt64, over: [LinkID], failed: [Outbox<LinkID, PersonID>.Outcome]) {
+        _ size: Int, over ids: [LinkID], _ now: Instant
+    ) throws(CommandError) -> (UInt64, open: [LinkID], failed: [Outbox<LinkID, PersonID>.Outcome], recipients: Int) {
+        let rooms = ids.map {
+            (link: $0, person: links[$0].personID, room: links[$0].sender.room(for: size, now: now))
+        }
         guard case .accepted(let message, let open, let failed) = outbox.add(to: rooms) else {
             let full = rooms.first { $0.room == .full } ?? rooms.first
             throw .queueFull(full?.person.key ?? publicKey)
         }
-        return (message, open, failed)
+        return (message, open, failed, Set(rooms.map(\.person)).count)
     }
 
     /// Frees the text of a received message that the user has taken (M-20). The message is the one that

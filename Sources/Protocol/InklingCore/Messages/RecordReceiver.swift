@@ -141,7 +141,7 @@ struct RecordReceiver: Sendable {
             // Texts of a peer that has not named itself are not shown, and neither is the peer (L-85).
             return !isPeerNamed || join(record, now, grant, &events)
         case .invite:
-            if isPeerNamed, let content = record.inviteContent { events.append(.invite(content.invite)) }
+            if isPeerNamed, let invite = record.invite { events.append(.invite(invite)) }
             return true
         case .successor:
             events.append(.successor(record.body))
@@ -201,10 +201,9 @@ struct RecordReceiver: Sendable {
 }
 
 extension Record {
-    /// The content of an invite record, which is a knock without an invite; nil if it is not valid (M-46).
-    fileprivate var inviteContent: (invite: Invite?, Void)? {
-        guard !body.isEmpty else { return (nil, ()) }
-        guard let text = String(validating: body, as: UTF8.self), let invite = try? Invite(text) else { return nil }
-        return (invite, ())
+    /// The invite in an invite record, none in a knock; nil if the body is not valid (M-46).
+    fileprivate var invite: Invite?? {
+        guard !body.isEmpty else { return .some(nil) }
+        return String(validating: body, as: UTF8.self).flatMap { try? Invite($0) }.map { .some($0) }
     }
 }
