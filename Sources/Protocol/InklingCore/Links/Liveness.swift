@@ -118,10 +118,10 @@ struct Liveness: Sendable {
         }
     }
 
-    /// Postpones the end of an unnamed link by the time of one round of pings. The peer's name may wait in the socket
-    /// (L-89).
+    /// Gives an unnamed link its whole time once more. The peer's name may wait in the socket, or go to the address that
+    /// this node had before it stood still (L-89).
     mutating func putOffNameDeadline(_ now: Instant) {
-        if nameDeadline <= now { nameDeadline = now + Limits.pingInterval * Limits.pings }
+        if nameDeadline <= now { nameDeadline = now + Limits.unnamedPeriod }
     }
 
     /// Records that this node stood still. The peer's state is unknown until evidence arrives (L-42).
