@@ -44,9 +44,9 @@ public struct Chat: Hashable, Sendable {
     public let name: String
     /// Nil for an open chat, which anybody on the network may join.
     public let secret: Secret?
-    /// The owner's static key; nil if the invite names no owner. The same secret with another owner is another chat
-    /// (W-9).
-    package let owner: PublicKey?
+    /// The owner's static key; nil if the invite names no owner. The owner alone removes members, by moving the others to
+    /// a new secret. The same secret with another owner is another chat (W-9).
+    public let owner: PublicKey?
     /// The other key of a talk (W-41); nil for a chat that any number of people can join. A talk has no invite.
     public let partner: PublicKey?
 
@@ -79,6 +79,15 @@ public struct Chat: Hashable, Sendable {
         self.secret = secret
         self.owner = owner
         self.partner = partner
+    }
+
+    /// A new secret chat of an owner, who can remove members. The secret comes from `generator`.
+    ///
+    /// - Throws: ``NodeError/chatName(_:)``.
+    package static func new(
+        _ name: String, ownedBy owner: PublicKey, using generator: inout some RandomNumberGenerator
+    ) throws(NodeError) -> Chat {
+        try Chat(name, secret: Secret(using: &generator), owner: owner)
     }
 
     /// The same chat with another name.

@@ -253,6 +253,7 @@ extension Node {
             let (message, via) = try invite(key, to: chat)
             return .invited(message: message, via: via)
         case .decline(let number): try decline(number)
+        case .move, .admit: throw .other(code: "unsupported", text: "This node moves no chat yet.")
         case .keep: throw .other(code: "unsupported", text: "This node ends with its front end, and keeps no chat.")
         case .leave(let chat): try leave(chat)
         case .open(let chat), .read(let chat): try requireMember(chat)
@@ -317,7 +318,7 @@ extension Node {
         joined.map { entry in
             ChatStatus(
                 entry.name, hasSecret: !entry.chat.isOpen, present: entry.present.count,
-                isLooking: entry.isLooking(at: clock.now), partner: entry.chat.partner)
+                isLooking: entry.isLooking(at: clock.now), owner: entry.chat.owner, partner: entry.chat.partner)
         }
     }
 

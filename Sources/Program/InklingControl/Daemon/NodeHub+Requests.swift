@@ -41,7 +41,7 @@ extension NodeHub {
         case .rename: ask(request, .rename(frontEnd))
         case .setVerified, .setBlocked, .block, .unblock, .peers, .measureRoundTrips, .knownPeers,
             .blockedPeople, .fingerprint, .invite, .sightings, .chats, .status, .statistics, .invitations, .decline,
-            .knock:
+            .knock, .move, .admit:
             ask(request, .answer(frontEnd))
         }
     }
