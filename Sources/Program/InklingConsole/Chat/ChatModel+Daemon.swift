@@ -48,6 +48,7 @@ extension ChatModel {
         leaving = [:]
         invitations = [:]
         sentInvites = [:]
+        shownMoves = [:]
         readAt = nil
         var lines: [Line] = []
         for index in states.indices {
@@ -86,9 +87,16 @@ extension ChatModel {
         }
     }
 
+    /// Joins the chat to which another one has moved, by its name.
+    mutating func rejoin(_ chat: Chat) {
+        if let present = try? Chat(chat.name) { ask(.join(present), for: .rejoin) }
+    }
+
     /// Handles a chat that the node has joined again.
     mutating func rejoined(_ chat: Chat, _ peers: [Peer]) {
         guard let index = index(of: chat.name) else { return }
+        // The chat may have moved while this front end had no node.
+        states[index].chat = chat
         states[index].refresh(peers)
         show(apply(present: peers, in: index))
     }

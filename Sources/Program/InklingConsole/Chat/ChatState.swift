@@ -20,7 +20,7 @@ package struct ChatState {
     /// The number of messages that an answer to /find shows.
     static let foundMessages = 20
 
-    let chat: Chat
+    var chat: Chat
     /// The muted people. Their actions make no lines.
     package var muted: Set<UserID> = []
     var labels: Labels
@@ -77,6 +77,8 @@ package struct ChatState {
     }
 
     var hasUnanswered: Bool { sent.values.contains { !$0.isSettled } }
+    /// The people who are there, by name.
+    var present: [Peer] { online.compactMap { people[$0] }.sorted { ($0.name, $0.user) < ($1.name, $1.user) } }
     var anybodyOnline: Bool { !online.isEmpty }
     /// Returns the latest state of a person.
     func peer(_ user: UserID) -> Peer? { people[user] }
