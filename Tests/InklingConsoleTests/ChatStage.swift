@@ -254,6 +254,7 @@ struct StageNode {
         case .status: return .status(NodeStatus(since: 0, isAway: false, frontEnds: 1, chats: []))
         case .statistics: return .statistics(Statistics())
         case .sendInvite: return invited
+        case .move: return joined.map { .moved($0) } ?? .done
         case .enter: return joined.map { .joined($0, met) } ?? .done
         case .invitations: return .invitations([])
         default: return .done

@@ -63,7 +63,8 @@ package struct Completion: Sendable {
     }
 
     private static let personCommands: Set<String> = [
-        "/whois", "/verify", "/block", "/unblock", "/mute", "/talk", "/invite",
+        "/whois", "/verify", "/block", "/unblock", "/mute", "/talk", "/invite", "/remove",
+        "/owner",
     ]
     private static let chatCommands: Set<String> = ["/open", "/leave"]
 

@@ -83,6 +83,30 @@ extension PromptCommand {
                     + "Example: /talk Bob"
             ]),
         Entry(
+            name: "remove", takes: .something, short: "/remove NAME", purpose: "remove a member",
+            usage: "/remove NAME [ok]", needs: "a name",
+            details: [
+                "Remove somebody from a private chat of your own: the others move to a new secret. The command shows who "
+                    + "moves, and asks first. Example: /remove Bob"
+            ]),
+        Entry(
+            name: "owner", takes: .something, short: "/owner NAME", purpose: "hand a chat over",
+            usage: "/owner NAME [ok]", needs: "a name",
+            details: [
+                "Make somebody else the owner of a private chat of your own. The command shows who moves, and asks first. "
+                    + "Example: /owner Carol"
+            ]),
+        Entry(
+            name: "own", takes: .anything, short: "/own", purpose: "make a chat your own", usage: "/own [NAME] [ok]",
+            details: [
+                "Make a private chat that you own, in place of one without an owner, and invite who is here. The command "
+                    + "shows whom, and asks first. Example: /own, then: /own ok"
+            ]),
+        Entry(
+            name: "admit", takes: .something, short: "/admit NAME", purpose: "let somebody follow",
+            usage: "/admit NAME", needs: "a name",
+            details: ["Let somebody follow who looks for a chat that has moved without them. Example: /admit Bob"]),
+        Entry(
             name: "away", takes: .nothing, short: "/away", purpose: "say that you are away", usage: "/away",
             refusal: "/away takes no reason, because others would not see it. Tell them first, then: /away",
             details: ["Show others that you are away. Messages still reach you. To return: /back"]),

@@ -19,6 +19,14 @@ package enum PromptCommand: Equatable, Sendable {
     case chats
     /// A person and a chat, or the name of a new private chat; nil for the invite of the open chat.
     case invite(String?)
+    /// The person to remove from the open chat, perhaps with the user's confirmation.
+    case remove(String)
+    /// The person who is to own the open chat, perhaps with the user's confirmation.
+    case owner(String)
+    /// The name of a chat of the user's own and the confirmation, each perhaps missing.
+    case own(String?)
+    /// The person who may follow a chat that has moved.
+    case admit(String)
     /// The person to talk with alone.
     case talk(String)
     /// The number of an invitation, nil for the only one, and the user's own name for its chat.
@@ -159,6 +167,10 @@ package enum PromptCommand: Equatable, Sendable {
         case "chats": .chats
         case "invite": .invite(argument.isEmpty ? nil : argument)
         case "talk": .talk(argument)
+        case "remove": .remove(argument)
+        case "owner": .owner(argument)
+        case "own": .own(argument.isEmpty ? nil : argument)
+        case "admit": .admit(argument)
         case "accept": accept(argument)
         case "decline" where argument.isEmpty: .decline(nil)
         case "decline": number(argument).map(PromptCommand.decline) ?? .misused(name, .surplus)

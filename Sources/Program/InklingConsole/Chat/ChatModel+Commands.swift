@@ -24,8 +24,10 @@ extension ChatModel {
         case .talk(let name): talk(name)
         case .accept(let number, let name): accept(number, name: name)
         case .decline(let number): decline(number)
+        case .admit(let name): admit(name)
         case .clear: clear()
-        case .who, .whois, .verify, .block, .unblock, .mute, .show, .find, .resend, .invite, .history:
+        case .who, .whois, .verify, .block, .unblock, .mute, .show, .find, .resend, .invite, .history, .remove,
+            .owner, .own:
             guard let index = openIndex else {
                 return answer(ChatLines.error("You are not in a chat. Join one: /join NAME"))
             }
@@ -44,6 +46,9 @@ extension ChatModel {
         case .history(let isOn, let isSure): history(isOn, isSure: isSure, in: states[index].chat)
         case .show(let name): answer(showFolded(name, in: index))
         case .block(let name): block(name, in: states[index])
+        case .remove(let name): remove(name, in: index)
+        case .owner(let name): handOver(name, in: index)
+        case .own(let argument): own(argument, in: index)
         case .whois(let name), .verify(let name, _), .mute(let name?):
             switch find(name, in: states[index], for: command.word, rest: command.isConfirmation ? " ok" : "") {
             case .failure(let complaint): answer(complaint.line)
@@ -78,6 +83,10 @@ extension ChatModel {
             self.answer(ChatLines.notice("You have declined invitation \(number)"))
         case (.chats, _, .chats(let chats)): self.answer(list(with: chats))
         case (.open(let name), _, .chats(let chats)): open(name, among: chats)
+        case (.showMove(let move), .peers(let chat), .peers(let peers)): show(move, to: peers, in: chat)
+        case (.move(let move), _, .moved(let chat)): moved(chat, by: move)
+        case (.own(let former), _, .joined(let chat, let peers)): owned(chat, peers, from: former)
+        case (.admit(let newcomer), _, .done): admitted(newcomer)
         case (.who, .peers(let chat), .peers(let peers)): self.answer(who(peers, in: chat))
         case (.fingerprint(let label), .fingerprint(let key), .fingerprint(let groups)):
             self.answer(fingerprint(groups, of: label, key: key))

@@ -48,6 +48,7 @@ extension ChatModel {
         leaving = [:]
         invitations = [:]
         sentInvites = [:]
+        shownMoves = [:]
         readAt = nil
         var lines: [Line] = []
         for index in states.indices {
@@ -89,6 +90,7 @@ extension ChatModel {
     /// Handles a chat that the node has joined again.
     mutating func rejoined(_ chat: Chat, _ peers: [Peer]) {
         guard let index = index(of: chat.name) else { return }
+        // The chat may have moved while this front end had no node.
         states[index].chat = chat
         states[index].refresh(peers)
         show(apply(present: peers, in: index))

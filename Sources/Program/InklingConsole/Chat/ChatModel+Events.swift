@@ -42,6 +42,9 @@ extension ChatModel {
             return []
         case .notice(.invited(let invitation)) where display.form != .pipe: return receive(invitation)
         case .notice(.invitationOver(let number, let end)) where display.form != .pipe: return receive(end, of: number)
+        case .notice(.moved(let chat)): return receive(moved: chat)
+        case .notice(.newcomer(let chat, let key, let name)) where display.form != .pipe:
+            return receive(newcomer: key, name: name, in: chat)
         case .notice(let notice):
             apply(notice)
             return [ChatLines.notice(texts.notice(notice))]
@@ -56,7 +59,6 @@ extension ChatModel {
         switch notice {
         case .discoveryDown(.absent), .discoveryDown(.gone), .discoveryDown(.noThread): isDiscoveryDown = true
         case .discoveryUp: isDiscoveryDown = false
-        case .moved(let chat): if let index = index(of: chat.name) { states[index].chat = chat }
         default: break
         }
     }

@@ -41,6 +41,10 @@ package struct ChatModel: Sendable {
     var warnings: KeyWarnings
     /// The open invitations, by number.
     var invitations: [Int: Invitation] = [:]
+    /// The moves that wait for the user's confirmation, by the name of the chat.
+    var shownMoves: [String: ShownMove] = [:]
+    /// The people who look for a chat that has moved without them.
+    var newcomers: [Newcomer] = []
     /// The invites without an outcome: to whom, and to which chat.
     var sentInvites: [MessageID: (label: Labels.Label, chat: String)] = [:]
 

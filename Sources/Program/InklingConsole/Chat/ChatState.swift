@@ -77,6 +77,8 @@ package struct ChatState {
     }
 
     var hasUnanswered: Bool { sent.values.contains { !$0.isSettled } }
+    /// The people who are there, by name.
+    var present: [Peer] { online.compactMap { people[$0] }.sorted { ($0.name, $0.user) < ($1.name, $1.user) } }
     var anybodyOnline: Bool { !online.isEmpty }
     /// Returns the latest state of a person.
     func peer(_ user: UserID) -> Peer? { people[user] }

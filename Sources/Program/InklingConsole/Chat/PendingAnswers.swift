@@ -32,6 +32,12 @@ struct PendingAnswers: Sendable {
         case unblock(name: String)
         case rename(isOnce: Bool)
         case history(HistoryStep)
+        /// The people of a chat, to show who moves.
+        case showMove(ShownMove)
+        case move(ShownMove)
+        /// The join of a chat of the user's own, to which the people of that chat are invited.
+        case own(from: String)
+        case admit(Newcomer)
     }
 
     /// The longest time for a daemon's answer before the prompt reports its silence, in milliseconds.
