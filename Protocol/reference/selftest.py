@@ -598,7 +598,7 @@ def strangers_bury_no_invitation() -> None:
     def receive(number: int, is_friend: bool) -> list[int]:
         key = bytes([number]) * 32
         invitations.friends |= {key} if is_friend else set()
-        invitations.receive(write_invite("x", bytes([number]) * 16).encode(), "lobby", key, "", set())
+        invitations.receive(write_invite("x", bytes([number]) * 16).encode(), "lobby", key, "", lambda _: False)
         return [i.key[0] for i in invitations.open.values()]
     receive(20, True)
     expect([receive(n, False) for n in range(1, 5)][-1] == [20, 1, 2, 3], "a fourth of strangers is shown")
