@@ -62,6 +62,43 @@ extension Catalogue {
             try check(expected, 2, at: second)
             try trial.member("Back", of: next, at: again, identity: crowd[19].identity).ping()
         },
+        Case("A-42.3", "of nine departed chats the oldest ends, and the others give the newest successor", also: "M-68")
+        {
+            trial in
+            let (program, invite) = try trial.startOwning()
+            let alice = try trial.peer(in: invite.keys)
+            var chats = [invite]
+            for _ in 1...9 { chats.append(try Trial.invite(in: program.move(choosing: [alice]))) }
+            alice.habits = .quiet
+            try alice.expectNoAnswer(from: program, "a chosen key in the oldest of nine")
+            alice.habits = .all
+            for (number, place) in [1, 8].enumerated() {
+                alice.chat = chats[place].keys
+                try alice.openUnseen(to: program)
+                let successor = try alice.awaitSuccessor(number + 1)
+                try expect(
+                    successor.generation == 9 && successor.secret == chats[9].secret, "generation 9 in chat \(place)",
+                    actual: "generation \(successor.generation)")
+            }
+        },
+        Case(
+            "A-42.4", "a chat that needs room ends the oldest departed one, and takes the place of no other",
+            also: "L-39"
+        ) { trial in
+            let (program, invite) = try trial.startOwning()
+            let alice = try trial.peer(in: invite.keys)
+            try program.move(choosing: [alice])
+            // With the first chat, `team` and the departed one, these are 32.
+            for number in 1...29 { _ = try program.join("chat \(number)", trial.newSecret()) }
+            try alice.openUnseen(to: program)
+            try alice.awaitSuccessor()
+            _ = try program.join("one more", trial.newSecret())
+            alice.restart()
+            alice.habits = .quiet
+            try alice.expectNoAnswer(from: program, "a chosen key after the end of the departed chat")
+            let last = Invite(name: try ChatName("too many"), secret: trial.newSecret())
+            try program.ask(["do": "join", "invite": .string(last.text)], expecting: "error")
+        },
         Case("A-43.1", "`admit` gives the successor to a further key, also after a restart", also: "M-65") { trial in
             let (program, invite) = try trial.startOwning()
             let alice = try trial.peer(in: invite.keys)

@@ -189,7 +189,7 @@ extension Clause {
         Clause(number: "M-67", level: .should, text: #"A node SHOULD report to its user, once each, the keys in a departed chat that are neither chosen nor removed. The node reports at most 32 unverified keys."#),
         Clause(number: "M-68", level: .must, text: #"When an owner moves the new chat, its node MUST replace the successor in all chats that it departed from. A key that was chosen before, and is not now, gets nothing."#),
         Clause(number: "M-69", level: .must, text: #"In a chat that its own key owns, a node MUST answer its own key's initiations if they name another run. In a departed chat it opens to its own key, if chosen. Such a link shows nobody and takes no message."#),
-        Clause(number: "M-70", level: .should, text: #"A successor MAY name another owner. From then on that key alone moves the new chat."#),
+        Clause(number: "M-70", level: .must, text: #"When a successor names another owner, a node MUST take further ones in the new chat from that key alone. So an owner hands a chat over."#),
         Clause(number: "D-1", level: .must, text: #"A node MUST register one instance of the service `_inkling._udp` for each chat, with its port in SRV and no subtype."#),
         Clause(number: "D-2", level: .must, text: #"The instance name MUST be that of [wire.md](wire.md), with a random nonce, new for each registration. The name reveals neither user nor chat."#),
         Clause(number: "D-3", level: .must, text: #"The TXT record MUST hold `txtvers=2` first, then `k=` with the instance key (of the name's nonce) as base64url of 64 characters. The record has at most 400 bytes."#),
