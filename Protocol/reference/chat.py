@@ -291,8 +291,11 @@ class Chat:
     def successor_to_give(self) -> Optional[bytes]:
         return None if self.departure is None else self.departure.successor.body
 
-    def depart(self, departure: Departure) -> None:
-        """M-65, M-66, M-68: this node's user moves the chat, perhaps again. Nobody shows any more."""
+    def depart(self, departure: Departure) -> dict[bytes, str]:
+        """M-65, M-66, M-68: this node's user moves the chat, perhaps again. Nobody shows any more.
+
+        Returns the keys in the chat, with their names, for `meet`.
+        """
         links, names = list(self.links.values()), {link.key: link.name for link in self.links.values()}
         self.departure, self._highest = departure, max(self._highest, departure.successor.rank)
         self.composer.close()
@@ -304,11 +307,12 @@ class Chat:
                 link.close_with(departure.successor.body)
             else:
                 self.say_bye(link, LEFT, "left")
-        for key in dict.fromkeys([*names, *(i.key for i in self.openings.instances if i.key is not None)]):
-            self.meet(key, names.get(key, ""))
+        there = {**{i.key: "" for i in self.openings.instances if i.key is not None}, **names}
+        for key in there:
             if not self.admits(key):
                 self._node.drop_unconfirmed(self, key)
             self.openings.update(key)
+        return there
 
     def meet(self, key: bytes, name: str = "") -> None:
         """M-67: a key in a departed chat; this node remembers nobody, so the key is not verified."""

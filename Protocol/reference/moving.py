@@ -39,11 +39,12 @@ class Moving:
                                             departure.generation, departure.refused)
                 self._begin(chat, departure, time)
 
-    def _begin(self, chat: Chat, departure: Departure, time: float) -> None:
+    def _begin(self, chat: Chat, departure: Departure, time: float) -> dict[bytes, str]:
         self.departed.append(chat)
-        chat.depart(departure)
+        there = chat.depart(departure)
         left = min(DEPARTURE, int((departure.until - time) * S))
         self._node.clock.after(left, partial(self.end, chat))
+        return there
 
     def end(self, chat: Chat) -> None:
         if chat in self.departed:
@@ -89,11 +90,14 @@ class Moving:
             self.end(old)
         del self._node.chats[chat.name]
         draft, by_hand = chat.composer.text, chat.openings.by_hand()
-        self._begin(chat, after[chat], time)
+        there = self._begin(chat, after[chat], time)
         entered = self._enter(chat.name, successor, draft, by_hand)
         for old, departure in after.items():
             if departure is not old.departure:
                 old.depart(departure)
+        self._report(chat.name, successor)
+        for key, name in there.items():
+            chat.meet(key, name)
         return entered
 
     def admit(self, chat: Chat, key: bytes) -> None:
@@ -130,9 +134,13 @@ class Moving:
         if not any(other.keys.chat_key == successor.keys.chat_key for other in self._node.chats.values()):
             self._enter(chat.name, successor, draft, by_hand)
         self._keep_if_possible()
+        self._report(chat.name, successor)
+
+    def _report(self, name: str, successor: Successor) -> None:
+        """A-44."""
         self._node.context.emit({
-            "on": "notice", "code": "moved", "text": f"\"{chat.name}\" has moved to a new secret.", "chat": chat.name,
-            "owner": base64url(successor.owner), "invite": write_invite(chat.name, successor.secret, successor.owner)})
+            "on": "notice", "code": "moved", "text": f"\"{name}\" has moved to a new secret.", "chat": name,
+            "owner": base64url(successor.owner), "invite": write_invite(name, successor.secret, successor.owner)})
 
     def _follow_own_device(self, chat: Chat, departure: Departure, successor: Successor) -> None:
         """M-61, M-69: another device of the owner moved the chat too, to a chat of a higher rank."""

@@ -190,5 +190,40 @@ extension Catalogue {
             let chats = try again.chatNames()
             try expect(chats == [trial.chatName], "no departed chat in `chats`", actual: "\(chats)")
         },
+        Case(
+            "A-46.1", "a key that is neither chosen nor removed is reported once, present or later", also: "M-67"
+        ) { trial in
+            let (program, invite) = try trial.startOwning()
+            let alice = try trial.member("Alice", of: invite, at: program)
+            let bob = try trial.member("Bob", of: invite, at: program)
+            let carol = try trial.member("Carol", of: invite, at: program)
+            try program.move(choosing: [alice], removing: [bob])
+            let dave = try trial.peer(named: "Dave", in: invite.keys)
+            for peer in [carol, dave, bob] {
+                peer.habits = .quiet
+                for _ in 1...2 { try peer.expectNoAnswer(from: program, peer.name) }
+            }
+            let reported = program.notices("newcomer")
+            try expect(
+                reported.count == 2 && reported.map { $0["key"] } == [carol.keyText, dave.keyText]
+                    && reported.map { $0["user"]?.string } == [carol.user, dave.user]
+                    && reported.allSatisfy { $0["chat"]?.string == Trial.team && $0["text"]?.string != nil }
+                    && reported[0]["name"]?.string == "Carol",
+                "`newcomer` of Carol and of Dave, once each", actual: program.describe(.array(reported)))
+        },
+        Case("A-46.2", "of keys that nobody verified, 32 are reported", also: "M-67") { trial in
+            let (program, invite) = try trial.startOwning()
+            try program.move(choosing: [])
+            let crowd = try trial.peer(named: "Crowd", in: invite.keys)
+            crowd.habits = .quiet
+            for _ in 1...40 {
+                crowd.identity = KeyPair(using: &trial.generator)
+                try crowd.begin(to: program)
+                trial.run(for: .milliseconds(20))
+            }
+            trial.run(for: .milliseconds(500))
+            let count = program.notices("newcomer").count
+            try expect(count == 32, "32 notices", actual: "\(count)")
+        },
     ]
 }
