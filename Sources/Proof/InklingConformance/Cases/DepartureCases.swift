@@ -45,6 +45,7 @@ extension Catalogue {
             program.send("behind", chat: chat)
             try program.move(choosing: [alice])
             try program.await("failed", "`failed` of message 2", where: { $0["message"]?.integer == 2 })
+            try alice.needLink()
             alice.habits.acknowledges = true
             alice.sendAck()
             try alice.awaitSuccessor(within: .seconds(10))
@@ -131,13 +132,15 @@ extension Catalogue {
         Case(
             "M-66.2", "a departed chat shows nobody, and its links carry no message and no typing"
         ) { trial in
-            let (program, invite) = try trial.startOwning(needs: .messages, .who)
+            let (program, invite) = try trial.startOwning(needs: .messages, .who, .away)
             let alice = try trial.peer(in: invite.keys)
             alice.habits.acknowledges = false
             try program.move(choosing: [alice])
             let start = trial.now
             try alice.openUnseen(to: program)
+            try alice.needLink()
             alice.announce(typing: true)
+            program.tell(["do": "away"])
             program.compose("hello", chat: Trial.team)
             let sent = try program.ask(["do": "send", "chat": .string(Trial.team), "text": "hello"], expecting: "sent")
             try expect(sent["to"]?.integer == 0, "a message to nobody", actual: program.describe(sent))
@@ -206,7 +209,7 @@ extension Catalogue {
             try program.ask(request, refusedWith: "not-owner")
             let owner = try trial.member("Heidi", of: next, at: program, identity: heir.identity)
             let further = trial.newSuccessor(2, owner: heir)
-            owner.sendSuccessor(further.body)
+            try owner.sendSuccessor(further.body)
             try program.awaitMoved(to: further)
         },
     ]

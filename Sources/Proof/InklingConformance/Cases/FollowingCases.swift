@@ -14,7 +14,7 @@ extension Catalogue {
                 guard let successor = try? Successor(vector.bytes()) else {
                     throw Untried(reason: "the suite refuses \(vector.name)")
                 }
-                owner.sendSuccessor(vector.bytes())
+                try owner.sendSuccessor(vector.bytes())
                 try program.awaitMoved(to: successor)
                 try program.ask(["do": "leave", "chat": .string(Trial.team)], expecting: "ok")
             }
@@ -24,9 +24,22 @@ extension Catalogue {
             try owner.open(to: program, in: Trial.team)
             for vector in Vector.invalidSuccessors {
                 let start = trial.now
-                owner.sendSuccessor(vector.bytes())
+                try owner.sendSuccessor(vector.bytes())
                 try program.expectNoMove(after: vector.name, of: owner, since: start)
             }
+        },
+        Case("M-60.1", "generation 0 is that of no successor, also if the fingerprint ranks higher", also: "M-61") {
+            trial in
+            let (program, owner, invite) = try trial.startFollowing(needs: .messages)
+            var successor = trial.newSuccessor(owner: owner)
+            while !(successor.keys.fingerprint < invite.keys.fingerprint) {
+                successor = trial.newSuccessor(owner: owner)
+            }
+            let start = trial.now
+            try owner.sendSuccessor([0, 0, 0, 0] + successor.body.dropFirst(4))
+            try program.expectNoMove(after: "generation 0", of: owner, since: start)
+            try owner.sendSuccessor(successor.body)
+            try program.awaitMoved(to: successor)
         },
         Case("M-61.1", "of one generation the lower fingerprint ranks higher, and each move leads up", also: "M-62") {
             trial in
@@ -35,12 +48,12 @@ extension Catalogue {
             func refuse(_ successors: [(String, Successor)], of owner: Peer) throws {
                 for (what, successor) in successors {
                     let start = trial.now
-                    owner.sendSuccessor(successor.body)
+                    try owner.sendSuccessor(successor.body)
                     try program.expectNoMove(after: what, of: owner, since: start)
                 }
             }
             func follow(_ successor: Successor, of owner: Peer) throws -> Peer {
-                owner.sendSuccessor(successor.body)
+                try owner.sendSuccessor(successor.body)
                 try program.awaitMoved(to: successor)
                 return try trial.member(
                     "Olga", of: Trial.invite(to: successor), at: program, identity: owner.identity)
@@ -61,12 +74,12 @@ extension Catalogue {
             let (program, owner, invite) = try trial.startFollowing(needs: .messages)
             let bob = try trial.member("Bob", of: invite, at: program)
             let start = trial.now
-            bob.sendSuccessor(trial.newSuccessor(owner: owner).body)
-            bob.sendSuccessor(trial.newSuccessor(2, owner: bob).body)
+            try bob.sendSuccessor(trial.newSuccessor(owner: owner).body)
+            try bob.sendSuccessor(trial.newSuccessor(2, owner: bob).body)
             try program.expectNoMove(after: "a member's successor", of: bob, since: start)
             try trial.wait(.seconds(3), for: "an ack of all four records", when: { bob.state.acknowledged == 4 })
             let successor = trial.newSuccessor(owner: owner)
-            owner.sendSuccessor(successor.body)
+            try owner.sendSuccessor(successor.body)
             try program.awaitMoved(to: successor)
         },
         Case("M-62.2", "in a chat without an owner no successor counts") { trial in
@@ -77,7 +90,7 @@ extension Catalogue {
             let bob = try trial.member("Bob", of: invite, at: program)
             for peer in [alice, bob] {
                 let start = trial.now
-                peer.sendSuccessor(trial.newSuccessor(owner: peer).body)
+                try peer.sendSuccessor(trial.newSuccessor(owner: peer).body)
                 try program.expectNoMove(after: "the successor of \(peer.name)", of: peer, since: start)
             }
         },
@@ -89,7 +102,7 @@ extension Catalogue {
             let bob = try trial.member("Bob", of: invite, at: program)
             let successor = trial.newSuccessor(owner: owner)
             let start = trial.now
-            owner.sendSuccessor(successor.body)
+            try owner.sendSuccessor(successor.body)
             let moved = try program.awaitMoved(to: successor)
             for peer in [owner, bob] {
                 try peer.awaitLeaving(since: start)
@@ -114,7 +127,7 @@ extension Catalogue {
             for peer in peers { peer.habits.answersAsks = false }
             let (program, owner, _) = try trial.startFollowing(peers: peers, needs: .peer)
             let successor = trial.newSuccessor(owner: owner, removed: [peers[0].identity.publicKey])
-            owner.sendSuccessor(successor.body)
+            try owner.sendSuccessor(successor.body)
             try program.awaitMoved(to: successor)
             for peer in peers { (peer.chat, peer.habits.answersAsks) = (successor.keys, true) }
             try peers[0].expectNoAnswer(from: program, "a removed key")
@@ -131,7 +144,7 @@ extension Catalogue {
             let (program, owner, _) = try trial.startFollowing(needs: .messages)
             let bob = try trial.peer(named: "Bob")
             let successor = trial.newSuccessor(4, owner: owner, removed: [bob.identity.publicKey])
-            owner.sendSuccessor(successor.body)
+            try owner.sendSuccessor(successor.body)
             try program.awaitMoved(to: successor)
             let again = try trial.restart(program)
             let invite = try again.join(Trial.team, successor.secret, owner: successor.owner)
@@ -139,17 +152,17 @@ extension Catalogue {
             try bob.expectNoAnswer(from: again, "a removed key after a restart")
             let returned = try trial.member("Olga", of: invite, at: again, identity: owner.identity)
             let start = trial.now
-            returned.sendSuccessor(trial.newSuccessor(3, owner: owner).body)
+            try returned.sendSuccessor(trial.newSuccessor(3, owner: owner).body)
             try again.expectNoMove(after: "a lower generation", of: returned, since: start)
             let next = trial.newSuccessor(5, owner: owner)
-            returned.sendSuccessor(next.body)
+            try returned.sendSuccessor(next.body)
             try again.awaitMoved(to: next)
         },
         Case("M-70.1", "after a move to another owner, that owner's key alone moves the chat", also: "M-62") { trial in
             let (program, owner, _) = try trial.startFollowing(needs: .messages)
             let heir = try trial.peer(named: "Heidi")
             let successor = trial.newSuccessor(owner: heir)
-            owner.sendSuccessor(successor.body)
+            try owner.sendSuccessor(successor.body)
             try program.awaitMoved(to: successor)
             let chat = try program.team()
             try expect(
@@ -160,10 +173,10 @@ extension Catalogue {
             heir.chat = invite.keys
             try heir.open(to: program, in: Trial.team)
             let start = trial.now
-            former.sendSuccessor(trial.newSuccessor(2, owner: owner).body)
+            try former.sendSuccessor(trial.newSuccessor(2, owner: owner).body)
             try program.expectNoMove(after: "the former owner's successor", of: former, since: start)
             let next = trial.newSuccessor(2, owner: heir)
-            heir.sendSuccessor(next.body)
+            try heir.sendSuccessor(next.body)
             try program.awaitMoved(to: next)
         },
     ]

@@ -137,7 +137,7 @@ extension Catalogue {
             bob.habits.acknowledges = false
             try program.ask(["do": "send", "text": "lost"], expecting: "sent")
             let successor = trial.newSuccessor(owner: owner)
-            owner.sendSuccessor(successor.body)
+            try owner.sendSuccessor(successor.body)
             let moved = try program.awaitMoved(to: successor)
             let failure = try program.awaitFailure("left", for: bob.user)
             try expect(failure.at <= moved.at + .milliseconds(100), "the failure at the move", actual: "later")
@@ -162,7 +162,7 @@ extension Catalogue {
         ) { trial in
             let (program, owner, invite) = try trial.startFollowing(needs: .invitations, .messages)
             let successor = trial.newSuccessor(owner: owner)
-            owner.sendSuccessor(successor.body)
+            try owner.sendSuccessor(successor.body)
             try program.awaitMoved(to: successor)
             func refuse(_ program: Program) throws {
                 try program.ask(["do": "join", "invite": .string(invite.text)], refusedWith: "chat-moved")

@@ -1,8 +1,14 @@
 import InklingWire
 
 extension Peer {
+    /// Fails if the program has ended the peer's link.
+    package func needLink() throws {
+        try expect(sending != nil, "the link of \(name) lasts", actual: "the program has ended it")
+    }
+
     /// Sends the body of a successor once, as the next record (M-60).
-    package func sendSuccessor(_ body: [UInt8]) {
+    package func sendSuccessor(_ body: [UInt8]) throws {
+        try needLink()
         let number = state.nextOwnRecord
         state.nextOwnRecord += 1
         send([.typing(status), .record(Record(number: number, type: .successor, body: body))])
@@ -89,6 +95,7 @@ extension Program {
     /// Sends a text of a peer after its records before, and waits until it shows. Fails if the chat has moved since.
     package func expectNoMove(after what: String, of peer: Peer, since start: Duration) throws {
         let text = "after \(what)"
+        try peer.needLink()
         peer.sendMessage(text)
         try self.await("message", since: start, "the text after \(what)", where: { $0["text"]?.string == text })
         try expect(
@@ -159,6 +166,7 @@ extension Trial {
     ) throws -> Peer {
         let peer = try peer(named: name, in: invite.keys, identity: identity)
         try peer.open(to: program, in: Trial.team)
+        try peer.needLink()
         return peer
     }
 
