@@ -9,10 +9,11 @@ from admission import PREFERRED, STRANGER, NoRoom
 from composer import Composer
 from context import Context
 from epochs import EpochCounter, EpochsUsedUp, decide_on_joining, decide_on_response, epoch_to_name
-from keys import ChatKeys, user_id
-from limits import (COPIES, IDLE_LINKS, INTERVAL_UNIT, LEAST_UNITS, LONGEST_TYPING_BEAT, MESSAGE_EXTRA, S, TYPING_BEAT,
-                    TYPING_LINKS)
+from keys import ChatKeys, TextError, base64url, user_id
+from limits import (COPIES, IDLE_LINKS, INTERVAL_UNIT, LEAST_UNITS, LONGEST_TYPING_BEAT, MAX_NEWCOMERS, MESSAGE_EXTRA,
+                    S, SERVED, TYPING_BEAT, TYPING_LINKS)
 from link import Link
+from moves import Departure, Successor, rank
 from noise import Result
 from opening import Attempt, Instance, Openings
 from presence import People
@@ -39,19 +40,23 @@ class Chat:
     """A name and, unless the chat is open, a secret, with an owner's key or none.
 
     In a talk (W-41), `with_key` is the key of the other person. Of its node it uses `beginning`, `blocked`, `live_links`,
-    `make_room`, `drop_unconfirmed`, `got_invite` and `next_number`.
+    `make_room`, `drop_unconfirmed`, `got_invite`, `name_after` and `next_number`.
     """
 
     def __init__(self, context: Context, node: Any, name: str, secret: Optional[bytes], owner: bytes,
-                 memory: Memory, with_key: bytes = b"") -> None:
+                 memory: Memory, with_key: bytes = b"", generation: int = 0, refused: tuple[bytes, ...] = ()) -> None:
         self._context, self._clock, self._node = context, context.clock, node
         self.name, self.secret, self.owner_key, self.with_key = name, secret, owner, with_key
         self.keys = ChatKeys(name, secret, owner)
+        self.generation, self.refused = generation, refused     # M-61, M-64
+        self._highest = rank(generation, self.keys)             # of this chat, or a successor
+        self.departure: Optional[Departure] = None
+        self.successor: Optional[Successor] = None              # the one taken, which the node is about to follow
         self._memory = memory
         self.joined_at = self._clock.now
         self.links: dict[tuple[bytes, bytes], Link] = {}        # in the order in which they were made
         self.openings = Openings(context, self, node.beginning)
-        self.people = People(context, name, self.links_of)
+        self.people = People(context, name, self.links_of, self.hides)
         self.composer = Composer(self._clock, self._send_typing, self._beats_change)
         self._outcomes: dict[int, dict[bytes, set[Link]]] = {}
         self._texts: list[tuple[bytes, dict[str, Any]]] = []
@@ -79,7 +84,7 @@ class Chat:
 
     def next_beat(self, link: Link) -> int:
         """T-8, T-11, T-23."""
-        if self.composer.is_announced and link.is_named:
+        if self.is_typing(link):
             links = self._node.live_links()
             is_fast = links <= TYPING_LINKS or self.rank > STRANGER
             return TYPING_BEAT if is_fast else min(LONGEST_TYPING_BEAT, links * S // 200)
@@ -98,8 +103,36 @@ class Chat:
         return self.rank == STRANGER and not by_hand and not self.links_of(key)
 
     def is_blocked(self, key: bytes) -> bool:
-        """L-36, L-104."""
-        return user_id(key) in self._node.blocked or bool(self.with_key) and key != self.with_key
+        """L-36, M-64, L-104."""
+        return user_id(key) in self._node.blocked or key in self.refused or bool(self.with_key) and key != self.with_key
+
+    @property
+    def is_own(self) -> bool:
+        """Whether this node's key owns the chat."""
+        return self.owner_key == self._context.identity.public
+
+    def admits(self, key: bytes) -> bool:
+        """M-66, M-69, D-7: whether the node opens to a key."""
+        if self.departure is None:
+            return key != self._context.identity.public and not self.is_blocked(key)
+        return key in self.departure.chosen and not self.is_blocked(key)
+
+    def hides(self, key: bytes) -> bool:
+        """M-66, M-69."""
+        return self.departure is not None or key == self._context.identity.public
+
+    def refusal(self, key: bytes, run: bytes) -> Optional[str]:
+        """Why the initiation of a key and run gets no answer, or None (D-7, L-36, M-66, M-69)."""
+        if self.is_blocked(key):
+            return "blocked"
+        if key == self._context.identity.public and (not self.is_own or run == self.run):
+            return "ownKey"
+        if self.departure is None:
+            return None
+        if key not in self.departure.chosen:
+            self.meet(key)
+            return "notChosen"
+        return "served" if self.departure.served.get(run, 0) > self._clock.now else None
 
     def covers(self, link: Link, instance: Instance) -> bool:
         if not link.is_alive or instance.key != link.key:
@@ -122,6 +155,8 @@ class Chat:
         return [link.address for link in self.links_of(key) if link.is_down == are_down]
 
     def own_key_told(self, address: Address) -> None:
+        if self.departure is not None:
+            return
         self._context.emit({"on": "notice", "code": "own-key", "chat": self.name,
                             "text": f"this node's own identity answers at {address[0]}:{address[1]}"})
 
@@ -161,8 +196,8 @@ class Chat:
 
     def _join(self, session: Session, decision: str) -> Optional[Link]:
         key, link = session.key, self.links.get((session.key, session.run))
-        if self.is_blocked(key):
-            return None                                         # L-36
+        if self.is_blocked(key) or self.departure is not None and not self.admits(key):
+            return None                                         # L-36, M-66
         is_new = link is None
         if link is None:
             try:
@@ -225,21 +260,78 @@ class Chat:
         self.people.update(link.key)
 
     def is_typing(self, link: Link) -> bool:
-        return self.composer.is_announced and link.is_named
+        return self.composer.is_announced and link.is_named and not link.is_hidden
 
     def address_changed(self, link: Link) -> None:
         self.openings.update(link.key)
 
     def got_text(self, link: Link, text: str, owner: Owner) -> None:
         size = len(text.encode())
-        if not link.is_named:                                   # M-24
+        if not link.is_named or link.is_hidden:                 # M-24, M-69
             return self._context.pools.texts.remove(owner, size + MESSAGE_EXTRA)
         event = {"on": "message", "chat": self.name, "from": self.people.person(link.key).shown(),
                  "message": self._node.next_number(), "text": text, "held": (owner, size)}
         self._texts.append((link.key, event | ({"delayed": True} if self._context.is_late else {})))
 
     def got_invite(self, link: Link, body: bytes) -> None:
-        self._node.got_invite(self, link.key, link.name, body)
+        if not link.is_hidden:
+            self._node.got_invite(self, link.key, link.name, body)
+
+    def got_successor(self, link: Link, body: bytes) -> None:
+        """M-61, M-62."""
+        if not self.owner_key or link.key != self.owner_key:
+            return
+        try:
+            successor = Successor.read(body)
+        except TextError:
+            return
+        if successor.rank > self._highest:
+            self._highest, self.successor = successor.rank, successor
+
+    def successor_to_give(self) -> Optional[bytes]:
+        return None if self.departure is None else self.departure.successor.body
+
+    def depart(self, departure: Departure) -> dict[bytes, str]:
+        """M-65, M-66, M-68: this node's user moves the chat, perhaps again. Nobody shows any more.
+
+        Returns the keys in the chat, with their names, for `meet`.
+        """
+        links, names = list(self.links.values()), {link.key: link.name for link in self.links.values()}
+        self.departure, self._highest = departure, max(self._highest, departure.successor.rank)
+        self.composer.close()
+        self.composer.text = ""
+        for key in list(self.people.known):
+            self.people.hide(key, "bye")
+        for link in links:
+            if self.admits(link.key):
+                link.close_with(departure.successor.body)
+            else:
+                self.say_bye(link, LEFT, "left")
+        there = {**{i.key: "" for i in self.openings.instances if i.key is not None}, **names}
+        for key in there:
+            if not self.admits(key):
+                self._node.drop_unconfirmed(self, key)
+            self.openings.update(key)
+        return there
+
+    def meet(self, key: bytes, name: str = "") -> None:
+        """M-67: a key in a departed chat; this node remembers nobody, so the key is not verified."""
+        departure = self.departure
+        if departure is None or key == self._context.identity.public or self.is_blocked(key):
+            return
+        if key in departure.chosen or key in departure.successor.removed or key in departure.reported:
+            return
+        if len(departure.reported) < MAX_NEWCOMERS:
+            departure.reported.add(key)
+            self._context.emit({"on": "notice", "code": "newcomer", "chat": self._node.name_after(departure),
+                                "user": user_id(key), "key": base64url(key), **({"name": name} if name else {}),
+                                "text": f"{name or user_id(key)} is in the chat that has moved, and was not chosen"})
+
+    def served(self, link: Link) -> None:
+        """M-65, M-66: the peer acknowledged the successor."""
+        if self.departure is not None:
+            self.departure.served[link.run] = self._clock.now + SERVED
+        self.say_bye(link, LEFT, "left")
 
     def report_texts(self) -> None:
         """T-29: after presence and typing."""
@@ -273,7 +365,7 @@ class Chat:
     def _beats_change(self) -> None:
         """T-8, T-11: a heartbeat that is due when typing ends keeps its time."""
         for link in self.links.values():
-            if self.composer.is_announced and link.is_named:
+            if self.is_typing(link):
                 link.schedule_beat()
 
     def send_heartbeats(self) -> None:

@@ -7,9 +7,11 @@ from typing import Any, Callable, Optional
 
 from chat import Chat, QueueFull
 from invitations import Invitation, secret_of_talk
-from keys import (TextError, base32, base64url, chat_name, fingerprint, key_from_text, read_invite, secret_from_text,
+from keys import (ChatKeys, TextError, base32, base64url, chat_name, fingerprint, key_from_text, read_invite, secret_from_text,
                   user_id, write_invite)
-from limits import MAX_CHATS, MAX_MESSAGE, MAX_NAME, S
+from limits import MAX_CHATS, MAX_MESSAGE, MAX_MOVE_KEYS, MAX_NAME, MAX_REMOVED, S
+from moves import NotKept
+from moving import NoRoom, NotMoved, Removed
 from node import Node
 from noise import HandshakeError
 from session import Address
@@ -77,9 +79,18 @@ class Driver:
     def __init__(self, node: Node, port: int, is_temporary: bool, write: Callable[[bytes], None]) -> None:
         self.node, self.port, self.is_temporary, self._write = node, port, is_temporary, write
         self.since = time.time()
-        self.current: Optional[Chat] = None
+        self._current: Optional[str] = None
         self.wants_to_quit = False
         self._line = 0
+
+    @property
+    def current(self) -> Optional[Chat]:
+        """A chat that moves stays current, by its name."""
+        return None if self._current is None else self.node.chats.get(self._current)
+
+    @current.setter
+    def current(self, chat: Optional[Chat]) -> None:
+        self._current = None if chat is None else chat.name
 
     def write(self, event: dict[str, Any]) -> None:
         line = {"on": event["on"], "at": round(time.time(), 6), **event}
@@ -148,7 +159,10 @@ class Driver:
         do = request.get("do")
         if not isinstance(do, str) or do not in REQUESTS:
             raise bad("there is no such request")
-        more = REQUESTS[do](self, request)
+        try:
+            more = REQUESTS[do](self, request)
+        except NotKept:
+            raise CommandError("not-kept", "the state directory takes no change") from None
         events = self.node.take_events()
         answer = {"on": do if do in RESULTS else "ok", **(more or {})}
         if do == "send" or do == "invite" and "key" in request:
@@ -192,11 +206,21 @@ class Driver:
             raise bad("user is not a user ID")
         return user
 
-    def _key(self, request: dict[str, Any]) -> bytes:
+    def _key(self, request: dict[str, Any], member: str = "key") -> bytes:
         try:
-            return key_from_text(self._needed(request, "key"))
+            return key_from_text(self._needed(request, member))
         except TextError:
-            raise bad("key is not a static key") from None
+            raise bad(f"{member} is not a static key") from None
+
+    @staticmethod
+    def _keys(request: dict[str, Any], member: str, most: int) -> list[bytes]:
+        texts = request.get(member, [])
+        if not isinstance(texts, list) or len(texts) > most:
+            raise bad(f"{member} is not a list of at most {most} keys")
+        try:
+            return [key_from_text(text_of(text, member)) for text in texts]
+        except TextError:
+            raise bad(f"{member} has something else than static keys") from None
 
     def _identity(self) -> dict[str, Any]:
         key = self.node.identity.public
@@ -216,12 +240,17 @@ class Driver:
             return {}
         if chat.with_key:
             return {**self._with(chat), "secret": base32(chat.secret)}
-        return {"invite": write_invite(chat.name, chat.secret, chat.owner_key)}
+        return {"invite": write_invite(chat.name, chat.secret, chat.owner_key), **self._owner(chat)}
+
+    @staticmethod
+    def _owner(chat: Chat) -> dict[str, str]:
+        return {"owner": base64url(chat.owner_key)} if chat.owner_key else {}
 
     def _chats(self) -> list[dict[str, Any]]:
         return [{"chat": chat.name, "secret": chat.secret is not None, "kept": False, "waiting": 0,
                  "present": sum(known["presence"] != "offline" for known in self._peers(chat)),
-                 "looking": self.node.clock.now - chat.joined_at < LOOKING, **self._with(chat)}
+                 "looking": self.node.clock.now - chat.joined_at < LOOKING, **self._with(chat),
+                 **self._owner(chat)}
                 for chat in self.node.chats.values()]
 
     def _compose(self, request: Request) -> None:
@@ -246,6 +275,8 @@ class Driver:
         if self._flag(request, "keep"):
             raise CommandError("unsupported", "this node is no daemon")
         known = self.node.chats.get(name)
+        if self.node.moving.moves.has_left(ChatKeys(name, secret, owner)):
+            raise CommandError("chat-moved", "the chat has moved: its owner gave the members another invite")
         if with_key and known and known.secret == secret:
             self.current = self.current or known if opens else self.current
             return {"chat": name, "peers": self._peers(known), **self._secret(known)}
@@ -388,7 +419,35 @@ class Driver:
             return self._invite_person(chat, self._other_key(request))
         if chat.with_key:
             raise CommandError("no-invite", "a talk has no invite")
-        return {"chat": chat.name, **self._secret(chat)}
+        return {"chat": chat.name, **{k: v for k, v in self._secret(chat).items() if k == "invite"}}
+
+    def _move(self, request: Request) -> Request:
+        """A-42."""
+        if "keys" not in request:
+            raise bad("keys is missing")
+        own = self.node.identity.public
+        keys, removed = self._keys(request, "keys", MAX_MOVE_KEYS), self._keys(request, "removed", MAX_REMOVED)
+        owner = self._key(request, "owner") if "owner" in request else own
+        if owner not in (own, *keys):
+            raise bad("owner is not one of keys")
+        chat = self._chat(request)
+        if not chat.is_own:
+            raise CommandError("not-owner", "the chat has another owner, or none")
+        try:
+            moved = self.node.moving.move(chat, keys, removed, owner, time.time())
+        except NoRoom:
+            raise CommandError("too-many-chats", "this node is in 32 chats") from None
+        return {"chat": moved.name, **self._secret(moved)}
+
+    def _admit(self, request: Request) -> None:
+        """A-43."""
+        key, chat = self._key(request), self._chat(request)
+        try:
+            self.node.moving.admit(chat, key)
+        except NotMoved:
+            raise CommandError("not-moved", "this node moved no chat there") from None
+        except Removed:
+            raise CommandError("removed", "the chat refuses this key; move again to choose it") from None
 
     def _invite_person(self, chat: Chat, key: bytes) -> Request:
         """A-38: `sent` becomes the answer."""
@@ -437,7 +496,7 @@ REQUESTS: dict[str, Callable[[Driver, Request], Optional[Request]]] = {
     "open": Driver._open, "nick": Driver._nick, "who": Driver._who, "status": Driver._status,
     "fingerprint": Driver._fingerprint, "invite": Driver._invite, "stats": Driver._stats, "quit": Driver._quit,
     "stop": Driver._quit, "talk": Driver._talk, "invitations": Driver._invitations, "accept": Driver._accept,
-    "decline": Driver._decline,
+    "decline": Driver._decline, "move": Driver._move, "admit": Driver._admit,
     "away": lambda driver, _: driver.node.set_away(True),
     "back": lambda driver, _: driver.node.set_away(False),
     "block": lambda driver, request: driver.node.block(driver._user(request)),

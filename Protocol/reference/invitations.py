@@ -1,7 +1,7 @@
 """Invitations: what peers' invite records ask of the user (M-46 to M-48, A-40, A-41), and talks (W-41)."""
 
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 from context import Context
 from keys import ChatKeys, TextError, base64url, read_invite, talk_secret, user_id
@@ -25,8 +25,12 @@ class Target:
     with_key: bytes = b""
 
     @property
+    def keys(self) -> ChatKeys:
+        return ChatKeys("", self.secret, self.owner)
+
+    @property
     def chat_key(self) -> bytes:
-        return ChatKeys("", self.secret, self.owner).chat_key
+        return self.keys.chat_key
 
 
 def read_record(body: bytes, sender: bytes, identity: KeyPair) -> Optional[Target]:
@@ -67,11 +71,12 @@ class Invitations:
         self.friends: set[bytes] = set()    # always empty, but in the self-test: this node remembers nobody
         self._number = 0
 
-    def receive(self, body: bytes, chat: str, key: bytes, name: str, joined: set[bytes]) -> None:
-        """An invite record of a named peer. `joined` are the keys of the node's chats."""
+    def receive(self, body: bytes, chat: str, key: bytes, name: str,
+                passes_over: Callable[[ChatKeys], bool]) -> None:
+        """An invite record of a named peer. The node passes over its own chats, and those that it left by a move."""
         target = read_record(body, key, self._context.identity)
-        if target is None or target.chat_key in joined:
-            return                                              # M-46, M-47
+        if target is None or passes_over(target.keys):
+            return                                              # M-46, M-47, A-45
         if any((i.key, i.target.chat_key) == (key, target.chat_key) for i in self.open.values()):
             return                                              # M-47
         if not self._make_room(key):

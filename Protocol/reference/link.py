@@ -72,6 +72,8 @@ class Link:
         self.receiver = Receiver(self.clock, self, self.context.pools)
         self._name_at, self.announced_units = now, LEAST_UNITS
         self.sender.enqueue_name(self.context.name)     # M-24
+        if (successor := self._host.successor_to_give()) is not None:
+            self.sender.close_with(successor)           # M-65
         self._after("down", DOWN_TIME, lambda: self._host.forget(self, "silence"))      # L-83
 
     def _after(self, name: str, delay: int, action: Any) -> None:
@@ -89,7 +91,12 @@ class Link:
     @property
     def takes_messages(self) -> bool:
         """Messages are queued for a person whom this or a replaced state showed (L-103)."""
-        return self.is_named or self.was_named
+        return not self.is_hidden and (self.is_named or self.was_named)
+
+    @property
+    def is_hidden(self) -> bool:
+        """M-66, M-69."""
+        return self._host.hides(self.key)
 
     @property
     def is_alive(self) -> bool:
@@ -97,7 +104,7 @@ class Link:
 
     def presence(self) -> str:
         """T-28."""
-        if not self.is_named or not self.is_alive:
+        if not self.is_named or not self.is_alive or self.is_hidden:
             return "offline"
         return "away" if self.peer_away else "online"
 
@@ -174,7 +181,7 @@ class Link:
         """L-44, L-85."""
         if self.is_down:
             return UNHEARD
-        return self._host.status() if self.is_named else 0
+        return self._host.status() if self.is_named and not self.is_hidden else 0
 
     def heartbeat(self) -> Heartbeat:
         """T-24."""
@@ -186,7 +193,7 @@ class Link:
 
     def send_typing(self) -> None:
         """T-6."""
-        if self.is_alive and self.is_named:
+        if self.is_alive and self.is_named and not self.is_hidden:
             self.send([Typing(self.status())])
 
     def schedule_beat(self) -> None:
@@ -251,6 +258,14 @@ class Link:
         if self.is_named:
             self._host.got_invite(self, body)
 
+    def got_successor(self, body: bytes) -> None:
+        self._host.got_successor(self, body)
+
+    def close_with(self, successor: bytes) -> None:
+        """M-65."""
+        for message in self.sender.close_with(successor):
+            self.failed(message, "left")
+
     def send_ack(self) -> None:
         if self.is_alive:
             self.send([self.receiver.ack()])
@@ -296,6 +311,8 @@ class Link:
         may_sample = not self.context.is_late
         if Ack in by_type and not self.sender.acknowledge(by_type[Ack], counter, is_newest, may_sample):
             return self._host.forget(self, "lost-state")                    # L-94
+        if self.sender.has_given_successor():
+            return self._host.served(self)                                  # M-65
         if Forward in by_type:
             self.receiver.forward(by_type[Forward].next)
             self.send_ack()

@@ -2,6 +2,7 @@
 """A driven node of version 2: `python3 main.py CHAT`, with the arguments of J-12."""
 
 import argparse
+import json
 import os
 import random
 import selectors
@@ -16,6 +17,7 @@ from typing import Any, NoReturn, Optional
 from driver import Driver, Lines
 from keys import chat_name, secret_from_text
 from limits import MAX_NAME, REKEY, S
+from moves import Moves
 from net import HostNetwork, watch_changes
 from node import Node
 from noise import KeyPair
@@ -86,6 +88,40 @@ def identity(directory: Optional[Path]) -> KeyPair:
     return KeyPair(private)
 
 
+class MovesFile:
+    """What the node keeps of moves, in the state directory. A file that it can't use stays as it is."""
+
+    def __init__(self, directory: Optional[Path]) -> None:
+        self._path = None if directory is None else directory / "moves.json"
+        self._is_usable = True
+
+    def restore(self, node: Node) -> None:
+        moves, departures = Moves(self._write), []
+        try:
+            if self._path is not None and self._path.exists():
+                departures = moves.read(json.loads(self._path.read_text()))
+        except (OSError, ValueError) as error:
+            self._is_usable = False
+            print(f"main.py: {self._path}: {error}", file=sys.stderr)
+        node.moving.moves = moves
+        node.moving.restore(departures, time.time())
+
+    def _write(self, document: dict[str, Any]) -> bool:
+        if self._path is None:
+            return True
+        new = self._path.with_suffix(".new")
+        try:
+            with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+                json.dump(document, file)
+                file.flush()
+                os.fsync(file.fileno())
+            if self._is_usable:
+                new.rename(self._path)
+            return self._is_usable
+        except OSError:
+            return False
+
+
 class Loop:
     """One thread: the socket, signals, the node's deadlines, and its user's lines."""
 
@@ -104,12 +140,11 @@ class Loop:
         self._socket.setblocking(False)
         self._net = HostNetwork(self._socket.getsockname()[1])
         self._node = Node(keys, arguments.name or "", now(), random.SystemRandom(), self._net, arguments.rekey)
+        self._node.peers = peers
+        MovesFile(arguments.state_dir).restore(self._node)
         self._driver = Driver(self._node, self._net.port, arguments.state_dir is None, self._write)
         self._driver.ready(arguments.chat)
-        self._driver.current = chat = self._driver.join(arguments.chat, arguments.secret)
-        self._peers = peers
-        for peer in peers:
-            chat.openings.add_by_hand(peer)
+        self._driver.current = self._driver.join(arguments.chat, arguments.secret)
         self._lines, self._is_signalled = Lines(), False
 
     @staticmethod
@@ -166,11 +201,7 @@ class Loop:
         for line in self._lines.feed(data) if data else self._lines.end():
             if not self._driver.wants_to_quit:
                 self._node.advance(now())
-                chats = set(self._node.chats)
                 self._driver.read(line)
-                for name in set(self._node.chats) - chats:
-                    for peer in self._peers:
-                        self._node.chats[name].openings.add_by_hand(peer)
                 self._flush()
         if not data:
             self._driver.wants_to_quit = True                                   # J-10

@@ -10,9 +10,11 @@ from clock import Clock
 from context import Context, Network, Transmit
 from invitations import Invitations
 from keys import ChatKeys, TextError, user_id
-from limits import (CAUGHT_UP, COPIES, LATE, LONGEST_TIMER, MESSAGE_EXTRA, REKEY, STOPPED, UNCONFIRMED,
+from limits import (CAUGHT_UP, COPIES, LATE, LONGEST_TIMER, MAX_CHATS, MESSAGE_EXTRA, REKEY, STOPPED, UNCONFIRMED,
                     UNCONFIRMED_SESSIONS, UNUSED_COUNTER, WILL_COUNTER)
 from link import Link
+from moves import Departure
+from moving import Moving
 from noise import HandshakeError, KeyPair, Responder
 from session import Address, Session
 from wire import (LEFT, QUIT, WILL, Ask, Bye, Frame, Initiation, Response, Retry, Sealed, Tell, WireError,
@@ -27,6 +29,8 @@ class Node:
         self.context = Context(Clock(now), chance, net, identity, name, rekey)
         self.clock, self.identity = self.context.clock, identity
         self.chats: dict[str, Chat] = {}
+        self.peers: list[Address] = []                          # by hand, in every chat (J-12)
+        self.moving = Moving(self)
         self.blocked: set[str] = set()
         self.invitations = Invitations(self.context)
         self.beginning, self.answering = Beginning(self.context, self), Answering(self.context, self)
@@ -35,6 +39,10 @@ class Node:
         self._completed = self._proven = self._number = self._sent_number = self._read = 0
         self._last_ran = now
         self._tick()
+
+    def everywhere(self) -> list[Chat]:
+        """All chats, also those that the node departed from (M-65)."""
+        return [*self.chats.values(), *self.moving.departed]
 
     def take_datagrams(self) -> list[Transmit]:
         outputs, self.context.outputs = self.context.outputs, []
@@ -67,7 +75,7 @@ class Node:
         for link in self.links():
             link.begin_new_round()
         if was_stopped:
-            for chat in self.chats.values():
+            for chat in self.everywhere():
                 for link in list(chat.links.values()):
                     if link.is_alive:
                         link.is_stale = True
@@ -94,26 +102,41 @@ class Node:
 
     def join(self, name: str, secret: Optional[bytes] = None, owner: bytes = b"", with_key: bytes = b"") -> Chat:
         """The name is checked (W-2). There is at most one chat of a name. `with_key` makes it a talk."""
+        keys = ChatKeys(name, secret, owner)
+        if len(self.everywhere()) >= MAX_CHATS and self.moving.departed:
+            self.moving.end(self.moving.departed[0])                                            # L-39
+        chat = self.chats[name] = self.make_chat(name, secret, owner, with_key, *self.moving.moves.entered(keys))
+        self.invitations.joined(keys.chat_key)                                                  # A-41
+        return chat
+
+    def make_chat(self, name: str, secret: Optional[bytes], owner: bytes = b"", with_key: bytes = b"",
+                  generation: int = 0, refused: tuple[bytes, ...] = ()) -> Chat:
         key = ChatKeys(name, secret, owner).chat_key
         memory = self._memories.setdefault(key, Memory(self.context.random.randbytes(8)))       # L-58
-        chat = self.chats[name] = Chat(self.context, self, name, secret, owner, memory, with_key)
-        self.invitations.joined(key)                                                            # A-41
+        chat = Chat(self.context, self, name, secret, owner, memory, with_key, generation, refused)
+        for peer in self.peers:
+            chat.openings.add_by_hand(peer)
         return chat
+
+    def name_after(self, departure: Departure) -> str:
+        """A-46: the name of the chat to which a departed one leads."""
+        return next((chat.name for chat in self.chats.values() if departure.leads_to(chat.keys)), departure.name)
 
     def leave(self, chat: Chat) -> None:
         del self.chats[chat.name]
-        self._close(chat, LEFT, "left")
+        self.close(chat, LEFT, "left")
 
-    def _close(self, chat: Chat, reason: int, why: str) -> None:
+    def close(self, chat: Chat, reason: int, why: str) -> None:
         chat.close(reason, why)
         for session in [s for s, _ in self.unconfirmed.values() if s.chat is chat]:
             self._drop_session(session)
 
     def quit(self) -> int:
         """L-32. Returns when the last copies of the byes are out."""
-        for chat in list(self.chats.values()):
-            self._close(chat, QUIT, "quit")
+        for chat in self.everywhere():
+            self.close(chat, QUIT, "quit")
         self.chats.clear()
+        self.moving.departed.clear()
         return self.clock.now + COPIES[-1]
 
     def send(self, chat: Chat, text: str, tag: Optional[str] = None) -> int:
@@ -139,7 +162,8 @@ class Node:
 
     def got_invite(self, chat: Chat, key: bytes, name: str, body: bytes) -> None:
         joined = {other.keys.chat_key for other in self.chats.values()}
-        self.invitations.receive(body, chat.name, key, name, joined)
+        self.invitations.receive(body, chat.name, key, name, lambda keys: (
+            keys.chat_key in joined or self.moving.moves.has_left(keys)))
 
     def set_away(self, is_away: bool) -> None:
         """T-10, T-21."""
@@ -162,23 +186,23 @@ class Node:
         if user != user_id(self.identity.public):
             self.blocked.add(user)
             self.invitations.blocked(user)
-            for chat in self.chats.values():
+            for chat in self.everywhere():
                 chat.blocked(user)
 
     def unblock(self, user: str) -> None:
         self.blocked.discard(user)
-        for chat in self.chats.values():
+        for chat in self.everywhere():
             chat.unblocked(user)
 
     def network_changed(self) -> None:
         """L-40."""
         for link in self.links():
             link.hint()
-        for chat in self.chats.values():
+        for chat in self.everywhere():
             chat.openings.begin_all_again()
 
     def links(self) -> list[Link]:
-        return [link for chat in self.chats.values() for link in chat.links.values()]
+        return [link for chat in self.everywhere() for link in chat.links.values()]
 
     def live_links(self) -> int:
         return sum(link.is_alive for link in self.links())
@@ -194,9 +218,9 @@ class Node:
 
     def _find_room(self, chat: Chat, key: bytes, address: Address) -> Optional[Place]:
         source = self.context.net.source
-        places = [Place(link, c, link.key, c.rank, source(link.address)) for c in self.chats.values()
+        places = [Place(link, c, link.key, c.rank, source(link.address)) for c in self.everywhere()
                   for link in c.links.values()]
-        return make_room(places, Place(None, chat, key, chat.rank, source(address)), len(self.chats))
+        return make_room(places, Place(None, chat, key, chat.rank, source(address)), len(self.everywhere()))
 
     def drop_unconfirmed(self, chat: Chat, key: bytes) -> None:
         """L-87."""
@@ -209,14 +233,14 @@ class Node:
             del self.context.sessions[session.index]
 
     def _instances(self) -> list[tuple[Chat, Any]]:
-        return [(chat, instance) for chat in self.chats.values() for instance in chat.openings.instances]
+        return [(chat, instance) for chat in self.everywhere() for instance in chat.openings.instances]
 
     def is_known(self, address: Address) -> bool:
         return any(link.address == address for link in self.links()) or any(
             (i.by_hand or chat.rank >= PREFERRED) and address in i.candidates for chat, i in self._instances())
 
     def is_preferred(self, address: Address) -> bool:
-        return any(link.address == address and chat.rank >= PREFERRED for chat in self.chats.values()
+        return any(link.address == address and chat.rank >= PREFERRED for chat in self.everywhere()
                    for link in chat.links.values()) or any(
             (i.by_hand or chat.rank >= PREFERRED) and address in i.candidates for chat, i in self._instances())
 
@@ -268,7 +292,7 @@ class Node:
         has_cookie = answering.cookies.fits(initiation.cookie, source, initiation.sender, ephemeral)
         if answering.unchecked.is_over(self.clock.now) and not has_cookie:
             return self._retry(initiation, source, via)
-        chat = next((c for c in self.chats.values() if compare_digest(
+        chat = next((c for c in self.everywhere() if compare_digest(
             initiation.check, c.keys.initiation_check(initiation.sender, initiation.noise))), None)
         if chat is None:
             return context.drop("check")
@@ -278,11 +302,11 @@ class Node:
         if has_cookie and not answering.may_open_with_cookie(source):
             return context.drop("cookies")
         try:
-            noise = Responder(self.identity, initiation.noise, chat.keys.prologue(initiation.sender))
+            noise = Responder(self.identity, initiation.noise, chat.keys.prologue(initiation.sender), chat.is_own)
         except HandshakeError as error:
             return context.drop(error.code)
-        if chat.is_blocked(noise.static):
-            return context.drop("blocked")
+        if (refusal := chat.refusal(noise.static, noise.run)) is not None:
+            return context.drop(refusal)
         epoch = chat.epoch_to_answer(noise.static, noise.run, noise.epoch)
         if epoch is None:
             return context.drop("epoch")                        # L-63
@@ -349,7 +373,7 @@ class Node:
 
     def _tell(self, tell: Tell, source: Address) -> None:
         """D-12."""
-        for chat in self.chats.values():
+        for chat in self.everywhere():
             asking = chat.openings.asking_for(source, tell.token)
             if asking is None:
                 continue
@@ -407,6 +431,8 @@ class Node:
         chat: Chat = session.chat
         link.opened(session, datagram.counter, is_newest, frames, source, size, via)
         chat.report_texts()
+        if chat.successor is not None:
+            self.moving.follow(chat, chat.successor)
 
     @staticmethod
     def _fails_window(link: Link, counter: int) -> bool:

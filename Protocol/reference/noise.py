@@ -137,7 +137,7 @@ class Initiator:
 class Responder:
     """The side that reads message 1, and may then answer."""
 
-    def __init__(self, identity: KeyPair, message: bytes, prologue: bytes) -> None:
+    def __init__(self, identity: KeyPair, message: bytes, prologue: bytes, takes_own_key: bool = False) -> None:
         state = self._state = Symmetric(prologue, identity.public)
         self.ephemeral = message[:32]
         state.mix_hash(self.ephemeral)
@@ -147,8 +147,8 @@ class Responder:
         self.run, self.epoch = struct.unpack(">8sI", state.decrypt(message[80:]))
         if not key_is_valid(self.static):
             raise HandshakeError("invalidKey")                                  # W-3
-        if self.static == identity.public:
-            raise HandshakeError("ownKey")                                      # D-7
+        if self.static == identity.public and not takes_own_key:
+            raise HandshakeError("ownKey")                                      # D-7, M-69
 
     def answer(self, ephemeral: bytes, psk: bytes, index: int, run: bytes, epoch: int) -> tuple[bytes, Result]:
         """Returns message 2, and the result with the initiator's run and epoch; its index is not in it."""

@@ -202,8 +202,9 @@ class Openings:
         """Discovery lists an instance, perhaps again (D-7 to D-9)."""
         net = self.context.net
         usable = [a for a in candidates if net.is_unicast(a) and net.is_on_link(a) and not net.is_own(a)]
-        if key == self.context.identity.public:
-            return
+        if key == self.context.identity.public and not self.host.is_own:
+            return                                              # D-7, M-69
+        self.host.meet(key)
         known = next((i for i in self.instances if i.name == name and not i.by_hand), None)
         if known is not None and known.key == key:
             known.candidates = usable[:MAX_CANDIDATES]
@@ -239,10 +240,14 @@ class Openings:
         else:
             self.update(key)
 
+    def by_hand(self) -> list[Instance]:
+        return [instance for instance in self.instances if instance.by_hand]
+
     def told(self, asking: "Asking", key: bytes) -> None:
         """D-12, D-14."""
         instance, former = asking.instance, asking.instance.key
-        if key == self.context.identity.public:
+        self.host.meet(key)
+        if key == self.context.identity.public and not self.host.admits(key):
             instance.key = None
             asking.told_own()
         elif key != former:
@@ -264,7 +269,7 @@ class Openings:
         return [i for i in self.instances if i.key == key and not self.host.is_covered(i)]
 
     def is_wanted(self, key: bytes) -> bool:
-        if self.host.is_blocked(key):
+        if not self.host.admits(key):
             return False
         return bool(self.uncovered(key)) or bool(self.host.addresses(key, are_down=True))
 

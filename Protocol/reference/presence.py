@@ -37,8 +37,10 @@ def why_there(before: str, after: str) -> str:
 class People:
     """The people of a chat by their whole keys. `links_of` gives the links of a key, the one made last at the end."""
 
-    def __init__(self, context: Context, chat: str, links_of: Callable[[bytes], list[Any]]) -> None:
+    def __init__(self, context: Context, chat: str, links_of: Callable[[bytes], list[Any]],
+                 hides: Callable[[bytes], bool]) -> None:
         self._context, self._clock, self._chat, self._links_of = context, context.clock, chat, links_of
+        self._hides = hides
         self.known: dict[bytes, Person] = {}
         self._typists: list[dict[str, str]] = []
         self._lists = Bucket(LIST_RATE, LIST_BURST, self._clock.now)
@@ -62,6 +64,8 @@ class People:
 
     def update(self, key: bytes, why: str = "silence", at_once: bool = False) -> None:
         """Reports what changed of a person: presence before typing, or after it when a link ended (T-29)."""
+        if self._hides(key):
+            return self.hide(key, why)
         presence, _ = self._state(key)
         if presence == "offline":
             self.update_typing(at_once)
@@ -89,6 +93,14 @@ class People:
                                 "why": why if presence == "offline" else why_there(before, presence)})
         if presence == "offline" and not self._links_of(key):
             self.known.pop(key, None)
+
+    def hide(self, key: bytes, why: str) -> None:
+        """M-66, M-69: nobody shows by links with the key."""
+        person = self.known.pop(key, None)
+        self._waiting.pop(key, None)
+        self.update_typing(at_once=True)
+        if person is not None and person.presence != "offline":
+            self._context.emit({"on": "peer", "chat": self._chat, **person.known(), "presence": "offline", "why": why})
 
     def keep_shown(self, key: bytes) -> None:
         """L-103."""

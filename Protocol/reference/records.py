@@ -10,7 +10,7 @@ from keys import display_name
 from limits import (AHEAD, FIRST_WINDOW, GIVE_UP_BEGUN, GIVE_UP_SILENT, GRANULARITY, LATER_RECORDS, MAX_MESSAGE,
                     MAX_QUEUE, MAX_TEXT, MAX_WINDOW, MESSAGE_EXTRA, OVERDUE, POOL, RESERVED, STALLED, TIMERS_OFF_LINK,
                     TIMERS_ON_LINK, UNFINISHED)
-from wire import FIRST, INVITE, LAST, NAME, TEXT, Ack, Record
+from wire import FIRST, INVITE, LAST, NAME, SUCCESSOR, TEXT, Ack, Record
 
 QUEUED, IN_FLIGHT, HELD = "queued", "in flight", "held"
 LAST_NUMBER = 2**32 - 1     # M-16: no record has it
@@ -93,6 +93,7 @@ class Sender:
         self.queued = 0                                         # bytes, as M-14 counts
         self.next_number = 0
         self.forward: Optional[int] = None
+        self.successor: Optional[bytes] = None                  # M-65: nothing but names goes out with it
         self.window = FIRST_WINDOW
         self._recover = 0
         self._orders = 0
@@ -139,6 +140,26 @@ class Sender:
         begun = sum(r.message is not None and r.message.begun_at is not None for r in self._waiting)
         self._waiting.insert(begun, Outgoing(NAME, FIRST | LAST, name.encode(), None))
         self._changed()
+
+    def close_with(self, successor: bytes) -> list[int]:
+        """M-65: the successor goes behind a message that has begun. Returns the messages that fail."""
+        failed = [message for message in self.messages if message.begun_at is None]
+        self.messages = deque(message for message in self.messages if message.begun_at is not None)
+        self.queued -= sum(message.size for message in failed)
+        self._waiting = deque(r for r in self._waiting if r.kind != SUCCESSOR and r.message not in failed)
+        self.successor = successor
+        self._enqueue_successor()
+        self._changed()
+        return [message.number for message in failed]
+
+    def _enqueue_successor(self) -> None:
+        if self.successor is not None:
+            self._waiting.append(Outgoing(SUCCESSOR, FIRST | LAST, self.successor, None))
+
+    def has_given_successor(self) -> bool:
+        """Whether the peer acknowledged the successor."""
+        return self.successor is not None and not any(
+            r.kind == SUCCESSOR and r.body == self.successor for r in (*self.sent, *self._waiting))
 
     def take_over(self, other: "Sender") -> None:
         """L-69: the messages of a replaced state of which nothing was sent."""
@@ -325,6 +346,7 @@ class Sender:
         self.sent, self.queued, self._again = [], 0, []
         if name is not None:
             self._waiting.append(Outgoing(NAME, FIRST | LAST, name.body, None))
+        self._enqueue_successor()
         self._stalled_from = self._clock.now
         self.forward = self.next_number + 1
         self._arm_stall()
@@ -435,7 +457,8 @@ class Pools:
 class Receiver:
     """Orders the peer's records, and puts its messages together.
 
-    Its host has `owner`, `got_text` (whose bytes stay in the pool), `got_name` and `send_ack`.
+    Its host has `owner`, `got_text` (whose bytes stay in the pool), `got_name`, `got_invite`, `got_successor` and
+    `send_ack`.
     """
 
     def __init__(self, clock: Clock, host: Any, pools: Pools) -> None:
@@ -521,6 +544,8 @@ class Receiver:
             self._host.got_name(display_name(record.body), record.number)
         elif record.kind == INVITE:
             self._host.got_invite(record.body)
+        elif record.kind == SUCCESSOR:
+            self._host.got_successor(record.body)
         return self._take_text(record) if record.kind == TEXT else True      # M-26
 
     def _take_text(self, record: Record) -> bool:

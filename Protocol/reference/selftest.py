@@ -24,6 +24,7 @@ from check_timelines import SimulatedNetwork
 from invitations import secret_of_talk
 from keys import user_id, write_invite
 from limits import MS, S
+from moves import Moves
 from node import Node
 from noise import KeyPair
 from records import Sender
@@ -598,7 +599,7 @@ def strangers_bury_no_invitation() -> None:
     def receive(number: int, is_friend: bool) -> list[int]:
         key = bytes([number]) * 32
         invitations.friends |= {key} if is_friend else set()
-        invitations.receive(write_invite("x", bytes([number]) * 16).encode(), "lobby", key, "", set())
+        invitations.receive(write_invite("x", bytes([number]) * 16).encode(), "lobby", key, "", lambda _: False)
         return [i.key[0] for i in invitations.open.values()]
     receive(20, True)
     expect([receive(n, False) for n in range(1, 5)][-1] == [20, 1, 2, 3], "a fourth of strangers is shown")
@@ -625,6 +626,105 @@ def a_talk_has_two_people() -> None:
     world.run(5 * S)
     links = [len(peer.node.chats["talk"].links) for peer in world.peers if peer.node is not None]
     expect(links == [1, 1, 0], f"{links} links in the talk")
+
+
+def team(seed: int, loss: float = 0, devices: bool = False) -> tuple[World, Peer, Peer, Peer]:
+    """Three people in a chat that Alice owns. With `devices`, Carol's node has Alice's identity."""
+    world = World(seed, 3, loss)
+    alice, bob, carol = world.peers
+    if devices:
+        carol.keys, carol.user = alice.keys, alice.user
+        carol.start()
+    for peer in world.peers:
+        enter(world, peer, bytes(16), alice.keys.public)
+    world.run(5 * S)
+    return world, alice, bob, carol
+
+
+def enter(world: World, peer: Peer, secret: bytes, owner: bytes) -> None:
+    assert peer.node is not None
+    peer.node.join("team", secret, owner)
+    find_all(world, peer)
+
+
+def find_all(world: World, peer: Peer) -> None:
+    assert peer.node is not None
+    for chat in peer.node.everywhere():
+        for one in world.peers if chat.secret is not None else []:
+            if one is not peer:
+                chat.openings.listed(f"{one.name} {one.runs}", one.keys.public, [one.address])
+    peer.collect()
+
+
+def move_team(peer: Peer, keys: list[bytes], removed: list[bytes], document: Optional[list[Any]] = None) -> None:
+    assert peer.node is not None
+    moving = peer.node.moving
+    if document is not None:
+        moving.moves = Moves(lambda kept: document.append(json.loads(json.dumps(kept))) or True)  # type: ignore
+    moving.move(peer.node.chats["team"], keys, removed, peer.keys.public, time.time())
+    peer.collect()
+
+
+def in_team(world: World) -> dict[str, set[str]]:
+    """Who sees whom in the chat of the highest generation."""
+    chats = {p.name: p.node.chats["team"] for p in world.peers if p.node is not None and "team" in p.node.chats}
+    highest = max(chat.generation for chat in chats.values())
+    return {name: {known.name for known in chat.people.known.values() if known.presence != "offline"}
+            for name, chat in chats.items() if chat.generation == highest}
+
+
+def a_chat_moves() -> None:
+    """M-62 to M-66: Bob was away at the move, and the owner's node restarted since. Carol is alone."""
+    for seed in range(5):
+        world, alice, bob, carol = team(seed, 0.1)
+        expect(in_team(world)["Alice"] == {"Bob", "Carol"}, f"{in_team(world)}")
+        bob.node, document = None, []
+        world.run(5 * S)
+        move_team(alice, [bob.keys.public], [carol.keys.public], document)
+        world.run(2 * S)
+        alice.start()
+        assert alice.node is not None
+        moving = alice.node.moving
+        moving.restore(moving.moves.read(document[-1]), time.time())
+        bob.start()
+        enter(world, bob, bytes(16), alice.keys.public)
+        find_all(world, alice)
+        world.run(5 * S)
+        successor = moving.departed[0].departure.successor  # type: ignore[union-attr]
+        enter(world, alice, successor.secret, successor.owner)
+        find_all(world, bob)
+        world.run(AFTER_CUT)
+        expect(in_team(world) == {"Alice": {"Bob"}, "Bob": {"Alice"}}, f"{in_team(world)}")
+        expect(not carol.node.chats["team"].links, "Carol has a link")  # type: ignore[union-attr]
+
+
+def devices_of_an_owner_move_together() -> None:
+    """M-69: the two devices don't show each other, and the one gives the successor to the other."""
+    world, alice, bob, other = team(3, devices=True)
+    expect([len(seen) for seen in in_team(world).values()] == [1, 1, 1], f"{in_team(world)}")
+    move_team(alice, [bob.keys.public], [])
+    for _ in range(3):
+        world.run(3 * S)
+        for peer in world.peers:
+            find_all(world, peer)
+    expect([len(seen) for seen in in_team(world).values()] == [1, 1, 1], f"{in_team(world)}")
+
+
+def two_moves_at_once_end_in_one_chat() -> None:
+    """M-61, M-68, M-69: two devices of the owner move, and Bob hears of one of them."""
+    for seed in range(4):
+        world, alice, bob, other = team(seed, devices=True)
+        set_cut(world, True)
+        move_team(alice, [bob.keys.public], [])
+        move_team(other, [bob.keys.public], [])
+        world.run(S)
+        set_cut(world, False)
+        for _ in range(30):
+            world.run(3 * S)
+            for peer in world.peers:
+                find_all(world, peer)
+        chats = {peer.node.chats["team"].keys.chat_key for peer in world.peers if peer.node is not None}
+        expect(len(chats) == 1, f"they are in {len(chats)} chats")
 
 
 def chats_stand_apart() -> None:
@@ -824,7 +924,8 @@ SCENARIOS = (typing_ends_with_its_author, a_cut_costs_no_message, a_long_cut_fai
              sessions_change_and_the_state_stays, blocked_people_are_gone, invitations_wait_for_the_user,
              strangers_bury_no_invitation, a_talk_has_two_people, chats_stand_apart,
              a_flood_of_messages_arrives, people_meet_under_load, a_full_pool_holds_messages_back,
-             places_go_by_rank_and_source, processes_on_loopback)
+             places_go_by_rank_and_source, a_chat_moves, devices_of_an_owner_move_together,
+             two_moves_at_once_end_in_one_chat, processes_on_loopback)
 
 
 def run_seed(seed: int) -> Optional[str]:

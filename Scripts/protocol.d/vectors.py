@@ -116,6 +116,8 @@ listed(
     "serviceRecords", "Chat, nonce, TXT record, public key; empty if it is refused.",
     data["serviceRecords"] + data["invalidServiceRecords"], chat, get("nonce"), get("bytes"),
     lambda case: case.get("publicKey", ""))
+listed("successors", "Body.", data["successors"], get("body"))
+listed("invalidSuccessors", "Body.", data["invalidSuccessors"], get("body"))
 listed("invalidTalks", "Keys with which nobody has a talk.", data["invalidTalks"], get("publicKey"))
 
 data = read("datagrams")

@@ -78,8 +78,8 @@ struct PromptCommandTests {
 
     @Test("each command stands in the list, in one row of 40 columns, and has its help")
     func help() throws {
-        #expect(PromptCommand.names.count == 27)
-        #expect(PromptCommand.descriptions.count == 28)
+        #expect(PromptCommand.names.count == 31)
+        #expect(PromptCommand.descriptions.count == 32)
         for (name, description) in zip(PromptCommand.names, PromptCommand.descriptions) {
             #expect(description.hasPrefix(name + " "))
             #expect(ChatLines.notice(description).plainRows(columns: 40) == ["* " + description])

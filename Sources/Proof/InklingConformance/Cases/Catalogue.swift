@@ -9,10 +9,14 @@ package enum Catalogue {
         (.presence, [presenceCases, silenceCases, addressCases, sleepCases, peopleCases]),
         (
             .messages,
-            [messageCases, queueCases, deliveryCases, outcomeCases, windowCases, waitingCases, invitationCases]
+            [
+                messageCases, queueCases, deliveryCases, outcomeCases, windowCases, waitingCases, invitationCases,
+                followingCases, departureCases,
+            ]
         ),
         (.limits, [loadCases, limitCases, poolCases]),
         (.driver, [answerCases, driverCases, driverLineCases, driverStartCases, requestCases, invitationRequestCases]),
+        (.driver, [moveRequestCases]),
         (.discovery, [discoveryCases]), (.vectors, [vectorCases]),
     ].flatMap(list).sorted { $0.place < $1.place }.map(\.test)
 

@@ -54,6 +54,8 @@ extension Catalogue {
                 "{\"do\":\"open\",\"chat\":null}",
                 "{\"do\":\"open\",\"chat\":true}", "{\"do\":\"block\"}", "{\"do\":\"block\",\"user\":null}",
                 "{\"do\":\"block\",\"user\":\"nobody\"}", "{\"do\":\"unblock\"}", "{\"do\":\"who\",\"chat\":7}",
+                "{\"do\":\"move\"}", "{\"do\":\"move\",\"keys\":null}", "{\"do\":\"move\",\"keys\":[7]}",
+                "{\"do\":\"admit\"}", "{\"do\":\"admit\",\"key\":null}",
             ]
             for line in lines {
                 program.feed(Array(line.utf8))

@@ -121,7 +121,7 @@ extension Catalogue {
                 throw Finding(expected: "an array of words of the table", actual: program.describe(program.readyLine))
             }
             // If the program leaves out these features, the case checks its words for them by A-31.
-            let others: [Feature] = [.invitations, .nick, .people, .sightings]
+            let others: [Feature] = [.invitations, .moves, .nick, .people, .sightings]
             for word in words.compactMap(Feature.init(rawValue:)) where !others.contains(word) {
                 for command in commands(of: word, chat: trial.chatName) {
                     program.tell(command)
@@ -153,6 +153,8 @@ extension Catalogue {
         case .people:
             [["do": "people"]]
                 + ["verify", "unverify", "block", "unblock"].map { ["do": .string($0), "key": key] }
+        case .moves:
+            [["do": "move", "keys": [key]], ["do": "admit", "key": key]]
         case .sightings: [["do": "sightings", "chat": .string(chat)]]
         case .invitations:
             [

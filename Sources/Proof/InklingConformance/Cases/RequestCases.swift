@@ -183,7 +183,7 @@ extension Catalogue {
         Case("A-31.1", "what `unsupported` names yields `unsupported`, and nothing else does") { trial in
             let program = try trial.startAnswering()
             let left = Set((program.readyLine["unsupported"]?.array ?? []).compactMap(\.string))
-            for feature in [Feature.invitations, .nick, .people, .sightings] {
+            for feature in [Feature.invitations, .moves, .nick, .people, .sightings] {
                 for command in commands(of: feature, chat: trial.chatName) {
                     guard case .object(let members) = command else { continue }
                     let answer = try program.ask(members)

@@ -30,7 +30,8 @@ package struct Untried: Error, Sendable, Equatable {
 
 /// A feature that a program may leave out, with its word in `ready` (J-13, A-31).
 package enum Feature: String, CaseIterable, Sendable {
-    case away, block, chats, discovery, invitations, load, messages, nick, people, peer, secret, sightings, stats,
+    case away, block, chats, discovery, invitations, load, messages, moves, nick, people, peer, secret, sightings,
+        stats,
         suspend, who
     case lastWill = "last-will"
     /// The answers to requests. A program without them leaves `interface` out of `ready`, instead of this word.

@@ -109,13 +109,15 @@ extension Peer {
 
     /// Waits until the program, started with this peer's address, opens a link by itself.
     @discardableResult
-    package func awaitLink(from program: Program, within limit: Duration = .seconds(10)) throws -> PeerSession {
+    package func awaitLink(
+        from program: Program, within limit: Duration = .seconds(10), in chat: String? = nil
+    ) throws -> PeerSession {
         let session = try trial.wait(
             limit, for: "the program opens to a peer that was added by hand",
             actual: { "\(self.asks.count) asks and \(self.initiations.count) initiations came" },
             until: { sessions.last { $0.role == .responder && $0.isComplete } })
         try awaitNamed(on: session)
-        try program.awaitPresence("online", of: user)
+        try program.awaitPresence("online", of: user, in: chat)
         return session
     }
 

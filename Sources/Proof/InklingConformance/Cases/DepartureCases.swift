@@ -1,0 +1,216 @@
+import InklingWire
+
+/// A program that moves its own chat: M-65, M-66, M-68 and M-70.
+extension Catalogue {
+    static let departureCases: [Case] = [
+        Case(
+            "M-65.1", "chosen keys get the successor and then a bye, and all others a bye at once",
+            also: "A-42", "A-44", "M-60", "M-66"
+        ) { trial in
+            let (program, invite) = try trial.startOwning()
+            let alice = try trial.member("Alice", of: invite, at: program)
+            let bob = try trial.member("Bob", of: invite, at: program)
+            let carol = try trial.member("Carol", of: invite, at: program)
+            let start = trial.now
+            let answer = try program.move(choosing: [alice], removing: [bob])
+            let successor = try alice.awaitSuccessor()
+            for peer in [alice, bob, carol] { try peer.awaitLeaving(since: start) }
+            try expect(
+                successor.generation == 1 && successor.owner == program.key
+                    && successor.removed == [bob.identity.publicKey],
+                "generation 1, the program's key, and Bob as removed",
+                actual: "generation \(successor.generation), \(successor.removed.count) removed")
+            let next = Trial.invite(to: successor)
+            try expect(
+                answer["invite"]?.string == next.text && answer["owner"]?.string == program.key.base64url
+                    && answer["chat"]?.string == Trial.team && successor.secret != invite.secret,
+                "the invite \(next.text) in the answer", actual: program.describe(answer))
+            try expect(
+                bob.successors.isEmpty && carol.successors.isEmpty, "no successor to others", actual: "one came")
+            for peer in [alice, bob, carol] { try program.awaitPresence("offline", of: peer.user, in: Trial.team) }
+            (bob.chat, bob.habits) = (next.keys, .quiet)
+            try program.awaitMoved(to: successor, since: start)
+            try bob.expectNoAnswer(from: program, "a removed key in the new chat")
+            try trial.member("Alice", of: next, at: program, identity: alice.identity).ping()
+        },
+        Case("M-65.2", "a successor goes behind a message that has begun, and messages behind that fail", also: "A-44")
+        {
+            trial in
+            let (program, invite) = try trial.startOwning(needs: .messages)
+            let alice = try trial.member("Alice", of: invite, at: program)
+            alice.habits.acknowledges = false
+            let chat = Trial.team
+            program.send(String(repeating: "x", count: 20 * 1_167), chat: chat)
+            try alice.await("a record of the message", since: .zero) { $0.text != nil }
+            program.send("behind", chat: chat)
+            try program.move(choosing: [alice])
+            try program.await("failed", "`failed` of message 2", where: { $0["message"]?.integer == 2 })
+            try alice.needLink()
+            alice.habits.acknowledges = true
+            alice.sendAck()
+            try alice.awaitSuccessor(within: .seconds(10))
+            try program.awaitDelivered(to: alice.user)
+            let first = alice.distinctTexts.map(\.number).min() ?? 0
+            let record = alice.records.first { $0.value.type == .successor }?.value
+            try expect(
+                record?.number == first + 20 && alice.distinctTexts.count == 20,
+                "the successor as record \(first + 20), behind 20 of text",
+                actual: "record \(record?.number ?? 0), behind \(alice.distinctTexts.count)")
+            let outcomes = program.outcomes(for: alice.user).map { "\($0.kind) \($0.message ?? 0) \($0.why ?? "")" }
+            try expect(
+                outcomes.sorted() == ["delivered 1 ", "failed 2 left"],
+                "`delivered` of 1, and `failed` with `left` of 2",
+                actual: "\(outcomes)")
+        },
+        Case("M-65.3", "a successor is repeated until it is acknowledged, and the bye follows the ack") { trial in
+            let (program, invite) = try trial.startOwning()
+            let alice = try trial.member("Alice", of: invite, at: program)
+            alice.habits.acknowledges = false
+            let start = trial.now
+            try program.move(choosing: [alice])
+            try trial.wait(
+                .seconds(5), for: "three transmissions of the successor",
+                when: { alice.records.count { $0.value.type == .successor } >= 3 })
+            try expect(
+                alice.byes.isEmpty && alice.successors.count == 1, "one successor, and no bye before the ack",
+                actual: "\(alice.successors.count) successors, \(alice.byes.count) byes")
+            alice.habits.acknowledges = true
+            try alice.awaitLeaving(since: start)
+        },
+        Case(
+            "M-65.4", "a chosen key that comes later gets the successor, also after a kill and a restart", also: "A-42"
+        ) { trial in
+            let (program, invite) = try trial.startOwning()
+            let peers = try ["Alice", "Bob", "Eve"].map { try trial.peer(named: $0, in: invite.keys) }
+            let answer = try program.move(choosing: [peers[0], peers[1]])
+            let again = try trial.restart(program)
+            for (peer, running) in [(peers[0], again), (peers[1], again)] {
+                let start = trial.now
+                try peer.openUnseen(to: running)
+                let successor = try peer.awaitSuccessor()
+                try expect(
+                    Trial.invite(to: successor).text == answer["invite"]?.string, "the invite of the answer",
+                    actual: Trial.invite(to: successor).text)
+                try peer.awaitLeaving(since: start)
+            }
+            peers[2].habits = .quiet
+            try peers[2].expectNoAnswer(from: again, "a key that is not chosen")
+        },
+        Case("M-65.5", "a program opens to a chosen key in the old chat, and to no other", also: "M-66") { trial in
+            let peers = try ["Alice", "Bob"].map { try trial.peer(named: $0) }
+            for peer in peers { peer.habits.answersAsks = false }
+            let (program, invite) = try trial.startOwning(peers: peers, needs: .peer)
+            try program.move(choosing: [peers[0]])
+            for peer in peers { (peer.chat, peer.habits.answersAsks) = (invite.keys, true) }
+            try peers[0].awaitSuccessor(within: .seconds(15))
+            try trial.wait(
+                .seconds(8), for: "an ask of the old chat to the other",
+                when: { peers[1].asks.contains { invite.keys.fits($0.value) } })
+            try trial.never(for: .seconds(1), "no initiation to a key that is not chosen") {
+                !peers[1].initiations.isEmpty
+            }
+        },
+        Case(
+            "M-66.1", "in a departed chat, a program answers no ask, and no initiation but of chosen keys",
+            also: "M-64", "D-13"
+        ) { trial in
+            let (program, invite) = try trial.startOwning()
+            let bob = try trial.member("Bob", of: invite, at: program)
+            let alice = try trial.peer(in: invite.keys)
+            let next = try Trial.invite(in: program.move(choosing: [alice], removing: [bob]))
+            trial.run(for: .milliseconds(300))
+            let other = try trial.peer(named: "Carol", in: invite.keys)
+            for (peer, why) in [(bob, "a removed key"), (other, "a key that is not chosen")] {
+                peer.habits = .quiet
+                try peer.expectNoAnswer(from: program, why)
+            }
+            other.sendBytes(invite.keys.ask(token: 7).encode(), to: program.address)
+            try trial.never(for: .milliseconds(400), "no tell in the old chat") { !other.tells.isEmpty }
+            other.sendBytes(next.keys.ask(token: 8).encode(), to: program.address)
+            try trial.wait(.seconds(2), for: "a tell in the new chat", when: { other.tells.count == 1 })
+        },
+        Case(
+            "M-66.2", "a departed chat shows nobody, and its links carry no message and no typing"
+        ) { trial in
+            let (program, invite) = try trial.startOwning(needs: .messages, .who, .away)
+            let alice = try trial.peer(in: invite.keys)
+            alice.habits.acknowledges = false
+            try program.move(choosing: [alice])
+            let start = trial.now
+            try alice.openUnseen(to: program)
+            try alice.needLink()
+            alice.announce(typing: true)
+            program.tell(["do": "away"])
+            program.compose("hello", chat: Trial.team)
+            let sent = try program.ask(["do": "send", "chat": .string(Trial.team), "text": "hello"], expecting: "sent")
+            try expect(sent["to"]?.integer == 0, "a message to nobody", actual: program.describe(sent))
+            program.compose("again", chat: Trial.team)
+            try trial.never(for: .milliseconds(1_500), "no `peer` and no typing of Alice") {
+                !program.peerEvents(alice.user, in: Trial.team).isEmpty
+                    || program.shows(typing: alice.user, in: Trial.team)
+            }
+            let who = try program.ask(["do": "who", "chat": .string(Trial.team)], expecting: "who")
+            let isShown = (who["peers"]?.array ?? []).contains {
+                $0["user"]?.string == alice.user && $0["presence"]?.string != "offline"
+            }
+            try expect(!isShown, "Alice as offline in `who`, or not", actual: program.describe(who))
+            let wrong = alice.received(since: start).filter {
+                $0.text != nil || $0.status?.isTyping == true || $0.status?.isAway == true
+            }
+            try expect(
+                wrong.isEmpty && alice.successors.count == 1, "one successor, no text, and the statuses 0x00 and 0x04",
+                actual: "\(wrong.count) others, and \(alice.successors.count) successors")
+        },
+        Case("M-66.3", "after the ack of a run, its initiations get no answer, and those of another run get one") {
+            trial in
+            let (program, invite) = try trial.startOwning()
+            let alice = try trial.member("Alice", of: invite, at: program)
+            let start = trial.now
+            try program.move(choosing: [alice])
+            try alice.awaitSuccessor()
+            try alice.awaitLeaving(since: start)
+            for _ in 1...3 { try alice.expectNoAnswer(from: program, "the run that acknowledged") }
+            alice.restart()
+            let second = trial.now
+            try alice.openUnseen(to: program)
+            try alice.awaitSuccessor(2)
+            try alice.awaitLeaving(since: second)
+        },
+        Case("M-68.1", "after a second move, each departed chat gives the newest successor, and to its keys alone") {
+            trial in
+            let (program, invite) = try trial.startOwning()
+            let names = ["Alice", "Bob", "Carol"]
+            let peers = try names.map { try trial.peer(named: $0, in: invite.keys) }
+            let first = try Trial.invite(in: program.move(choosing: [peers[0], peers[1]]))
+            let second = try program.move(choosing: [peers[0], peers[2]])
+            let between = try trial.peer(named: "Alice", in: first.keys, identity: peers[0].identity)
+            for peer in [peers[0], peers[2], between] {
+                try peer.openUnseen(to: program)
+                let successor = try peer.awaitSuccessor()
+                try expect(
+                    successor.generation == 2 && Trial.invite(to: successor).text == second["invite"]?.string,
+                    "generation 2, and the invite of the second answer", actual: "generation \(successor.generation)")
+            }
+            for chat in [invite.keys, first.keys] {
+                (peers[1].chat, peers[1].habits) = (chat, .quiet)
+                try peers[1].expectNoAnswer(from: program, "a key that is chosen no more")
+            }
+        },
+        Case("M-70.2", "an owner hands its chat over, and follows the new owner", also: "A-42", "M-62") { trial in
+            let (program, invite) = try trial.startOwning()
+            let heir = try trial.member("Heidi", of: invite, at: program)
+            let answer = try program.move(choosing: [heir], owner: heir)
+            let successor = try heir.awaitSuccessor()
+            try expect(
+                successor.owner == heir.identity.publicKey && answer["owner"] == heir.keyText, "Heidi as the owner",
+                actual: program.describe(answer))
+            let next = Trial.invite(to: successor)
+            let request: [String: JSONValue] = ["do": "move", "chat": .string(Trial.team), "keys": [heir.keyText]]
+            try program.ask(request, refusedWith: "not-owner")
+            let owner = try trial.member("Heidi", of: next, at: program, identity: heir.identity)
+            let further = trial.newSuccessor(2, owner: heir)
+            try owner.sendSuccessor(further.body)
+            try program.awaitMoved(to: further)
+        },
+    ]
+}

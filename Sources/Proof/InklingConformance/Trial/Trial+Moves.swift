@@ -1,0 +1,184 @@
+import InklingWire
+
+extension Peer {
+    /// Fails if the program has ended the peer's link.
+    package func needLink() throws {
+        try expect(sending != nil, "the link of \(name) lasts", actual: "the program has ended it")
+    }
+
+    /// Sends the body of a successor once, as the next record (M-60).
+    package func sendSuccessor(_ body: [UInt8]) throws {
+        try needLink()
+        let number = state.nextOwnRecord
+        state.nextOwnRecord += 1
+        send([.typing(status), .record(Record(number: number, type: .successor, body: body))])
+    }
+
+    /// The different successor records received so far, by session state and number.
+    package var successors: [Successor] {
+        var seen: [(state: PeerState, number: UInt32)] = []
+        var successors: [Successor] = []
+        for datagram in received {
+            guard let record = datagram.record, record.type == .successor else { continue }
+            let state = datagram.session.state
+            guard !seen.contains(where: { $0.state === state && $0.number == record.number }) else { continue }
+            seen.append((state, record.number))
+            if let successor = try? Successor(record.body) { successors.append(successor) }
+        }
+        return successors
+    }
+
+    /// Waits until `count` successor records have arrived, and returns the last.
+    @discardableResult
+    package func awaitSuccessor(_ count: Int = 1, within limit: Duration = .seconds(5)) throws -> Successor {
+        try trial.wait(
+            limit, for: "\(count) successors to \(name)", actual: { "\(self.successors.count) came" },
+            until: { successors.count >= count ? successors.last : nil })
+    }
+
+    /// Waits for a bye of the program because of a move or a leave.
+    package func awaitLeaving(since start: Duration) throws {
+        let bye = try self.await("a bye to \(name)", since: start) { $0.bye != nil }
+        try expect(bye.bye == .left, "reason 1", actual: "\(bye.bye.map { "\($0)" } ?? "none")")
+    }
+
+    /// Begins a handshake, and fails if the program answers.
+    package func expectNoAnswer(from program: Program, _ why: String) throws {
+        let count = responses.count
+        try begin(to: program)
+        try trial.never(for: .milliseconds(400), "no answer to \(why)") { responses.count > count }
+    }
+
+    /// Opens a link in a departed chat, which shows nobody.
+    @discardableResult
+    package func openUnseen(to program: Program) throws -> PeerSession {
+        let session = try openSession(to: program)
+        try trial.wait(
+            .seconds(5), for: "an awaited pong, and a successor or the program's name",
+            when: { session.state.isUp && session.state.hasName })
+        return session
+    }
+}
+
+extension Program {
+    /// The notices with a code since an instant.
+    package func notices(_ code: String, since start: Duration = .zero) -> [JSONValue] {
+        events("notice", since: start).map(\.value).filter { $0["code"]?.string == code }
+    }
+
+    /// Moves the chat `team`, and returns the answer.
+    @discardableResult
+    package func move(choosing chosen: [Peer], removing removed: [Peer] = [], owner: Peer? = nil) throws -> JSONValue {
+        var members: [String: JSONValue] = [
+            "do": "move", "chat": .string(Trial.team), "keys": .array(chosen.map(\.keyText)),
+        ]
+        if !removed.isEmpty { members["removed"] = .array(removed.map(\.keyText)) }
+        if let owner { members["owner"] = owner.keyText }
+        return try ask(members, expecting: "ok")
+    }
+
+    /// Waits for the notice that `team` has moved to a successor.
+    @discardableResult
+    package func awaitMoved(to successor: Successor, since start: Duration = .zero) throws -> (
+        at: Duration, value: JSONValue
+    ) {
+        let invite = Trial.invite(to: successor)
+        return try self.await(
+            "notice", since: start, "`moved` to \(invite.text)",
+            where: {
+                $0["code"]?.string == "moved" && $0["chat"]?.string == Trial.team
+                    && $0["invite"]?.string == invite.text
+                    && $0["owner"]?.string == successor.owner.base64url && $0["text"]?.string != nil
+            })
+    }
+
+    /// Sends a text of a peer after its records before, and waits until it shows. Fails if the chat has moved since.
+    package func expectNoMove(after what: String, of peer: Peer, since start: Duration) throws {
+        let text = "after \(what)"
+        try peer.needLink()
+        peer.sendMessage(text)
+        try self.await("message", since: start, "the text after \(what)", where: { $0["text"]?.string == text })
+        try expect(
+            notices("moved", since: start).isEmpty, "no `moved` for \(what)",
+            actual: notices("moved", since: start).first.map(describe) ?? "there is one")
+    }
+
+    /// Returns the entry of `team` in `chats`.
+    package func team() throws -> JSONValue? {
+        try ask(["do": "chats"], expecting: "chats")["chats"]?.array?.first { $0["chat"]?.string == Trial.team }
+    }
+}
+
+extension Trial {
+    /// The name of the chat that moves.
+    package static let team = "team"
+
+    /// Returns the invite to a successor of `team`.
+    package static func invite(to successor: Successor) -> Invite {
+        guard let name = try? ChatName(team) else { preconditionFailure("the name is valid") }
+        return Invite(name: name, secret: successor.secret, owner: successor.owner)
+    }
+
+    /// Returns the invite in an answer or notice.
+    package static func invite(in value: JSONValue) throws -> Invite {
+        guard let text = value["invite"]?.string, let invite = try? Invite(text) else {
+            throw Finding(expected: "an invite", actual: value["invite"]?.string ?? "none")
+        }
+        return invite
+    }
+
+    /// Starts a program in `team`, of which a peer is the owner and there.
+    package func startFollowing(
+        peers: [Peer] = [], needs features: Feature...
+    ) throws -> (program: Program, owner: Peer, invite: Invite) {
+        let program = try startMoving(peers, features)
+        let identity = KeyPair(using: &generator)
+        let invite = try program.join(Trial.team, newSecret(), owner: identity.publicKey)
+        let owner = try peer(named: "Olga", in: invite.keys, identity: identity)
+        try owner.open(to: program, in: Trial.team)
+        return (program, owner, invite)
+    }
+
+    /// Starts a program that owns `team`.
+    package func startOwning(
+        peers: [Peer] = [], needs features: Feature...
+    ) throws -> (program: Program, invite: Invite) {
+        let program = try startMoving(peers, features)
+        return (program, try program.join(Trial.team, newSecret(), owner: program.key))
+    }
+
+    private func startMoving(_ peers: [Peer], _ features: [Feature]) throws -> Program {
+        try startAnswering(
+            ProgramArguments(chat: chatName, peers: peers.map(\.address), state: "moves"),
+            needs: [.moves, .chats, .secret] + features)
+    }
+
+    /// Kills a program, and starts another with its state directory.
+    package func restart(_ program: Program) throws -> Program {
+        program.signal(.kill)
+        _ = try program.awaitExit()
+        return try startAnswering(program.arguments, needs: [])
+    }
+
+    /// Makes a peer with a link in `team`.
+    package func member(
+        _ name: String, of invite: Invite, at program: Program, identity: KeyPair? = nil
+    ) throws -> Peer {
+        let peer = try peer(named: name, in: invite.keys, identity: identity)
+        try peer.open(to: program, in: Trial.team)
+        try peer.needLink()
+        return peer
+    }
+
+    /// Makes a successor with a new secret.
+    package func newSuccessor(
+        _ generation: UInt32 = 1, owner: Peer, removed: [PublicKey] = []
+    ) -> Successor {
+        Successor(generation: generation, secret: newSecret(), owner: owner.identity.publicKey, removed: removed)
+    }
+}
+
+extension Invite {
+    /// The keys of the chat.
+    package var keys: ChatKeys { ChatKeys(secret: secret, owner: owner) }
+}
