@@ -79,15 +79,17 @@ extension ChatModel {
     private func obstacle(to command: String, in state: ChatState) -> String? {
         let chat = state.chat
         guard !chat.isOpen else {
-            return "Anybody can join an open chat, so nobody can be removed from it. Make a private chat: /invite NAME"
+            return "Anybody can join an open chat, so nobody can be removed from it. Make a private chat: "
+                + "/invite NAME"
         }
         guard chat.partner == nil else { return "A talk is for two. To be left alone by somebody: /block NAME" }
         guard let owner = chat.owner else {
-            return "Nobody owns this chat, so \(command) does not work in it. To make one of your own, and invite who is "
-                + "here: /own"
+            return "Nobody owns this chat, so \(command) does not work in it. To make one of your own, and invite who "
+                + "is here: /own"
         }
         guard owner != identity.key else { return nil }
-        return "This chat belongs to \(name(ofOwner: owner, in: state)). Only its owner removes members and hands it over"
+        let name = name(ofOwner: owner, in: state)
+        return "This chat belongs to \(name). Only its owner removes members and hands it over"
     }
 
     private func name(ofOwner key: PublicKey, in state: ChatState) -> String {
@@ -129,7 +131,9 @@ extension ChatModel {
         let shown = SafeText.line(chat.name)
         switch move.purpose {
         case .remove(let label):
-            answer(ChatLines.notice("\(label.text) is removed from \(shown). The others show when their nodes have moved"))
+            answer(
+                ChatLines.notice(
+                    "\(label.text) is removed from \(shown). The others show when their nodes have moved"))
         case .handOver(let label):
             answer(ChatLines.notice("\(label.text) owns \(shown) now. The others show when their nodes have moved"))
         }
@@ -142,8 +146,8 @@ extension ChatModel {
         shownMoves[chat.name] = nil
         let owner =
             chat.owner == identity.key ? "you" : chat.owner.map { name(ofOwner: $0, in: states[index]) } ?? "nobody"
-        return shown(
-            [ChatLines.notice("\(SafeText.line(chat.name)) has moved to a new secret. Its owner is \(owner)")], in: index)
+        let line = ChatLines.notice("\(SafeText.line(chat.name)) has moved to a new secret. Its owner is \(owner)")
+        return shown([line], in: index)
     }
 
     // MARK: A chat of one's own
@@ -158,7 +162,8 @@ extension ChatModel {
             let isOwn = state.chat.owner == identity.key
             return answer(
                 ChatLines.error(
-                    isOwn ? "This chat is yours already: /remove NAME removes somebody" : "This chat has another owner"))
+                    isOwn
+                        ? "This chat is yours already: /remove NAME removes somebody" : "This chat has another owner"))
         }
         var name = argument ?? ""
         let isConfirmed = name.lowercased() == "ok" || PromptCommand.confirmed(name) != nil
@@ -178,11 +183,13 @@ extension ChatModel {
                 let label = state.label(of: peer.user).marked
                 return peer.isVerified ? label : "\(label) (not verified, \(peer.user))"
             }
-            let invited = names.isEmpty ? "Nobody else is here to be invited" : "Invited: \(names.joined(separator: ", "))"
+            let invited =
+                names.isEmpty ? "Nobody else is here to be invited" : "Invited: \(names.joined(separator: ", "))"
             return answer([
                 ChatLines.notice("This makes the private chat \(shown), which you own. \(invited)"),
                 ChatLines.notice(
-                    "\(SafeText.line(state.chat.name)) stays as it is. To do so: /own \(name.isEmpty ? "" : shown + " ")ok"),
+                    "\(SafeText.line(state.chat.name)) stays as it is. To do so: "
+                        + "/own \(name.isEmpty ? "" : shown + " ")ok"),
             ])
         }
         ask(request(toJoin: chat), for: .own(from: state.chat.name))
