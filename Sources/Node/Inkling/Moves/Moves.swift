@@ -98,7 +98,7 @@ package struct Moves: Equatable, Sendable {
     package func logID(of chat: Chat) -> String {
         guard !moves.isEmpty, !chat.isOpen else { return chat.logID }
         let fingerprint = chat.keys.fingerprint
-        return moves.first { $0.place.fingerprint == fingerprint }?.log ?? chat.logID
+        return moves.first { $0.place.fingerprint == fingerprint || $0.former == fingerprint }?.log ?? chat.logID
     }
 
     /// Returns the departed chats that lead to a chat.
