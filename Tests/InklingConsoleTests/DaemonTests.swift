@@ -46,6 +46,27 @@ struct DaemonTests {
         #expect(stage.newLines() == Self.gone)
     }
 
+    // A-44
+    @Test("a chat that moved is joined again as the new one, and by its name if it moved while nobody was attached")
+    func moved() throws {
+        let chats = try ["a", "b"].map { letter in
+            try Chat(invite: "inkling:team#\(String(repeating: letter, count: 25))a@\(ChatStage.key("a"))")
+        }
+        var stage = ChatStage.begun([.bob], outlivesNode: true)
+        _ = stage.enter("/join \(chats[0].invite ?? "")")
+        let notice = TimedEvent(at: ChatStage.noon, event: .notice(.moved(chats[1])))
+        stage.perform(stage.model.receive(.event(notice), at: stage.moment))
+        Self.lost(&stage)
+        _ = stage.newRequests()
+        stage.perform(stage.model.reattached(ChatStage.identity("Alice"), at: stage.moment))
+        #expect(stage.newRequests().contains(.join(chats[1])))
+        Self.lost(&stage)
+        _ = stage.newRequests()
+        stage.node.failures = [.unknownChat("kitchen"), .chatMoved("team")]
+        stage.perform(stage.model.reattached(ChatStage.identity("Alice"), at: stage.moment))
+        #expect(stage.newRequests().contains(.join(try Chat("team"))))
+    }
+
     @Test("when the daemon is back the chats are joined again, and who did not come back with it is told")
     func back() {
         var stage = ChatStage.begun([.bob, .charlie], outlivesNode: true)
