@@ -68,6 +68,13 @@ public struct Chat: Hashable, Sendable {
         try self.init(name, secret: secret, owner: nil, partner: partner)
     }
 
+    /// A chat with an owner, who can remove members by moving the others to a new secret.
+    ///
+    /// - Throws: ``NodeError/chatName(_:)``.
+    public init(_ name: String, secret: Secret, owner: PublicKey) throws(NodeError) {
+        try self.init(name, secret: secret, owner: Optional(owner), partner: nil)
+    }
+
     package init(
         _ name: String, secret: Secret?, owner: PublicKey?, partner: PublicKey? = nil
     ) throws(NodeError) {
@@ -79,15 +86,6 @@ public struct Chat: Hashable, Sendable {
         self.secret = secret
         self.owner = owner
         self.partner = partner
-    }
-
-    /// A new secret chat of an owner, who can remove members. The secret comes from `generator`.
-    ///
-    /// - Throws: ``NodeError/chatName(_:)``.
-    package static func new(
-        _ name: String, ownedBy owner: PublicKey, using generator: inout some RandomNumberGenerator
-    ) throws(NodeError) -> Chat {
-        try Chat(name, secret: Secret(using: &generator), owner: owner)
     }
 
     /// The same chat with another name.
