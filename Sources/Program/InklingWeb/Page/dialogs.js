@@ -3,7 +3,7 @@
 import {ask} from "./connection.js";
 import {$, bdi, el, on, set, shield, svg, write} from "./dom.js";
 import {enter, render} from "./main.js";
-import {decide, isHere, model, remark} from "./model.js";
+import {decide, isHere, model, remark, sorted} from "./model.js";
 import {qr} from "./qr.js";
 import {groups, isolate, plain} from "./text.js";
 import {lookalike, presence} from "./view.js";
@@ -30,9 +30,10 @@ function isDone(name, {on, text}) {
 
 const finish = (name, answer) => isDone(name, answer) && !$(`dialog-${name}`).close();
 
-function confirm(text, yes) {
+function confirm(text, yes, ...rows) {
 	write("ask-text", text);
 	write("ask-yes", yes);
+	$("ask-list").replaceChildren(...rows);
 	open("ask");
 	return new Promise((done) => {
 		$("dialog-ask").onclose = () => done();
@@ -59,11 +60,25 @@ async function accept(invitation) {
 	if (await isRefused("join", "accept", {invitation})) showJoin("Your own name for this chat", "accept", "chat", {invitation});
 }
 
-export const card = ({invitation, label, owner, to, user, verified}) =>
-	[invitation, "", () => el("div.card", el("p", bdi(label), shield(verified) || ` (not verified, ${groups(user)})`,
-		to ? [" invites you to ", bdi(plain(to)), `, a private chat${owner ? " of their own" : ""}.`] : " asks to talk with you alone."),
-	el("button.main", () => accept(invitation), "Accept"),
-	el("button", () => ask("decline", {invitation}), "Decline"))];
+const mark = ({user, verified}) => shield(verified) || ` (not verified, ${groups(user)})`;
+
+export const card = ([id, line]) => [id, "", () => {
+	const {invitation, label, owner, to, user, chat, key} = line, note = el("p.bad", {role: "alert"});
+	const dismiss = () => render(model.invitations.delete(id));
+	const admit = async () => {
+		const {on, text} = await ask("admit", {chat, key});
+		if (on === "error") note.textContent = plain(text, 400);
+		else dismiss();
+	};
+	const [words, yes, act, no, end] = invitation ? [
+		[mark(line), to ? [" invites you to ", bdi(plain(to)), `, a private chat${owner ? " of their own" : ""}.`] : " asks to talk with you alone."],
+		"Accept", () => accept(invitation), "Decline", () => ask("decline", {invitation}),
+	] : [
+		[` (${groups(user)}) looks for `, bdi(plain(chat)), ", which has moved without them."],
+		"Let them follow", admit, "Dismiss", dismiss,
+	];
+	return el("div.card", el("p", bdi(label), words.flat()), note, el("button.main", act, yes), el("button", end, no));
+}];
 
 async function invite() {
 	const {name, secret} = model.open;
@@ -77,6 +92,8 @@ async function invite() {
 	open("invite");
 }
 
+const isOwn = ({owner}) => owner === model.self.key;
+
 export async function showPerson(next) {
 	if (!model.open.people.has(next)) return;
 	user = next;
@@ -85,7 +102,8 @@ export async function showPerson(next) {
 	write("person-id", groups(user));
 	$("fingerprint").replaceChildren();
 	$("talk").hidden = model.open.with === shown().key;
-	const chats = [...model.chats.values()].filter((chat) => chat.secret && !chat.with && !isHere(chat.people.get(user)));
+	$("remove").hidden = !isOwn(model.open);
+	const chats = [...model.chats.values()].filter((chat) => chat.secret && !chat.with && (!chat.owner || isOwn(chat)) && !isHere(chat.people.get(user)));
 	$("invite-to").hidden = !chats.length;
 	$("invite-chat").replaceChildren(...chats.map(({name}) => el("option", {value: name}, plain(name))));
 	open("person");
@@ -127,9 +145,10 @@ on({
 		const [request, member, members] = joining, text = $("join-text").value.trim().normalize();
 		// The last letter has three bits.
 		const letter = (byte, index) => "abcdefghijklmnopqrstuvwxyz234567"[byte & (index < 25 ? 31 : 28)];
-		const random = [...crypto.getRandomValues(new Uint8Array(26))].map(letter).join("");
-		const secret = $("join-private").checked ? random : undefined;
-		if (!await isRefused("join", request, {...members, [member]: text, secret}) && secret) invite();
+		const secret = [...crypto.getRandomValues(new Uint8Array(26))].map(letter).join("");
+		const isPrivate = $("join-private").checked;
+		const chat = isPrivate ? {invite: `inkling:${encodeURIComponent(text)}#${secret}@${model.self.key}`} : {[member]: text};
+		if (!await isRefused("join", request, {...members, ...chat}) && isPrivate) invite();
 	},
 	"invite-open": invite,
 	"invite-copy": () => navigator.clipboard.writeText($("invite-text").value).then(() => say("invite", "Copied.")),
@@ -161,6 +180,13 @@ on({
 		if (!finish("person", await ask("invite", {chat, key}, {lost}))) return;
 		remark(model.open, {text: `${label} is invited to ${name}.`});
 		enter(model.current);
+	},
+	async remove() {
+		const {name} = model.open, {key, label} = shown();
+		const others = sorted(model.open).filter((one) => one.key !== key), keys = others.map((one) => one.key);
+		const text = `${isolate(plain(name))} moves to a new secret, with you ${keys.length ? "and these people" : "alone"}. ${isolate(label)} stays behind, and keeps what was written so far.`;
+		if (!await confirm(text, `Remove ${label}`, ...others.map((one) => el("li", bdi(one.label), mark(one))))) return;
+		finish("person", await ask("move", {chat: name, keys, removed: [key]}));
 	},
 	mute() {
 		if (!model.muted.delete(user)) model.muted.add(user);

@@ -45,6 +45,7 @@ export function applied(line, request) {
 	const {on, chat} = line;
 	apply(line, request);
 	if (on === "ready") begin();
+	else if (line.code === "moved") ask("who", {chat});
 	else if (on === "typing") view.showTyping();
 	else if (on === "inkling-web") {
 		if (line.state === "reused") banner = ["This page's address was used again, in vain. If not by you, end inkling web."];

@@ -1,6 +1,6 @@
 // The state of the page: chats, people and messages, without clock, document or connection.
 
-import {label} from "./text.js";
+import {label, plain} from "./text.js";
 
 const chats = new Map();
 const invitations = new Map();
@@ -96,18 +96,20 @@ const handlers = {
 	missed({messages}, chat) { if (messages) remark(chat, {text: `${messages} messages were not kept.`}); },
 	sightings(line, chat) { chat.sightings = line; },
 	notice(line) {
-		const {code, text, user, known, chat, invitation} = line, by = known ? "known" : "text";
-		if (code === "invited") return muted.has(user) || invitations.set(invitation, {...line, label: label(line)});
-		invitations.delete(invitation);
+		const {code, user, known, chat, invitation, key} = line, by = known ? "known" : "text";
+		if (/invited|newcomer/.test(code)) return muted.has(user) || invitations.set(invitation ?? chat + key, {...line, label: label(line)});
+		if (invitation) return invitations.delete(invitation);
+		if (code === "moved") return moved(line, chatOf(chat));
 		const isNew = (one) => /^discovery/.test(code) || !one.messages.some(({remark}) => remark?.[by] === line[by]);
 		for (const one of code === "open-chat" ? [] : chats.values()) {
 			if ((chat ? chat === one.name : !user || [user, known].some((id) => one.people.has(id))) && isNew(one)) remark(one, line);
 		}
 	},
-	ok({chat: name, peers = [], invite, with: partner, at}, chat, request) {
+	who(line, chat) { for (const one of line.peers) meet(one, chat); },
+	ok({chat: name, peers = [], invite, with: partner, owner, at}, chat, request) {
 		if (request.do === "leave") chats.delete(request.chat);
 		if (!/join|talk|accept/.test(request.do)) return;
-		const joined = Object.assign(chatOf(name), {isJoined: true, secret: !!(invite ?? partner), with: partner});
+		const joined = Object.assign(chatOf(name), {isJoined: true, secret: !!(invite ?? partner), with: partner, owner});
 		for (const one of peers) meet({at, ...one}, joined);
 	},
 	"inkling-web"(line) {
@@ -147,6 +149,14 @@ function chatOf(name) {
 	if (!chats.has(name)) chats.set(name,
 		{name, people: new Map(), typing: {users: []}, messages: [], byKey: new Map(), draft: "", unread: 0});
 	return chats.get(name);
+}
+
+/** The people who move come again. */
+function moved({owner}, chat) {
+	const known = [...chat.people.values()].find(({key}) => key === owner);
+	const whose = owner === model.self.key ? "You own it" : `Its owner is ${known?.label ?? "somebody whom you have not met"}`;
+	remark(Object.assign(chat, {owner}), {text: `${plain(chat.name)} has moved to a new secret. ${whose}.`});
+	chat.people.clear();
 }
 
 function meet(line, {people}) {

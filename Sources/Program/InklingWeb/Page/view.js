@@ -24,7 +24,7 @@ $("typing").prepend(dots());
 
 export function render() {
 	const {chats, invitations, open, self, isReady} = model;
-	const all = [...chats.values()], asked = [...invitations.values()];
+	const all = [...chats.values()], asked = [...invitations];
 	sync($("invitations"), asked.map(card));
 	sync($("chats"), all.map(chatRow));
 	sync($("people"), open ? sorted(open).map(personRow) : []);
