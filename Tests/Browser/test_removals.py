@@ -261,6 +261,12 @@ class NewcomerTests(ScriptedRemovals):
         self.wait_for_cards(0)
         self.assertEqual(len(self.requests("admit")), 1)
 
+    def test_a_newcomer_who_follows_in_another_way_has_no_card(self):
+        self.newcomer(4, "Erin")
+        self.wait_for_cards(1)
+        self.daemon.say(on="peer", chat="team", why="hello", **scripted.person(4, "Erin"))
+        self.wait_for_cards(0)
+
     def test_a_newcomer_who_cannot_follow_keeps_the_card_with_the_reason(self):
         self.daemon.errors["admit"] = "Erin was removed."
         self.newcomer(4, "Erin")

@@ -5,6 +5,7 @@ import InklingModel
 import Logging
 import NIOCore
 import NIOPosix
+import ProcessSupport
 import Synchronization
 import Testing
 
@@ -131,6 +132,9 @@ extension ServiceOutput {
     fileprivate var text: String? {
         if case .event(let timed) = self, case .message(let message) = timed.event { message.text } else { nil }
     }
+
+    /// The name of the chat of an event.
+    fileprivate var chat: String? { if case .event(let timed) = self { timed.event.chat } else { nil } }
 
     fileprivate var peer: Peer? {
         if case .event(let timed) = self, case .peer(let change) = timed.event { change.peer } else { nil }
@@ -337,6 +341,49 @@ struct LocalNodeTests {
         #expect(outputs.first?.answer == .done)
         let texts = try await alice.loop.submit { written.value }.get()
         #expect(texts.count == 1 && texts.first?.contains("\(bob.key)") == true)
+        await bob.stop()
+        try await alice.stop()
+    }
+
+    //
+    @Test("a move is on disk before its answer, and the answer comes before the events of the move")
+    func moveOnDisk() async throws {
+        let directory = try TemporaryFolder()
+        let alice = try await TestFrontEnd.inLobby("Alice") {
+            $0.isEphemeral = false
+            $0.stateDirectory = directory.path
+        }
+        let team = try Chat("team", secret: .random(), owner: alice.node.key)
+        let bob = try await NodeTests.node("Bob", peers: [alice.node])
+        try await bob.join(team)
+        try await alice.run { $0.ask(.join(team)) }
+        try await alice.wait { $0.contains { $0.peer?.user == bob.user && $0.chat == "team" } }
+        try await alice.forget()
+        let written = NIOLoopBoundBox<[String?]>.makeBoxSendingValue([], eventLoop: alice.loop)
+        try await alice.react { _, output in
+            guard case .answer(.moved, _) = output else { return }
+            written.value.append(directory.text("moves.json"))
+        }
+        try await alice.run { node in
+            node.ask(.move(chat: "team", keys: [], removed: [bob.key]))
+            node.ask(.chats)
+        }
+        try await alice.wait { outputs in
+            outputs.contains { if case .event(let timed) = $0 { timed.event.isMove } else { false } }
+        }
+        let outputs = try await alice.outputs
+        guard case .moved(let chat)? = outputs.first?.answer else {
+            Issue.record("\(outputs)")
+            return
+        }
+        let gone = outputs.firstIndex { $0.peer?.presence == .offline && $0.chat == "team" } ?? outputs.count
+        let notice = outputs.firstIndex { if case .event(let timed) = $0 { timed.event.isMove } else { false } } ?? 0
+        #expect(gone < notice, "the people leave before the notice")
+        let texts = try await alice.loop.submit { written.value }.get()
+        #expect(texts.count == 1 && texts.first??.contains(chat.secret?.text ?? "") == true)
+        try await alice.forget()
+        try await alice.run { $0.ask(.join(team)) }
+        #expect(try await alice.outputs.first?.answer == .failed(.chatMoved("team")))
         await bob.stop()
         try await alice.stop()
     }
@@ -597,4 +644,9 @@ struct LocalNodeTests {
         await bob.stop()
         try await alice.stop()
     }
+}
+
+extension Event {
+    /// Whether the event is the notice of a move.
+    fileprivate var isMove: Bool { if case .notice(.moved) = self { true } else { false } }
 }

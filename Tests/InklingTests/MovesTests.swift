@@ -58,8 +58,10 @@ struct MovesTests {
         let second = Self.successor(7, removed: [Self.keys[5]])
         moves.follow(second, from: first)
         let last = try Self.chat(of: second)
-        #expect(!moves.leave(first), "not the chat that the node is in")
-        #expect(moves.leave(last) && !moves.leave(last))
+        let isOld = moves.leave(first)
+        #expect(!isOld, "not the chat that the node is in")
+        let (isFirst, isSecond) = (moves.leave(last), moves.leave(last))
+        #expect(isFirst && !isSecond)
         #expect(moves.hasLeft(first) && moves.present(first) == nil)
         #expect(moves.place(of: last)?.generation == 7, "a later invite leads to the same generation")
         let text = String(decoding: moves.encoded(), as: UTF8.self)
@@ -86,9 +88,12 @@ struct MovesTests {
         moves.admit(Self.keys[9], to: last)
         moves.admit(Self.keys[9], to: last)
         #expect(moves.departures.allSatisfy { $0.chosen == [Self.me, Self.keys[1], Self.keys[9]].sorted() })
-        #expect(moves.nextEnd == 100 && !moves.endDepartures(at: 99) && moves.endDepartures(at: 100))
+        #expect(moves.nextEnd == 100)
+        let ends = [moves.endDepartures(at: 99), moves.endDepartures(at: 100)]
+        #expect(ends == [false, true])
         #expect(moves.departures.map(\.until) == [200] && moves.hasLeft(first))
-        #expect(moves.endOldestDeparture() && !moves.endOldestDeparture() && moves.nextEnd == nil)
+        let oldest = [moves.endOldestDeparture(), moves.endOldestDeparture()]
+        #expect(oldest == [true, false] && moves.nextEnd == nil)
     }
 
     @Test("a ninth departure ends the oldest, and another chat's successor stays (A-42)")

@@ -95,15 +95,15 @@ struct NodeMoveTests {
     @Test("those chosen follow under the same name, and a removed member stays alone")
     func remove() async throws {
         try await Self.withThree { alice, bob, carol, team in
-            let handle = try #require(await carol.node.chats.first)
-            #expect(handle == team)
             let chat = try await alice.node.move("team", choosing: [carol.key], removing: [bob.key])
             #expect(chat.name == "team" && chat.owner == alice.key && chat.secret != team.secret)
-            #expect(await alice.moved() == chat && carol.moved() == chat)
+            #expect(await alice.moved() == chat)
+            #expect(await carol.moved() == chat)
             await alice.sees(carol)
             await carol.sees(alice)
             await bob.sees()
-            #expect(await alice.node.chats == [chat] && carol.node.chats == [chat] && bob.node.chats == [team])
+            for person in [alice, carol] { #expect(await person.node.chats == [chat]) }
+            #expect(await bob.node.chats == [team])
             for person in [alice, carol] {
                 await #expect(throws: NodeError.chatMoved("team")) { try await person.node.join(team) }
                 await #expect(throws: NodeError.chatMoved("old")) { try await person.node.join(team.named("old")) }
@@ -152,7 +152,8 @@ struct NodeMoveTests {
             #expect(await bob.moved() == chat)
             await alice.stop()
             try await alice.restart(peers: [bob, carol])
-            #expect(await alice.node.present(team) == chat && alice.node.departedChats == [team.keys.id])
+            #expect(await alice.node.present(team) == chat)
+            #expect(await alice.node.departedChats == [team.keys.id])
             await #expect(throws: NodeError.chatMoved("team")) { try await alice.node.join(team) }
             try await alice.node.join(chat)
             try await carol.restart(peers: [bob])
@@ -166,7 +167,8 @@ struct NodeMoveTests {
             // The user leaves the new chat, and the node forgets its secret.
             try await carol.node.join(chat)
             try await carol.node.leave("team")
-            #expect(await carol.node.present(team) == nil && carol.node.hasLeft(team))
+            #expect(await carol.node.present(team) == nil)
+            #expect(await carol.node.hasLeft(team))
             await carol.stop()
             #expect(carol.folder.text("moves.json")?.contains(chat.secret?.text ?? "") == false)
             #expect(alice.folder.text("moves.json")?.contains(chat.secret?.text ?? "") == true)
@@ -187,7 +189,8 @@ struct NodeMoveTests {
             for person in [alice, bob] { #expect(await person.moved() == third) }
             await alice.sees(bob)
             await carol.sees()
-            #expect(await carol.node.chats == [second] && alice.node.present(team) == third)
+            #expect(await carol.node.chats == [second])
+            #expect(await alice.node.present(team) == third)
             #expect(await alice.node.logID(of: third) == team.logID)
             // Removed keys come back only if they are chosen.
             let fourth = try await bob.node.move("team", choosing: [alice.key, carol.key])
@@ -237,9 +240,6 @@ struct NodeMoveTests {
             #expect(await carol.moved() == third)
             await carol.sees(alice)
             #expect(await bob.node.chats == [second])
-            // Bob forgets that he moved, and is a member of the first chat again.
-            let again = try await Someone("Bob")
-            await again.stop()
         }
     }
 
@@ -262,7 +262,7 @@ struct NodeMoveTests {
                 Issue.record("\(String(describing: error))")
                 return
             }
-            #expect(await alice.node.chats == [team] && bob.node.chats == [team])
+            for person in [alice, bob] { #expect(await person.node.chats == [team]) }
             #expect(alice.folder.text("moves.json") == "{}")
             await alice.stop()
             try alice.folder.write(String(decoding: Moves().encoded(), as: UTF8.self), to: "moves.json")
@@ -272,7 +272,8 @@ struct NodeMoveTests {
             try await carol.node.join(team)
             await alice.sees(bob, carol)
             let chat = try await alice.node.move("team", choosing: [bob.key, carol.key])
-            #expect(await carol.moved() == chat && carol.folder.text("moves.json") == "{}")
+            #expect(await carol.moved() == chat)
+            #expect(carol.folder.text("moves.json") == "{}")
         }
     }
 }

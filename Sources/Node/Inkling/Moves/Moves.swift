@@ -78,8 +78,8 @@ package struct Moves: Equatable, Sendable {
     /// Returns whether the node left a chat by a move.
     package func hasLeft(_ chat: Chat) -> Bool { move(from: chat) != nil }
 
-    /// Returns the chat in which the node is now in place of a chat: the chat itself if the node did not leave it by a
-    /// move; nil if the user has left the newest one too.
+    /// Returns the chat that is now in the place of a chat: the newest one to which it has moved, or the chat itself. Nil
+    /// if the user has left the newest one.
     package func present(_ chat: Chat) -> Chat? {
         guard let move = move(from: chat) else { return chat }
         return move.place.secret.flatMap {

@@ -20,13 +20,22 @@ struct Moving {
         case unusable(reason: String)
     }
 
-    /// A change that counts when it is on disk.
+    /// A change that counts when it is on disk. Its closures belong to the node.
     struct Change {
         /// Makes the change, perhaps again if the moves changed meanwhile. The result follows the write, and returns
         /// whether the node keeps the change.
-        let make: (isolated Node, inout Moves) throws(NodeError) -> (isolated Node) -> Bool
+        let make: (inout Moves) throws(NodeError) -> () -> Bool
         /// Called if the change was not made.
-        let failed: (isolated Node, NodeError) -> Void
+        let failed: (NodeError) -> Void
+    }
+
+    /// A change that the node is writing.
+    struct Write {
+        let change: Change
+        let moves: Moves
+        /// The number of changes of the moves before.
+        let version: Int
+        let follow: () -> Bool
     }
 
     var moves = Moves() {
@@ -37,9 +46,9 @@ struct Moving {
     var storage = Storage.memory
     /// The departed chats of the protocol, the oldest first.
     var departed: [DepartedChat] = []
-    /// The changes that are not on disk yet. The node writes the first one.
+    /// The changes that wait for the disk.
     var changes = CircularBuffer<Change>()
-    var isWriting = false
+    var write: Write?
     /// Newcomers that wait for the notice of a move; nil while there is no move.
     var newcomers: [(ChatID, PublicKey)]?
     /// The timer that ends the next departure.
@@ -50,8 +59,7 @@ struct Moving {
 extension Node {
     /// Makes a change and writes it, after the changes before. ``Moving/Change`` describes the arguments.
     func change(
-        _ make: @escaping (isolated Node, inout Moves) throws(NodeError) -> (isolated Node) -> Bool,
-        failed: @escaping (isolated Node, NodeError) -> Void
+        _ make: @escaping (inout Moves) throws(NodeError) -> () -> Bool, failed: @escaping (NodeError) -> Void
     ) {
         moving.changes.append(Moving.Change(make: make, failed: failed))
         writeMoves()
@@ -60,68 +68,64 @@ extension Node {
     /// Writes the moves, which changed already.
     func keepMoves() {
         if case .unusable = moving.storage { return }
-        change { _, _ throws(NodeError) in
-            { _ in true }
-        } failed: { node, error in
-            guard case .notKept(let reason) = error, case .file(let file) = node.moving.storage else { return }
-            node.tell(.notice(.movesUnusable(file: file.path, reason: reason)))
+        change { _ throws(NodeError) in
+            { true }
+        } failed: { error in
+            guard case .notKept(let reason) = error, case .file(let file) = self.moving.storage else { return }
+            self.tell(.notice(.movesUnusable(file: file.path, reason: reason)))
         }
     }
 
     /// Calls back when all changes so far are on disk, or failed.
     func afterMoves(_ completion: @escaping @Sendable () -> Void) {
-        guard !moving.changes.isEmpty else { return completion() }
-        let completed: (isolated Node) -> Bool = { _ in
-            completion()
-            return true
-        }
-        change { _, _ throws(NodeError) in
-            completed
-        } failed: { _, _ in
+        guard moving.write != nil || !moving.changes.isEmpty else { return completion() }
+        change { _ throws(NodeError) in
+            {
+                completion()
+                return true
+            }
+        } failed: { _ in
             completion()
         }
     }
 
     private func writeMoves() {
-        guard !moving.isWriting, let change = moving.changes.first else { return }
+        while moving.write == nil, let change = moving.changes.popFirst() { begin(change) }
+    }
+
+    private func begin(_ change: Moving.Change) {
         var next = moving.moves
-        let follow: (isolated Node) -> Bool
+        let follow: () -> Bool
         do throws(NodeError) {
-            follow = try change.make(self, &next)
+            follow = try change.make(&next)
         } catch {
-            moving.changes.removeFirst()
-            change.failed(self, error)
-            return writeMoves()
+            return change.failed(error)
         }
-        let (before, version) = (moving.moves, moving.version)
-        moving.isWriting = true
-        write(next) { node, reason in
-            node.moving.isWriting = false
-            if let reason {
-                node.moving.changes.removeFirst()
-                change.failed(node, .notKept(reason))
-            } else if version == node.moving.version {
-                node.moving.changes.removeFirst()
-                if next != before { node.moving.moves = next }
-                if !follow(node) {
-                    node.moving.moves = before
-                    node.keepMoves()
+        moving.write = Moving.Write(change: change, moves: next, version: moving.version, follow: follow)
+        switch moving.storage {
+        case .memory: written(nil)
+        case .unusable(let reason): written(reason)
+        case .file(let file):
+            worker.run(on: eventLoop) { [next] in file.write(next) }.whenSuccess { [self] reason in
+                assumeIsolated { node in
+                    node.written(reason)
+                    node.writeMoves()
                 }
             }
-            // Otherwise the moves changed during the write, so the node makes the change again.
-            node.writeMoves()
         }
     }
 
-    private func write(_ moves: Moves, _ completion: @escaping (isolated Node, String?) -> Void) {
-        switch moving.storage {
-        case .memory: completion(self, nil)
-        case .unusable(let reason): completion(self, reason)
-        case .file(let file):
-            let completion = NIOLoopBound(completion, eventLoop: eventLoop)
-            worker.run(on: eventLoop) { file.write(moves) }.whenSuccess { [self] reason in
-                assumeIsolated { completion.value($0, reason) }
-            }
-        }
+    /// Handles the end of a write.
+    private func written(_ failure: String?) {
+        guard let write = moving.write else { return }
+        moving.write = nil
+        if let failure { return write.change.failed(.notKept(failure)) }
+        // If the moves changed during the write, the node makes the change again.
+        guard write.version == moving.version else { return begin(write.change) }
+        let before = moving.moves
+        if write.moves != before { moving.moves = write.moves }
+        guard !write.follow() else { return }
+        moving.moves = before
+        keepMoves()
     }
 }

@@ -7,14 +7,14 @@ import NIOCore
 extension Node {
     // MARK: Questions
 
-    /// Returns the chat in which the node is now in place of a chat, or would be: the chat itself, or the newest one to
-    /// which it has moved; nil if the user has left that one.
+    /// Returns the chat that is now in the place of a chat: the newest one to which it has moved, or the chat itself. Nil
+    /// if the user has left the newest one.
     package func present(_ chat: Chat) -> Chat? { moving.moves.present(chat) }
 
     /// Returns whether the node left a chat by a move, and so refuses its invite (M-63).
     package func hasLeft(_ chat: Chat) -> Bool { moving.moves.hasLeft(chat) }
 
-    /// Returns the ID of a chat's history, which goes on when the chat moves.
+    /// Returns the ID of a chat's history, which continues when the chat moves.
     package func logID(of chat: Chat) -> String { moving.moves.logID(of: chat) }
 
     /// The chats that the node departed from and still gives a successor in, the oldest first (M-65).
@@ -22,9 +22,8 @@ extension Node {
 
     // MARK: As the owner
 
-    /// Moves a private chat, which the user owns, to a new secret: for the user and for the owners of some keys, and for
-    /// nobody else. The chat keeps its name. For 30 days, this node gives the new chat to those who come later. Nobody
-    /// is put out of a chat in another way.
+    /// Moves a private chat of the user's to a new secret, which the owners of some keys get and nobody else. The chat
+    /// keeps its name. For 30 days, this node gives the new chat to those who come later.
     ///
     /// The call returns when the move is stored. ``Notice/moved(_:)`` reports the new chat to all readers.
     ///
@@ -56,37 +55,37 @@ extension Node {
     ) {
         let chosen = Set(keys + [ownKey])
         let secret = ChatSecret(using: &random)
-        change { node, moves throws(NodeError) in
-            let entry = try node.member(chat)
-            guard entry.chat.owner == node.ownKey, !entry.chat.isOpen else { throw .notOwner(chat) }
+        change { moves throws(NodeError) in
+            let entry = try self.member(chat)
+            guard entry.chat.owner == self.ownKey, !entry.chat.isOpen else { throw .notOwner(chat) }
             guard chosen.count <= MovesLimits.chosenKeys + 1 else {
                 throw .other(code: "bad-command", text: "At most \(MovesLimits.chosenKeys) people can move.")
             }
             let generation = moves.place(of: entry.chat)?.generation ?? 0
             guard generation < .max else { throw .notKept("it has moved too often") }
             let successor = Successor(
-                generation: generation + 1, secret: secret, owner: owner ?? node.ownKey,
+                generation: generation + 1, secret: secret, owner: owner ?? self.ownKey,
                 removed: moves.removed(from: entry.chat, adding: removed, choosing: chosen))
             let next = try Chat(chat, secret: Secret(wire: secret), owner: successor.owner)
             moves.depart(
                 from: entry.chat, for: successor, choosing: chosen,
                 until: Node.wallClock().rawValue + Double(Limits.departure.components.seconds))
             // The new chat is one more. The oldest departures make room, but not this one.
-            while node.joined.count + moves.departures.count > Limits.chats {
+            while self.joined.count + moves.departures.count > Limits.chats {
                 guard moves.departures.count > 1, moves.endOldestDeparture() else { throw .tooManyChats }
             }
-            return { node in
+            return {
                 // The user may have left the chat while the node wrote the move.
-                guard node.joined.contains(where: { $0 === entry }) else {
+                guard self.joined.contains(where: { $0 === entry }) else {
                     completion(.failure(.unknownChat(chat)))
                     return false
                 }
                 completion(.success(next))
-                node.depart(from: entry, to: next, chosen)
+                self.depart(from: entry, to: next, chosen)
                 return true
             }
-        } failed: { _, error in
-            completion(.failure(error))
+        } failed: {
+            completion(.failure($0))
         }
     }
 
@@ -112,24 +111,23 @@ extension Node {
     func admit(
         _ key: PublicKey, to chat: String, completion: @escaping @Sendable (Result<Void, NodeError>) -> Void
     ) {
-        change { node, moves throws(NodeError) in
-            let entry = try node.member(chat)
-            let departures = moves.departures(to: entry.chat)
-            guard let departure = departures.first else { throw .notMoved(chat) }
+        change { moves throws(NodeError) in
+            let entry = try self.member(chat)
+            guard let departure = moves.departures(to: entry.chat).first else { throw .notMoved(chat) }
             guard !departure.successor.removed.contains(key) else { throw .removed(key.userID, chat: chat) }
             guard departure.chosen.count <= MovesLimits.chosenKeys || departure.chosen.contains(key) else {
                 throw .other(code: "too-many-keys", text: "At most \(MovesLimits.chosenKeys) people can move.")
             }
             moves.admit(key, to: entry.chat)
             let admitted = moves.departures(to: entry.chat)
-            return { node in
-                for departure in admitted { node.give(departure) }
+            return {
                 completion(.success(()))
-                node.drain()
+                for departure in admitted { self.give(departure) }
+                self.drain()
                 return true
             }
-        } failed: { _, error in
-            completion(.failure(error))
+        } failed: {
+            completion(.failure($0))
         }
     }
 

@@ -1,4 +1,4 @@
-// The dialogs: join, invite, the user, a person, questions. The cards of invitations.
+// The dialogs: join, invite, the user, a person, questions. The cards of invitations and newcomers.
 
 import {ask} from "./connection.js";
 import {$, bdi, el, on, set, shield, svg, write} from "./dom.js";
@@ -145,10 +145,9 @@ on({
 		const [request, member, members] = joining, text = $("join-text").value.trim().normalize();
 		// The last letter has three bits.
 		const letter = (byte, index) => "abcdefghijklmnopqrstuvwxyz234567"[byte & (index < 25 ? 31 : 28)];
-		const secret = [...crypto.getRandomValues(new Uint8Array(26))].map(letter).join("");
-		const isPrivate = $("join-private").checked;
-		const chat = isPrivate ? {invite: `inkling:${encodeURIComponent(text)}#${secret}@${model.self.key}`} : {[member]: text};
-		if (!await isRefused("join", request, {...members, ...chat}) && isPrivate) invite();
+		const random = [...crypto.getRandomValues(new Uint8Array(26))].map(letter).join("");
+		const own = $("join-private").checked && {invite: `inkling:${encodeURIComponent(text)}#${random}@${model.self.key}`};
+		if (!await isRefused("join", request, {...members, ...own || {[member]: text}}) && own) invite();
 	},
 	"invite-open": invite,
 	"invite-copy": () => navigator.clipboard.writeText($("invite-text").value).then(() => say("invite", "Copied.")),

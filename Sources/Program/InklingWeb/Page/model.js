@@ -159,7 +159,8 @@ function moved({owner}, chat) {
 	chat.people.clear();
 }
 
-function meet(line, {people}) {
+function meet(line, {name, people}) {
+	if (isHere(line)) invitations.delete(name + line.key);
 	// Strangers come and go.
 	if (people.size > 500) for (const [id, one] of people) if (!isHere(one) && !one.verified) people.delete(id);
 	people.set(line.user, {lastSeen: line.presence === "offline" && line.at, ...line, label: label(line)});
