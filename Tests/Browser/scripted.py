@@ -32,13 +32,19 @@ def person(number, name, presence="online", **more):
             "blocked": False, "names": [name], "firstSeen": time.time() - 1000, "namedSince": time.time() - 1000, **more}
 
 
+def owner(content):
+    return {"owner": content["owner"]} if "owner" in content else {}
+
+
 class ScriptedDaemon(harness.Running):
-    """Serves the socket of a state directory. `chats` has the people and the recent messages of each chat."""
+    """Serves the socket of a state directory. `chats` has the people and the recent messages of each chat, and perhaps
+    the owner of a private one. `errors` has the text of the error that answers a request."""
 
     def __init__(self, state, chats, name="Alice"):
         self.chats = chats
         self.name = name
         self.requests = []
+        self.errors = {}
         self.connections = []
         self.current = set()  # the connections in whose front end a chat is open
         state.mkdir(mode=0o700, exist_ok=True)
@@ -100,12 +106,14 @@ class ScriptedDaemon(harness.Running):
         do, chat = request["do"], request.get("chat")
         answer = dict(ANSWERS.get(do, {"on": "ok"}))
         if do in ("status", "chats"):
-            chats = [{"chat": name, "secret": False, "kept": True, "present": len(content["people"]), "waiting": 0,
-                      "looking": False} for name, content in self.chats.items()]
+            chats = [{"chat": name, "secret": "owner" in content, "kept": True, "present": len(content["people"]),
+                      "waiting": 0, "looking": False, **owner(content)} for name, content in self.chats.items()]
             answer = {"on": do, "chats": chats, "user": USER, "name": self.name, "version": "0", "interface": 1,
                       "since": 1.0, "away": False, "frontEnds": 1, "key": key(0), "port": 1}
         elif do == "join":
-            answer |= {"chat": chat, "peers": self.chats[chat]["people"]}
+            answer |= {"chat": chat, "peers": self.chats[chat]["people"], **owner(self.chats[chat])}
+            if "owner" in answer:
+                answer["invite"] = f"inkling:{chat}#{'a' * 26}@{answer['owner']}"
         elif do == "who":
             answer = {"on": "who", "chat": chat, "peers": self.chats[chat]["people"]}
         elif do == "recent":
@@ -114,6 +122,8 @@ class ScriptedDaemon(harness.Running):
             answer = {"on": "sent", "chat": chat, "message": len(self.requests), "to": 1}
         elif do == "fingerprint":
             answer |= {"key": request.get("key")}
+        if do in self.errors:
+            answer = {"on": "error", "code": "refused", "text": self.errors[do], "line": 1}
         if "id" in request:
             self.write(connection, **answer, id=request["id"])
         if do == "subscribe":

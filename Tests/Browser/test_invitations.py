@@ -162,6 +162,7 @@ class InvitationTests(TestWithInvitations):
         self.wait_for_card(self.bob, self.secrets)
         self.press_on_card(self.bob, "Decline")
         self.wait_for_no_card(self.bob)
+        self.assertNotIn("Invitation", self.bob.page.text("#conversation"))
         self.assertEqual(self.bob.front_end.ask(do="invitations")["invitations"], [])
         self.assertEqual([chat["chat"] for chat in self.bob.front_end.ask(do="chats")["chats"]], [self.chat])
 

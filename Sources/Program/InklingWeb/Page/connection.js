@@ -1,27 +1,25 @@
 // The connection: proof, close codes, reconnection, and requests with their answers.
 // No line passes before both sides have proved the key.
 
-import { applied, connected } from "./main.js";
+import {applied, connected} from "./main.js";
 
 const AGAIN = "Open Inkling again, by its icon or with: inkling web";
-const STAYS = "Your draft stays here. The page tries again.";
 /** By close code: the words, and the wait for the next try in ms. Without it, a button tries. */
 const CLOSES = {
 	0: [`Another program answers at this address. ${AGAIN}`],
-	1001: [`Inkling's page server ended. ${STAYS}`, 2000],
-	1006: [`Inkling's page server does not answer. ${STAYS}`, 2000],
+	1001: ["Inkling's page server ended.", 2000],
+	1006: ["Inkling's page server does not answer.", 2000],
 	4000: ["The page server did not accept this page."],
 	4001: [`This page is from an earlier run of Inkling. ${AGAIN}`, 0],
 	4002: [`This address was used before, or is older than a minute. ${AGAIN}`, 0],
 	4003: ["Eight pages are open. Close another tab."],
-	4004: [`This page was too slow. ${STAYS}`, 1000],
-	4005: [`A line was too long. ${STAYS}`, 1000],
+	4004: ["This page was too slow.", 1000],
 };
 
-const bytes = (text) => Uint8Array.from(text, (letter) => letter.charCodeAt());
-const decode = (text) => atob(text.replace(/-/g, "+").replace(/_/g, "/"));
-const text = (data) => String.fromCharCode(...new Uint8Array(data));
-const encode = (data) => btoa(text(data)).replace(/\+/g, "-").replace(/\//g, "_").replace("=", "");
+const base64 = {alphabet: "base64url", omitPadding: true};
+const decode = (text) => Uint8Array.fromBase64(text, base64);
+const encode = (data) => new Uint8Array(data).toBase64(base64);
+const join = (label, ...parts) => Uint8Array.of(...new TextEncoder().encode(label), ...parts.flatMap((part) => [...part]));
 
 const waiting = new Map();
 let socket, isProved, timer, id = 0, kind = "session", key = sessionStorage.getItem("inkling");
@@ -40,10 +38,10 @@ export function open() {
 		if (opened !== socket) return;
 		close();
 		const [text, wait] = CLOSES[code] ?? CLOSES[1006];
-		connected(false, text, wait === undefined);
+		connected(false, wait ? `${text} Your draft stays here. The page tries again.` : text, wait === undefined);
 		if (wait) timer = setTimeout(open, wait);
 	};
-	socket.onclose = ({ code }) => end(code);
+	socket.onclose = ({code}) => end(code);
 	timer = setTimeout(end, 5000, 1006);
 	prove(opened).catch(() => end(0));
 }
@@ -57,25 +55,23 @@ function close() {
 }
 
 async function prove(opened) {
-	const { subtle } = crypto, secret = decode(key);
-	const digest = new Uint8Array(await subtle.digest("SHA-256", bytes("inkling web id" + secret)), 0, 8);
-	const name = [...digest].map((byte) => byte.toString(16).padStart(2, 0)).join("");
-	const hmac = await subtle.importKey("raw", bytes(secret), { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
+	const {subtle} = crypto, secret = decode(key);
+	const digest = await subtle.digest("SHA-256", join("inkling web id", secret));
+	const hmac = await subtle.importKey("raw", secret, {name: "HMAC", hash: "SHA-256"}, false, ["sign", "verify"]);
 	const own = crypto.getRandomValues(new Uint8Array(32));
 	const put = (step) => opened.send(JSON.stringify(step));
-	const next = () => new Promise((done) => { opened.onmessage = ({ data }) => done(JSON.parse(data)); });
+	const next = () => new Promise((done) => { opened.onmessage = ({data}) => done(JSON.parse(data)); });
 	if (!opened.readyState) await new Promise((done) => { opened.onopen = done; });
-	put({ web: 1, key: kind, id: name, nonce: encode(own) });
-	const { nonce, proof } = await next();
-	const theirs = decode(nonce);
-	const claim = bytes("inkling web server\0" + text(own) + theirs);
-	if (theirs.length !== 32 || !await subtle.verify("HMAC", hmac, bytes(decode(proof)), claim)) throw 0;
-	put({ proof: encode(await subtle.sign("HMAC", hmac, bytes("inkling web page\0" + theirs + text(own)))) });
-	const { session } = await next();
+	put({web: 1, key: kind, id: new Uint8Array(digest, 0, 8).toHex(), nonce: encode(own)});
+	const {nonce, proof} = await next();
+	const theirs = decode(nonce), claim = join("inkling web server\0", own, theirs);
+	if (theirs.length !== 32 || !await subtle.verify("HMAC", hmac, decode(proof), claim)) throw 0;
+	put({proof: encode(await subtle.sign("HMAC", hmac, join("inkling web page\0", theirs, own)))});
+	const {session} = await next();
 	if (opened !== socket) return;
 	clearTimeout(timer);
 	isProved = true;
-	socket.onmessage = ({ data }) => receive(JSON.parse(data));
+	socket.onmessage = ({data}) => receive(JSON.parse(data));
 	if (session) {
 		[key, kind] = [session, "session"];
 		sessionStorage.setItem("inkling", key);
@@ -84,7 +80,7 @@ async function prove(opened) {
 }
 
 function receive(line) {
-	const { request, done } = waiting.get(line.id) ?? {};
+	const {request, done} = waiting.get(line.id) ?? {};
 	if (line.on === "ready") abandon();
 	waiting.delete(line.id);
 	applied(line, request);
@@ -92,7 +88,7 @@ function receive(line) {
 }
 
 function abandon() {
-	for (const { done } of waiting.values()) done({ on: "error", text: "The connection ended." });
+	for (const {done} of waiting.values()) done({on: "error", text: "The connection ended."});
 	waiting.clear();
 }
 
@@ -102,7 +98,7 @@ export function tell(request) {
 }
 
 export function ask(name, members, own) {
-	const request = { do: name, ...members, id: ++id };
-	if (!tell(request)) return { on: "error", text: "Not connected." };
-	return new Promise((done) => waiting.set(id, { request: { ...request, ...own }, done }));
+	const request = {do: name, ...members, id: ++id};
+	if (!tell(request)) return {on: "error", text: "Not connected."};
+	return new Promise((done) => waiting.set(id, {request: {...request, ...own}, done}));
 }

@@ -1,15 +1,15 @@
-// The dialogs, and the cards of invitations.
+// The dialogs: join, invite, the user, a person, questions. The cards of invitations and newcomers.
 
-import { ask } from "./connection.js";
-import { $, bdi, el, on, set, shield, svg, write } from "./dom.js";
-import { enter, render } from "./main.js";
-import { decide, isHere, model, remark } from "./model.js";
-import { qr } from "./qr.js";
-import { groups, isolate, plain } from "./text.js";
-import { lookalike, presence } from "./view.js";
+import {ask} from "./connection.js";
+import {$, bdi, el, on, set, shield, svg, write} from "./dom.js";
+import {enter, render} from "./main.js";
+import {decide, isHere, model, remark, sorted} from "./model.js";
+import {qr} from "./qr.js";
+import {groups, isolate, plain} from "./text.js";
+import {lookalike, presence} from "./view.js";
 
 const OPEN = "A private chat of yours may have such a name. Anybody on this network can read the open one.";
-// A-33, A-34: names of two chats.
+// A-33 and A-34: names that stand for two chats.
 const QUESTIONS = {
 	"private-name": OPEN, "names-unknown": OPEN,
 	"open-name": "An open chat of yours has such a name. You could take one for the other.",
@@ -22,7 +22,7 @@ const open = (name) => $(`dialog-${name}`).showModal();
 
 const say = (name, text) => write(`${name}-note`, text);
 
-function isDone(name, { on, text }) {
+function isDone(name, {on, text}) {
 	const isOk = on !== "error";
 	say(name, isOk ? "" : plain(text, 400));
 	return isOk;
@@ -30,9 +30,10 @@ function isDone(name, { on, text }) {
 
 const finish = (name, answer) => isDone(name, answer) && !$(`dialog-${name}`).close();
 
-function confirm(text, yes) {
+function confirm(text, yes, ...rows) {
 	write("ask-text", text);
 	write("ask-yes", yes);
+	$("ask-list").replaceChildren(...rows);
 	open("ask");
 	return new Promise((done) => {
 		$("dialog-ask").onclose = () => done();
@@ -50,24 +51,38 @@ function showJoin(title, ...request) {
 
 /** Joins a chat, or returns true. */
 async function isRefused(dialog, request, members) {
-	const answer = await ask(request, { ...members, open: false, keep: true }), question = QUESTIONS[answer.code];
-	if (question) return !await confirm(question, "Join") || isRefused(dialog, request, { ...members, confirm: true });
+	const answer = await ask(request, {...members, open: false, keep: true}), question = QUESTIONS[answer.code];
+	if (question) return !await confirm(question, "Join") || isRefused(dialog, request, {...members, confirm: true});
 	return !finish(dialog, answer) || enter(answer.chat);
 }
 
 async function accept(invitation) {
-	if (await isRefused("join", "accept", { invitation })) showJoin("Your own name for this chat", "accept", "chat", { invitation });
+	if (await isRefused("join", "accept", {invitation})) showJoin("Your own name for this chat", "accept", "chat", {invitation});
 }
 
-export const card = ({ invitation, label, owner, to, user, verified }) =>
-	[invitation, "", () => el("div.card", el("p", bdi(label), shield(verified) || ` (not verified, ${groups(user)})`,
-		to ? [" invites you to ", bdi(plain(to, 64)), `, a private chat${owner ? " of their own" : ""}.`] : " asks to talk with you alone."),
-	el("button.main", () => accept(invitation), "Accept"),
-	el("button", () => ask("decline", { invitation }), "Decline"))];
+const mark = ({user, verified}) => shield(verified) || ` (not verified, ${groups(user)})`;
+
+export const card = ([id, line]) => [id, "", () => {
+	const {invitation, label, owner, to, user, chat, key} = line, note = el("p.bad", {role: "alert"});
+	const dismiss = () => render(model.invitations.delete(id));
+	const admit = async () => {
+		const {on, text} = await ask("admit", {chat, key});
+		if (on === "error") note.textContent = plain(text, 400);
+		else dismiss();
+	};
+	const [words, yes, act, no, end] = invitation ? [
+		[mark(line), to ? [" invites you to ", bdi(plain(to)), `, a private chat${owner ? " of their own" : ""}.`] : " asks to talk with you alone."],
+		"Accept", () => accept(invitation), "Decline", () => ask("decline", {invitation}),
+	] : [
+		[` (${groups(user)}) looks for `, bdi(plain(chat)), ", which has moved without them."],
+		"Let them follow", admit, "Dismiss", dismiss,
+	];
+	return el("div.card", el("p", bdi(label), words.flat()), note, el("button.main", act, yes), el("button", end, no));
+}];
 
 async function invite() {
-	const { name, secret } = model.open;
-	const { invite } = await ask("invite", { chat: name });
+	const {name, secret} = model.open;
+	const {invite} = await ask("invite", {chat: name});
 	if (secret && !invite) return;
 	write("invite-how", invite ? "Everybody with this invite can join and read."
 		: "Anybody on this network joins this open chat by its name.");
@@ -77,6 +92,8 @@ async function invite() {
 	open("invite");
 }
 
+const isOwn = ({owner}) => owner === model.self.key;
+
 export async function showPerson(next) {
 	if (!model.open.people.has(next)) return;
 	user = next;
@@ -85,18 +102,19 @@ export async function showPerson(next) {
 	write("person-id", groups(user));
 	$("fingerprint").replaceChildren();
 	$("talk").hidden = model.open.with === shown().key;
-	const chats = [...model.chats.values()].filter((chat) => chat.secret && !chat.with && !isHere(chat.people.get(user)));
+	$("remove").hidden = !isOwn(model.open);
+	const chats = [...model.chats.values()].filter((chat) => chat.secret && !chat.with && (!chat.owner || isOwn(chat)) && !isHere(chat.people.get(user)));
 	$("invite-to").hidden = !chats.length;
-	$("invite-chat").replaceChildren(...chats.map(({ name }) => el("option", { value: name }, plain(name, 64))));
+	$("invite-chat").replaceChildren(...chats.map(({name}) => el("option", {value: name}, plain(name))));
 	open("person");
-	const answer = await ask("fingerprint", { key: shown().key });
+	const answer = await ask("fingerprint", {key: shown().key});
 	if (isDone("person", answer) && answer.key === shown()?.key) $("fingerprint").append(...answer.groups.map((digits) => el("li", digits)));
 }
 
 const shown = () => model.open.people.get(user);
 
 function fill() {
-	const { label, verified, blocked } = shown(), warning = lookalike(shown());
+	const {label, verified, blocked} = shown(), warning = lookalike(shown());
 	write("person-name", label);
 	write("person-state", `${verified ? "Verified" : "Not verified"} · ${presence(shown())}`);
 	write("person-warning", warning && `${warning}. Share nothing secret until the digits match.`);
@@ -106,8 +124,8 @@ function fill() {
 }
 
 async function settle(decision, change, text) {
-	const { key } = shown();
-	if (!isDone("person", await ask(decision, { key }))) return;
+	const {key} = shown();
+	if (!isDone("person", await ask(decision, {key}))) return;
 	decide(key, change);
 	fill();
 	say("person", text);
@@ -115,61 +133,68 @@ async function settle(decision, change, text) {
 
 for (const dialog of document.querySelectorAll("dialog")) {
 	const foot = dialog.querySelector(".foot"), name = dialog.id.slice(7);
-	set(dialog, { "aria-labelledby": dialog.querySelector("h2, p").id });
-	foot.before(el("p.bad", { id: `${name}-note`, role: "alert" }));
+	set(dialog, {"aria-labelledby": dialog.querySelector("h2, p").id});
+	foot.before(el("p.bad", {id: `${name}-note`, role: "alert"}));
 	dialog.onclose = () => say(name);
-	foot.prepend(el("button.close", { type: "button" }, () => dialog.close(), dialog.role ? "Cancel" : "Close"));
+	foot.prepend(el("button.close", {type: "button"}, () => dialog.close(), dialog.role ? "Cancel" : "Close"));
 }
 on({
 	"new-chat": () => showJoin("Name of the new chat", "join", "chat"),
 	"join-invite": () => showJoin("Invite", "join", "invite"),
 	async "join-form"() {
 		const [request, member, members] = joining, text = $("join-text").value.trim().normalize();
-		// The last letter has 3 bits.
+		// The last letter has three bits.
 		const letter = (byte, index) => "abcdefghijklmnopqrstuvwxyz234567"[byte & (index < 25 ? 31 : 28)];
 		const random = [...crypto.getRandomValues(new Uint8Array(26))].map(letter).join("");
-		const own = $("join-private").checked && { invite: `inkling:${encodeURIComponent(text)}#${random}@${model.self.key}` };
-		if (!await isRefused("join", request, { ...members, ...own || { [member]: text } }) && own) invite();
+		const own = $("join-private").checked && {invite: `inkling:${encodeURIComponent(text)}#${random}@${model.self.key}`};
+		if (!await isRefused("join", request, {...members, ...own || {[member]: text}}) && own) invite();
 	},
 	"invite-open": invite,
 	"invite-copy": () => navigator.clipboard.writeText($("invite-text").value).then(() => say("invite", "Copied.")),
 	"invite-show"() {
 		const rows = qr($("invite-text").value);
 		const line = (row, y) => row.map((isDark, x) => isDark ? `M${x + 4} ${y + 4}h1v1h-1z` : "").join("");
-		$("invite-qr").replaceChildren(svg(rows.length + 8, "QR code of the invite", "path", { d: rows.map(line).join("") }));
+		$("invite-qr").replaceChildren(svg(rows.length + 8, "QR code of the invite", "path", {d: rows.map(line).join("")}));
 	},
 	async leave() {
-		const { name, secret, with: partner } = model.open;
+		const {name, secret, with: partner} = model.open;
 		const back = secret && !partner ? " To come back, you need its invite." : "";
-		if (await confirm(`Leave ${isolate(plain(name, 64))}?${back}`, "Leave")) ask("leave", { chat: name });
+		if (await confirm(`Leave ${isolate(plain(name))}?${back}`, "Leave")) ask("leave", {chat: name});
 	},
 	you() {
 		$("name").value = model.self.name;
 		write("you-id", groups(model.self.user));
 		open("name");
 	},
-	"name-form": async () => finish("name", await ask("nick", { name: $("name").value.trim().normalize() })),
+	"name-form": async () => finish("name", await ask("nick", {name: $("name").value.trim().normalize()})),
 	away: async () => render(isDone("name", await ask($("away").checked ? "away" : "back"))),
-	match: () => settle("verify", { verified: true }),
-	"no-match": () => settle("unverify", { verified: false }, "Somebody may pretend to be this person."),
-	talk: () => isRefused("person", "talk", { key: shown().key }),
+	match: () => settle("verify", {verified: true}),
+	"no-match": () => settle("unverify", {verified: false}, "Somebody may pretend to be this person."),
+	talk: () => isRefused("person", "talk", {key: shown().key}),
 	async "invite-send"() {
-		const { key, label, verified } = shown(), chat = $("invite-chat").value;
+		const {key, label, verified} = shown(), chat = $("invite-chat").value;
 		if (!verified && !await confirm(
 			`${isolate(label)} is not verified, and whoever gets the invite can join for good. User ID: ${groups(user)}`, "Invite")) return;
-		const name = plain(chat, 64), lost = `The invitation to ${name} may not have reached ${label}.`;
-		if (!finish("person", await ask("invite", { chat, key }, { lost }))) return;
-		remark(model.open, { text: `${label} is invited to ${name}.` });
+		const name = plain(chat), lost = `The invitation to ${name} may not have reached ${label}.`;
+		if (!finish("person", await ask("invite", {chat, key}, {lost}))) return;
+		remark(model.open, {text: `${label} is invited to ${name}.`});
 		enter(model.current);
+	},
+	async remove() {
+		const {name} = model.open, {key, label} = shown();
+		const others = sorted(model.open).filter((one) => one.key !== key), keys = others.map((one) => one.key);
+		const text = `${isolate(plain(name))} moves to a new secret, with you ${keys.length ? "and these people" : "alone"}. ${isolate(label)} stays behind, and keeps what was written so far.`;
+		if (!await confirm(text, `Remove ${label}`, ...others.map((one) => el("li", bdi(one.label), mark(one))))) return;
+		finish("person", await ask("move", {chat: name, keys, removed: [key]}));
 	},
 	mute() {
 		if (!model.muted.delete(user)) model.muted.add(user);
 		fill();
 	},
 	async block() {
-		const { label, verified, blocked } = shown();
+		const {label, verified, blocked} = shown();
 		const whom = `${isolate(label)}${verified ? ", whom you verified" : ""}`;
 		if (blocked || await confirm(`Block ${whom}? For good, you see nothing of each other.`, "Block"))
-			settle(blocked ? "unblock" : "block", { blocked: !blocked });
+			settle(blocked ? "unblock" : "block", {blocked: !blocked});
 	},
 });

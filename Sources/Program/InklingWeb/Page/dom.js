@@ -16,7 +16,7 @@ export function set(made, attributes) {
 	return made;
 }
 
-/** Returns an element: el("p.day", { id: "x" }, onclick, "text", child). */
+/** Returns an element: el("p.day", {id: "x"}, onclick, "text", child). */
 export function el(kind, ...parts) {
 	const [tag, ...names] = kind.split("."), made = document.createElement(tag);
 	made.className = names.join(" ");
@@ -28,30 +28,30 @@ export function el(kind, ...parts) {
 	return made;
 }
 
-export const bdi = (text, kind = "bdi") => el(kind, { dir: "auto" }, text);
+export const bdi = (text, kind = "bdi") => el(kind, {dir: "auto"}, text);
 export const unseen = (text) => el("span.hidden", text);
-export const dots = () => el("span.dots", { "aria-hidden": true }, el("i"), el("i"), el("i"));
+export const dots = () => el("span.dots", {"aria-hidden": true}, el("i"), el("i"), el("i"));
 
 export function svg(size, words, child, attributes) {
 	const [made, inner] = ["svg", child].map((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag));
 	made.append(set(inner, attributes));
-	return set(made, { viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": words });
+	return set(made, {viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": words});
 }
 
-export const icon = (name, words = name) => svg(24, words, "use", { href: `#${name}`, class: name });
+export const icon = (name, words = name) => svg(24, words, "use", {href: `#${name}`, class: name});
 
 export const shield = (isVerified) => isVerified && icon("shield", "verified");
 
 export function avatar(name, child) {
 	const [letter = "?"] = name.match(/[\p{L}\p{N}]/u) ?? [];
-	const made = el("span.avatar", { "aria-hidden": true }, letter.toUpperCase(), child);
+	const made = el("span.avatar", {"aria-hidden": true}, letter.toUpperCase(), child);
 	made.style.setProperty("--hue", 77 * letter.codePointAt());
 	return made;
 }
 
 /** Fills an element again. Its button keeps the focus and a begun click. */
 function renew(old, made) {
-	for (const { name, value } of made.attributes) old.setAttribute(name, value);
+	for (const {name, value} of made.attributes) old.setAttribute(name, value);
 	if (old.firstChild.type) renew(old.firstChild, made.firstChild);
 	else old.replaceChildren(...made.childNodes);
 }
@@ -66,7 +66,7 @@ export function sync(list, rows) {
 		if (child?.sign !== sign) {
 			const made = make();
 			if (child) renew(child, made);
-			child = Object.assign(child ?? made, { key, sign, version: null });
+			child = Object.assign(child ?? made, {key, sign, version: null});
 		}
 		if (child === next) next = next.nextSibling;
 		else list.insertBefore(child, next);

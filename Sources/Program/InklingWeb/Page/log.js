@@ -1,13 +1,13 @@
 // The conversation: a window that scrolls.
 
-import { showPerson } from "./dialogs.js";
-import { $, bdi, el, icon, on, shield, sync, unseen, write } from "./dom.js";
-import { retry } from "./main.js";
-import { model, pattern, person } from "./model.js";
-import { clock, day, days, deed, lines, pieces, plain } from "./text.js";
+import {showPerson} from "./dialogs.js";
+import {$, bdi, el, icon, on, shield, sync, unseen, write} from "./dom.js";
+import {retry} from "./main.js";
+import {model, pattern, person} from "./model.js";
+import {clock, day, days, deed, lines, pieces, plain} from "./text.js";
 
 const MOST = 300, STEP = 100;
-const WHY = { bye: "left", quit: "you left", left: "you left", silence: "out of reach", stalled: "did not answer" };
+const WHY = {bye: "left", quit: "you left", left: "you left", silence: "out of reach", stalled: "did not answer"};
 
 const log = $("conversation"), rows = log.children;
 let chat, hit;
@@ -45,7 +45,7 @@ export function go(item) {
 
 export function render() {
 	if (!chat) return;
-	const all = chat.messages, { scrollTop } = log;
+	const all = chat.messages, {scrollTop} = log;
 	const anchor = !follows && [...rows].find((row) => row.offsetTop + row.offsetHeight > scrollTop);
 	const distance = anchor && anchor.offsetTop - scrollTop;
 	let first = Math.max(0, all.indexOf(top));
@@ -60,7 +60,7 @@ export function render() {
 }
 
 function place(wanted, distance) {
-	const row = [...rows].find(({ key }) => key === wanted);
+	const row = [...rows].find(({key}) => key === wanted);
 	if (row) log.scrollTop = row.offsetTop - distance;
 }
 
@@ -99,35 +99,33 @@ function reveal(item, distance) {
 }
 
 function rowOf(item, before) {
-	const { at, from, key, own } = item, isMarked = chat.marker === key;
+	const {at, from, key, own} = item, isMarked = chat.marker === key;
 	const date = (!before || days(before.at, at)) && day(at);
 	const isFirst = date || isMarked || before.from.user !== from.user || before.remark || at - before.at > 300;
-	const author = own ? { label: "You" } : person(chat, from);
+	const author = own ? {label: "You"} : person(chat, from);
 	const sign = [author.label, author.verified, date, isMarked, !isFirst, item === hit, item.isWhole].join();
-	return [key, sign, () => Object.assign(el("div", { "data-message": key }, date && el("p.day", date),
-		isMarked && el("p.day.unread", { id: "unread" }, "New messages"),
-		item.remark ? remark(item.remark, author) : bubble(item, author, isFirst)), { item })];
+	return [key, sign, () => Object.assign(el("div", {"data-message": key}, date && el("p.day", date),
+		isMarked && el("p.day.unread", {id: "unread"}, "New messages"),
+		item.remark ? remark(item.remark, author) : bubble(item, author, isFirst)), {item})];
 }
 
-function bubble(item, { label, verified }, isFirst) {
-	const { at, isMention, own } = item, action = deed(item.text), text = action ?? item.text;
+function bubble(item, {label, verified}, isFirst) {
+	const {at, isMention, own} = item, action = deed(item.text), text = action ?? item.text;
 	const start = text.split("\n", 20).join("\n").slice(0, 1200);
 	const isLong = !item.isWhole && start !== text;
 	const kinds = ["article", own && "own", isFirst && "first", isMention && "mention", action && "deed", item === hit && "hit"];
 	return el(kinds.filter(Boolean).join("."),
 		own || !isFirst && !action ? unseen(`${label}: `) : el("h2.by.line", bdi(label), shield(verified)),
-		el("div.bubble", el("p.text", { dir: "auto" }, words(isLong ? `${start}…` : text)),
+		el("div.bubble", el("p.text", {dir: "auto"}, words(isLong ? `${start}…` : text)),
 			isLong && el("button.all", () => render(item.isWhole = true), "Show all"),
 			el("small.meta", isMention && "for you · ", clock(at))),
 		own && el("small.outcome"));
 }
 
-const words = (text) => pieces(text).map(({ text, href }) => {
-	if (/^https?:/.test(href)) return Object.assign(el("a", text), { href, target: "_blank", rel: "noopener noreferrer" });
-	return text;
-});
+const words = (text) => pieces(text).map(({text, href}) =>
+	/^https?:/.test(href) ? Object.assign(el("a", text), {href, target: "_blank", rel: "noopener noreferrer"}) : text);
 
-function remark({ text, user, known, verified }, { label }) {
+function remark({text, user, known, verified}, {label}) {
 	if (!user) return el("p.day", lines(text));
 	return el("div.alert", el("p", icon("warning"), bdi(label), " is not the ", bdi(chat.people.get(known)?.label ?? "person"),
 		` you ${verified ? "verified" : "know"}: the key is different. Share nothing secret before you compare fingerprints.`),
@@ -135,20 +133,20 @@ function remark({ text, user, known, verified }, { label }) {
 }
 
 function fill(row) {
-	const { item } = row, [text, isBad] = outcome(item), place = row.querySelector(".outcome");
+	const {item} = row, [text, isBad] = outcome(item), place = row.querySelector(".outcome");
 	place.replaceChildren(text);
 	place.classList.toggle("bad", !!isBad);
 	if (isBad && !item.isRetried) place.append(" ", el("button", () => retry(item), "Try again"));
 	row.version = item.version;
 }
 
-function outcome({ state, to, delivered, failed, error }) {
+function outcome({state, to, delivered, failed, error}) {
 	if (state === "sending") return ["Sending…"];
 	if (state === "unknown") return ["Not known: the connection ended before an answer.", true];
 	if (state === "error") return [`Not sent: ${plain(error, 300)}`, true];
 	if (to === 0) return ["Nobody was here to receive it.", true];
 	const some = delivered.size ? `Delivered to ${delivered.size} of ${to}` : "";
-	const people = [...failed].map(([user, why]) => `${person(chat, { user }).label} (${WHY[why] ?? "connection lost"})`);
+	const people = [...failed].map(([user, why]) => `${person(chat, {user}).label} (${WHY[why] ?? "connection lost"})`);
 	if (people.length > 3) people.splice(3, Infinity, `${failed.size - 3} more`);
 	if (failed.size) return [`${some && `${some}. `}May not have reached ${people.join(", ")}.`, true];
 	if (delivered.size < to) return [some || "On its way"];
@@ -156,5 +154,5 @@ function outcome({ state, to, delivered, failed, error }) {
 }
 
 log.onscroll = scrolled;
-on({ more: follow });
+on({more: follow});
 new ResizeObserver(settle).observe(log);

@@ -1,13 +1,13 @@
 // Acts of the user become requests, and the model is rendered once in a frame.
 
-import { ask, open, tell } from "./connection.js";
-import { $, icon, on, write } from "./dom.js";
+import {ask, open, tell} from "./connection.js";
+import {$, icon, on, write} from "./dom.js";
 import * as log from "./log.js";
-import { apply, compose, disconnect, model, present, show } from "./model.js";
-import { isCommand, plain, spoken } from "./text.js";
+import {apply, compose, disconnect, model, present, show} from "./model.js";
+import {isCommand, plain, spoken} from "./text.js";
 import * as view from "./view.js";
 
-const { dataset } = document.body;
+const {dataset} = document.body;
 const draft = $("draft");
 const hint = (text) => write("hint", text);
 let isDrawing, banner = [], reading, blurred;
@@ -32,7 +32,7 @@ export function connected(isUp, ...words) {
 }
 
 function showBanner() {
-	const { lost } = model;
+	const {lost} = model;
 	const [text, hasButton] = lost ? [`Inkling's daemon is lost: ${plain(lost.text, 300)} Your draft stays here.`, lost.starts] : banner;
 	write("banner-text", text);
 	write("banner-action", lost ? "Start again" : "Try again");
@@ -42,16 +42,17 @@ function showBanner() {
 }
 
 export function applied(line, request) {
-	const { on, chat } = line;
+	const {on, chat} = line;
 	apply(line, request);
 	if (on === "ready") begin();
+	else if (line.code === "moved") ask("who", {chat});
 	else if (on === "typing") view.showTyping();
 	else if (on === "inkling-web") {
 		if (line.state === "reused") banner = ["This page's address was used again, in vain. If not by you, end inkling web."];
 		showBanner();
 	} else if (line.waited && chat === model.shown) {
 		clearTimeout(reading);
-		reading = setTimeout(() => model.open && log.open(model.open, tell({ do: "read", chat })), 50);
+		reading = setTimeout(() => model.open && log.open(model.open, tell({do: "read", chat})), 50);
 	} else if (request?.do === "leave" && !model.open) closeChat();
 	render();
 }
@@ -78,12 +79,12 @@ export async function enter(name) {
 	model.current = name;
 	history.replaceState(name, "");
 	dataset.view = "chat";
-	const joined = !chat.isJoined && ask("join", { chat: name, open: false });
-	const recent = !chat.isRecent && ask("recent", { chat: name });
+	const joined = !chat.isJoined && ask("join", {chat: name, open: false});
+	const recent = !chat.isRecent && ask("recent", {chat: name});
 	showChat();
 	if (isOther) log.open(chat);
 	view.render();
-	const { on, text } = await joined;
+	const {on, text} = await joined;
 	if (on === "error") hint(plain(text, 300));
 	await recent;
 	if (chat !== model.open) return;
@@ -94,13 +95,13 @@ export async function enter(name) {
 
 function showChat() {
 	if (document.hidden || !model.open) return;
-	for (const name of ["open", "read"]) tell({ do: name, chat: model.current });
+	for (const name of ["open", "read"]) tell({do: name, chat: model.current});
 	show();
 }
 
 function look(chat) {
 	if (model.open !== chat || present(chat)) return;
-	ask("sightings", { chat: chat.name });
+	ask("sightings", {chat: chat.name});
 	ask("status");
 }
 
@@ -117,7 +118,7 @@ document.onvisibilitychange = () => {
 	if (document.hidden) {
 		type("");
 		model.shown = null;
-		return tell({ do: "open" });
+		return tell({do: "open"});
 	}
 	ask("status");
 	showChat();
@@ -126,14 +127,13 @@ document.onvisibilitychange = () => {
 };
 
 function type(text) {
-	if (text !== stand && tell({ do: "compose", chat: model.current, text })) stand = text;
+	if (text !== stand && tell({do: "compose", chat: model.current, text})) stand = text;
 }
 
 function send() {
-	const text = draft.value.trimEnd(), { length } = new TextEncoder().encode(spoken(text));
+	const text = draft.value.trimEnd(), {length} = new TextEncoder().encode(spoken(text));
 	draft.focus();
-	if (!text) return;
-	if (!model.isReady) return hint("Not connected. Your text stays here.");
+	if (!text || !model.isReady) return;
 	if (isCommand(text)) return hint(`${plain(text.split(/\s/)[0], 20)} is no command here. To begin with a slash, type two.`);
 	if (length > 65536) return hint(`This message has ${length} bytes, of at most 65536. Send it in parts.`);
 	draft.value = stand = "";
@@ -142,8 +142,8 @@ function send() {
 }
 
 function post(text) {
-	const { open } = model, local = compose(open, text, Date.now() / 1000);
-	ask("send", { chat: open.name, text }, { local });
+	const {open} = model, local = compose(open, text, Date.now() / 1000);
+	ask("send", {chat: open.name, text}, {local});
 	log.follow();
 }
 
@@ -167,7 +167,7 @@ draft.onkeydown = (event) => {
 draft.onblur = () => (blurred = setTimeout(type, 2900, ""));
 draft.onfocus = () => clearTimeout(blurred);
 draft.onpaste = draft.ondrop = (event) => {
-	const { files, types } = event.clipboardData ?? event.dataTransfer;
+	const {files, types} = event.clipboardData ?? event.dataTransfer;
 	if (!files.length || types.includes("text/plain")) return;
 	event.preventDefault();
 	hint("Inkling sends text only: no pictures.");
@@ -189,20 +189,20 @@ $("search").oninput = () => {
 	found = log.search($("search").value.trim());
 	step(place = 0);
 };
-$("search-bar").onkeydown = ({ key }) => { if (key === "Escape") draft.focus(closeSearch()); };
+$("search-bar").onkeydown = ({key}) => { if (key === "Escape") draft.focus(closeSearch()); };
 $("chats").onkeydown = (event) => {
-	const side = { ArrowDown: "nextSibling", ArrowUp: "previousSibling" }[event.key];
+	const side = {ArrowDown: "nextSibling", ArrowUp: "previousSibling"}[event.key];
 	if (side) event.target.parentNode[side]?.firstChild.focus(event.preventDefault());
 };
 on({
 	composer: send, "search-bar": step,
 	"search-open": () => $("search-bar").hidden ? $("search").focus($("search-bar").hidden = null) : closeSearch(),
-	"banner-action": () => model.lost ? tell({ do: "inkling-web-start" }) : open(),
+	"banner-action": () => model.lost ? tell({do: "inkling-web-start"}) : open(),
 });
 for (const button of document.querySelectorAll("button[title]")) {
-	const { icon: name, to } = button.dataset;
+	const {icon: name, to} = button.dataset;
 	if (name) button.append(icon(name));
 	button.ariaLabel = button.title;
-	if (to) button.onclick = () => to === "list" ? closeChat(tell({ do: "open" })) : (dataset.view = dataset.view === to ? "chat" : to);
+	if (to) button.onclick = () => to === "list" ? closeChat(tell({do: "open"})) : (dataset.view = dataset.view === to ? "chat" : to);
 }
 setInterval(() => document.hidden || ask("status"), 20000);

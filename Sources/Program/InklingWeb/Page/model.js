@@ -1,6 +1,6 @@
 // The state of the page: chats, people and messages, without clock, document or connection.
 
-import { label } from "./text.js";
+import {label, plain} from "./text.js";
 
 const chats = new Map();
 const invitations = new Map();
@@ -16,23 +16,23 @@ let since, now, locals = 0;
 export const pattern = (text, before = "", after = "") =>
 	RegExp(before + text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&") + after, "giu");
 
-export function sorted({ people }) {
+export function sorted({people}) {
 	const rank = (one) => !isHere(one) + one.label.toLowerCase();
 	return [...people.values()].sort((left, right) => rank(left) < rank(right) ? -1 : 1);
 }
 
-export const person = ({ people }, from) => people.get(from.user) ?? { label: label(from), ...from };
+export const person = ({people}, from) => people.get(from.user) ?? {label: label(from), ...from};
 export const isHere = (one) => one && one.presence !== "offline";
-export const present = ({ people }) => [...people.values()].filter(isHere).length;
+export const present = ({people}) => [...people.values()].filter(isHere).length;
 export const typists = (chat) => chat.typing.users.filter((one) => !muted.has(one.user)).map((one) => person(chat, one));
 
 const ownKey = (number) => `${since}/own/${number}`;
-const keyOf = ({ own, sent, message }) => own ? ownKey(sent) : `${since}/${message}`;
-const outcomes = ({ to, delivered = [], failed = [] }) =>
-	({ to, delivered: new Set(delivered), failed: new Map(failed.map(({ user, why }) => [user, why])) });
+const keyOf = ({own, sent, message}) => own ? ownKey(sent) : `${since}/${message}`;
+const outcomes = ({to, delivered = [], failed = []}) =>
+	({to, delivered: new Set(delivered), failed: new Map(failed.map(({user, why}) => [user, why]))});
 
 export function apply(line, request = {}) {
-	const { on } = line, name = line.chat ?? request.chat;
+	const {on} = line, name = line.chat ?? request.chat;
 	now = line.at ?? now;
 	// A chat that was left stays away.
 	const chat = on === "message" || line.users?.length || on === "peer" && isHere(line)
@@ -41,15 +41,15 @@ export function apply(line, request = {}) {
 }
 
 const handlers = {
-	ready({ user, name, key }) {
+	ready({user, name, key}) {
 		disconnect();
-		Object.assign(model, { self: { user, name, key }, isReady: true });
-		for (const { people } of chats.values()) for (const one of people.values()) one.presence = "offline";
+		Object.assign(model, {self: {user, name, key}, isReady: true});
+		for (const {people} of chats.values()) for (const one of people.values()) one.presence = "offline";
 	},
-	status({ since: start, away, chats: all }) {
+	status({since: start, away, chats: all}) {
 		since = start;
 		model.self.away = away;
-		for (const name of chats.keys()) if (name !== model.current && !all.some(({ chat }) => chat === name)) chats.delete(name);
+		for (const name of chats.keys()) if (name !== model.current && !all.some(({chat}) => chat === name)) chats.delete(name);
 		for (const one of all) {
 			const chat = Object.assign(chatOf(one.chat), one);
 			if (chat.name === model.shown) continue;
@@ -57,11 +57,11 @@ const handlers = {
 			if (!one.waiting) chat.firstUnread = null;
 		}
 	},
-	self({ name, away }) { Object.assign(model.self, { name, away }); },
+	self({name, away}) { Object.assign(model.self, {name, away}); },
 	peer: meet,
 	typing(line, chat) { chat.typing = line; },
 	message(line, chat) {
-		const key = keyOf(line), { own, from: { user } } = line, isNew = !chat.byKey.has(key);
+		const key = keyOf(line), {own, from: {user}} = line, isNew = !chat.byKey.has(key);
 		if (isNew && !own && muted.has(user)) return;
 		if (isNew) add(chat, key, line);
 		if (own) return;
@@ -71,44 +71,46 @@ const handlers = {
 		} else if (line.waited) chat.marker ??= key;
 	},
 	recent(line, chat) {
-		const { byKey, messages } = chat;
+		const {byKey, messages} = chat;
 		for (const one of line.messages) {
 			const key = keyOf(one), isNew = !byKey.has(key);
-			const lost = one.own && isNew && messages.find(({ state, text, at }) => state === "unknown" && text === one.text && Math.abs(at - one.at) < 9);
+			const lost = one.own && isNew && messages.find(({state, text, at}) => state === "unknown" && text === one.text && Math.abs(at - one.at) < 9);
 			if (lost) byKey.set(key, lost);
 			else if (isNew && (one.own || !muted.has(one.from.user))) add(chat, key, one);
-			if (one.own) settle(chat, key, { ...outcomes(one), state: "sent" });
+			if (one.own) settle(chat, key, {...outcomes(one), state: "sent"});
 		}
 		chat.isRecent = true;
 	},
-	sent({ to, at, message }, chat, { local, lost }) {
-		chat.byKey.set(ownKey(message), settle(chat, local, { to, at, lost, state: "sent" }));
+	sent({to, at, message}, chat, {local, lost}) {
+		chat.byKey.set(ownKey(message), settle(chat, local, {to, at, lost, state: "sent"}));
 	},
-	delivered({ user, message }, chat) { settle(chat, ownKey(message)).delivered.add(user); },
-	failed({ user, why, message }, chat) {
-		const { failed, lost } = settle(chat, ownKey(message));
+	delivered({user, message}, chat) { settle(chat, ownKey(message)).delivered.add(user); },
+	failed({user, why, message}, chat) {
+		const {failed, lost} = settle(chat, ownKey(message));
 		failed.set(user, why);
-		if (lost) remark(model.open ?? chat, { text: lost });
+		if (lost) remark(model.open ?? chat, {text: lost});
 	},
-	error({ text }, chat, { local }) {
-		if (chat && local) settle(chat, local, { error: text, state: "error" });
+	error({text}, chat, {local}) {
+		if (chat && local) settle(chat, local, {error: text, state: "error"});
 	},
-	missed({ messages }, chat) { if (messages) remark(chat, { text: `${messages} messages were not kept.` }); },
+	missed({messages}, chat) { if (messages) remark(chat, {text: `${messages} messages were not kept.`}); },
 	sightings(line, chat) { chat.sightings = line; },
 	notice(line) {
-		const { code, text, user, known, chat, invitation } = line, by = known ? "known" : "text";
-		if (code === "invited") return muted.has(user) || invitations.set(invitation, { ...line, label: label(line) });
-		invitations.delete(invitation);
-		const isNew = (one) => /^discovery/.test(code) || !one.messages.some(({ remark }) => remark?.[by] === line[by]);
+		const {code, user, known, chat, invitation, key} = line, by = known ? "known" : "text";
+		if (/invited|newcomer/.test(code)) return muted.has(user) || invitations.set(invitation ?? chat + key, {...line, label: label(line)});
+		if (invitation) return invitations.delete(invitation);
+		if (code === "moved") return moved(line, chatOf(chat));
+		const isNew = (one) => /^discovery/.test(code) || !one.messages.some(({remark}) => remark?.[by] === line[by]);
 		for (const one of code === "open-chat" ? [] : chats.values()) {
 			if ((chat ? chat === one.name : !user || [user, known].some((id) => one.people.has(id))) && isNew(one)) remark(one, line);
 		}
 	},
-	ok({ chat: name, peers = [], invite, with: partner, at }, chat, request) {
+	who(line, chat) { for (const one of line.peers) meet(one, chat); },
+	ok({chat: name, peers = [], invite, with: partner, owner, at}, chat, request) {
 		if (request.do === "leave") chats.delete(request.chat);
 		if (!/join|talk|accept/.test(request.do)) return;
-		const joined = Object.assign(chatOf(name), { isJoined: true, secret: !!(invite ?? partner), with: partner });
-		for (const one of peers) meet({ at, ...one }, joined);
+		const joined = Object.assign(chatOf(name), {isJoined: true, secret: !!(invite ?? partner), with: partner, owner});
+		for (const one of peers) meet({at, ...one}, joined);
 	},
 	"inkling-web"(line) {
 		if (line.state !== "reused") disconnect();
@@ -118,13 +120,13 @@ const handlers = {
 
 export function show() {
 	model.shown = model.current;
-	Object.assign(model.open, { marker: model.open.firstUnread, firstUnread: null, unread: 0 });
+	Object.assign(model.open, {marker: model.open.firstUnread, firstUnread: null, unread: 0});
 }
 
 export function compose(chat, text, at) {
 	const key = `local/${++locals}`;
 	chat.marker = null;
-	add(chat, key, { at, text, own: true, from: model.self, state: "sending" });
+	add(chat, key, {at, text, own: true, from: model.self, state: "sending"});
 	return key;
 }
 
@@ -132,27 +134,36 @@ export function disconnect() {
 	model.isReady = model.lost = null;
 	invitations.clear();
 	for (const chat of chats.values()) {
-		Object.assign(chat, { typing: { users: [] }, isJoined: false, isRecent: false });
-		for (const { state, key } of chat.messages) if (state === "sending") settle(chat, key, { state: "unknown" });
+		Object.assign(chat, {typing: {users: []}, isJoined: false, isRecent: false});
+		for (const {state, key} of chat.messages) if (state === "sending") settle(chat, key, {state: "unknown"});
 	}
 }
 
 export function decide(key, change) {
-	for (const { people } of chats.values()) {
+	for (const {people} of chats.values()) {
 		for (const one of people.values()) if (one.key === key) one.label = label(Object.assign(one, change));
 	}
 }
 
 function chatOf(name) {
 	if (!chats.has(name)) chats.set(name,
-		{ name, people: new Map(), typing: { users: [] }, messages: [], byKey: new Map(), draft: "", unread: 0 });
+		{name, people: new Map(), typing: {users: []}, messages: [], byKey: new Map(), draft: "", unread: 0});
 	return chats.get(name);
 }
 
-function meet(line, { people }) {
+/** The people who move come again. */
+function moved({owner}, chat) {
+	const known = [...chat.people.values()].find(({key}) => key === owner);
+	const whose = owner === model.self.key ? "You own it" : `Its owner is ${known?.label ?? "somebody whom you have not met"}`;
+	remark(Object.assign(chat, {owner}), {text: `${plain(chat.name)} has moved to a new secret. ${whose}.`});
+	chat.people.clear();
+}
+
+function meet(line, {name, people}) {
+	if (isHere(line)) invitations.delete(name + line.key);
 	// Strangers come and go.
 	if (people.size > 500) for (const [id, one] of people) if (!isHere(one) && !one.verified) people.delete(id);
-	people.set(line.user, { lastSeen: line.presence === "offline" && line.at, ...line, label: label(line) });
+	people.set(line.user, {lastSeen: line.presence === "offline" && line.at, ...line, label: label(line)});
 }
 
 function settle(chat, key, change) {
@@ -162,14 +173,14 @@ function settle(chat, key, change) {
 }
 
 export function remark(chat, line) {
-	const { user, name, at = now } = line;
-	add(chat, `local/${++locals}`, { ...line, at, from: { user, name }, remark: line });
+	const {user, name, at = now} = line;
+	add(chat, `local/${++locals}`, {...line, at, from: {user, name}, remark: line});
 }
 
-function add({ messages, byKey }, key, line) {
-	const { name } = model.self, { from, own, text } = line;
+function add({messages, byKey}, key, line) {
+	const {name} = model.self, {from, own, text} = line;
 	const isMention = !own && name && pattern(name, "(?<!\\p{L})", "(?!\\p{L})").test(text);
-	const message = { ...line, ...outcomes(line), key, isMention, from: { ...from, label: label(from) }, version: 0 };
+	const message = {...line, ...outcomes(line), key, isMention, from: {...from, label: label(from)}, version: 0};
 	messages.push(message);
 	byKey.set(key, message);
 	if (line.at < messages.at(-2)?.at) messages.sort((left, right) => left.at - right.at);

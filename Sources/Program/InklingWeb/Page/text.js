@@ -16,14 +16,14 @@ export const lines = (text) => RULES.reduce((rest, rule) => rest.replace(...rule
 
 function cut(text, max, end) {
 	if (text.length <= max) return text;
-	for (const { segment, index } of new Intl.Segmenter().segment(text)) {
+	for (const {segment, index} of new Intl.Segmenter().segment(text)) {
 		max -= Math.ceil(segment.length / 16);
 		if (max < 0) return text.slice(0, index).trimEnd() + end;
 	}
 	return text;
 }
 
-export const plain = (text, max = Infinity) =>
+export const plain = (text, max = 64) =>
 	cut(lines(text).replace(RegExp(`\\s+${PILED}*`, "gu"), " ").trim(), max, "…");
 
 export const isolate = (text) =>
@@ -36,20 +36,20 @@ const LINK =
 export function pieces(text) {
 	const safe = lines(text), result = [];
 	let end = 0;
-	for (const { 0: link, 1: start, index } of safe.matchAll(LINK)) {
+	for (const {0: link, 1: start, index} of safe.matchAll(LINK)) {
 		if (start.includes("@") || !URL.canParse(link)) continue;
-		const { protocol, host, href } = new URL(link);
-		if (index > end) result.push({ text: safe.slice(end, index) });
-		result.push({ text: `${protocol}//${host}${link.slice(start.length)}`, href });
+		const {protocol, host, href} = new URL(link);
+		if (index > end) result.push({text: safe.slice(end, index)});
+		result.push({text: `${protocol}//${host}${link.slice(start.length)}`, href});
 		end = index + link.length;
 	}
-	return end < safe.length ? [...result, { text: safe.slice(end) }] : result;
+	return end < safe.length ? [...result, {text: safe.slice(end)}] : result;
 }
 
 const DOUBTFUL = /[^\p{L}\p{M}\p{N}\p{ExtPict} .'’_@#&+!?/-]|[✅✔☑🔒🔐🛡⚠]|\b(you|someone|verified|inkling|away|is here|has left|is typing)\b|[a-z2-7]{16}|\.{3}$/iu;
 
 /** Returns a name, with a piece of the user ID if it could mislead. */
-export function label({ user, name, namesakes = [], verified }) {
+export function label({user, name, namesakes = [], verified}) {
 	const shown = plain(name, 32);
 	if (!/[\p{L}\p{N}]/u.test(shown)) return user;
 	if ((!namesakes.length || verified) && !DOUBTFUL.test(shown.normalize("NFKC"))) return shown;
@@ -83,11 +83,11 @@ export const days = (from, to) => Math.round((date(to).setHours(0, 0, 0) - date(
 export const clock = (seconds) => date(seconds).toTimeString().slice(0, 5);
 
 export const day = (seconds, now = Date.now() / 1000) => ["Today", "Yesterday"][days(seconds, now)]
-	?? date(seconds).toLocaleDateString("en-GB", { dateStyle: "full" });
+	?? date(seconds).toLocaleDateString("en-GB", {dateStyle: "full"});
 
 export function ago(seconds, now = Date.now() / 1000) {
 	const minutes = (now - seconds) / 60, count = days(seconds, now);
 	if (minutes < 1) return "just now";
 	const [age, unit] = minutes < 60 ? [minutes, "minute"] : count < 1 ? [minutes / 60, "hour"] : [count, "day"];
-	return new Intl.RelativeTimeFormat("en", { numeric: "auto" }).format(-Math.floor(age), unit);
+	return new Intl.RelativeTimeFormat("en", {numeric: "auto"}).format(-Math.floor(age), unit);
 }

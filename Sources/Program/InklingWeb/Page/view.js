@@ -1,21 +1,21 @@
 // Chats, people, header, who types, title.
 
-import { $, avatar, bdi, dots, el, icon, shield, sync, unseen, write } from "./dom.js";
-import { card, showPerson } from "./dialogs.js";
-import { enter } from "./main.js";
-import { model, present, sorted, typists } from "./model.js";
-import { ago, isolate, plain, typing } from "./text.js";
+import {$, avatar, bdi, dots, el, icon, shield, sync, unseen, write} from "./dom.js";
+import {card, showPerson} from "./dialogs.js";
+import {enter} from "./main.js";
+import {model, present, sorted, typists} from "./model.js";
+import {ago, isolate, plain, typing} from "./text.js";
 
 let isQuiet;
 
 const here = (count, nobody) => count > 1 ? `${count} people are here` : count ? "1 person is here" : nobody;
 
-export function presence({ user, presence, lastSeen, blocked }) {
-	const there = { online: "Active now", away: "Away" }[presence] ?? `Last seen ${lastSeen ? ago(lastSeen) : "recently"}`;
+export function presence({user, presence, lastSeen, blocked}) {
+	const there = {online: "Active now", away: "Away"}[presence] ?? `Last seen ${lastSeen ? ago(lastSeen) : "recently"}`;
 	return `${there}${blocked ? " · blocked" : ""}${model.muted.has(user) ? " · muted" : ""}`;
 }
 
-export function lookalike({ namesakes, namesake, verified }) {
+export function lookalike({namesakes, namesake, verified}) {
 	if (verified || !namesakes?.length) return "";
 	return `Not the ${plain(namesake?.names?.[0], 40) || "person"} you ${namesake?.verified ? "verified" : "know"}`;
 }
@@ -23,19 +23,19 @@ export function lookalike({ namesakes, namesake, verified }) {
 $("typing").prepend(dots());
 
 export function render() {
-	const { chats, invitations, open, self, isReady } = model;
-	const all = [...chats.values()], asked = [...invitations.values()];
+	const {chats, invitations, open, self, isReady} = model;
+	const all = [...chats.values()], asked = [...invitations];
 	sync($("invitations"), asked.map(card));
 	sync($("chats"), all.map(chatRow));
 	sync($("people"), open ? sorted(open).map(personRow) : []);
-	write("you-name", plain(self.name, 64) || self.user);
+	write("you-name", plain(self.name) || self.user);
 	write("you-state", isReady ? self.away ? "Away" : "Active" : "Not connected");
 	$("away").checked = self.away;
 	$("chat").hidden = $("people-pane").hidden = !open;
 	$("welcome").hidden = open;
 	$("send").disabled = !isReady;
-	const unread = all.reduce((sum, { unread }) => sum + unread, asked.length);
-	document.title = `${unread ? `(${unread}) ` : ""}${open ? `${isolate(plain(open.name, 64))} – ` : ""}Inkling`;
+	const unread = all.reduce((sum, {unread}) => sum + unread, asked.length);
+	document.title = `${unread ? `(${unread}) ` : ""}${open ? `${isolate(plain(open.name))} – ` : ""}Inkling`;
 	if (open) header(open);
 	showTyping();
 }
@@ -53,32 +53,32 @@ function announce() {
 	if (isQuiet) setTimeout(announce, 2000);
 }
 
-const typingText = (chat) => typing(typists(chat).map(({ label }) => label));
+const typingText = (chat) => typing(typists(chat).map(({label}) => label));
 
 const row = (kind, attributes, act, picture, name, marks, below, badge) => el(kind, el("button.wide", attributes, act, picture,
 	el("span.two", el("span.line", bdi(name, "bdi.name"), marks), below), badge));
 
 function chatRow(chat) {
-	const { name, unread, secret, messages } = chat, last = messages.at(-1);
+	const {name, unread, secret, messages} = chat, last = messages.at(-1);
 	const isCurrent = name === model.current, types = typingText(chat);
 	const said = last && !last.remark ? `${isolate(last.own ? "You" : last.from.label)}: ${plain(last.text.slice(0, 200), 80)}`
 		: here(present(chat), "Nobody else is here");
-	return [name, [unread, secret, isCurrent, types, said].join(), () => row("li", { "data-chat": name, "aria-current": isCurrent },
-		() => enter(name), avatar(name), plain(name, 64), [secret && icon("lock", "private")],
+	return [name, [unread, secret, isCurrent, types, said].join(), () => row("li", {"data-chat": name, "aria-current": isCurrent},
+		() => enter(name), avatar(name), plain(name), [secret && icon("lock", "private")],
 		types ? el("small.line.types", dots(), bdi(types)) : bdi(said, "small"),
 		unread && el("span.badge", `${unread}`, unseen(" unread")))];
 }
 
 function personRow(person) {
-	const { user, label, verified } = person, state = presence(person), warning = lookalike(person);
+	const {user, label, verified} = person, state = presence(person), warning = lookalike(person);
 	const types = typists(model.open).some((one) => one.user === user);
-	return [user, [label, state, verified, warning, types].join(), () => row(`li.${person.presence}`, { "data-user": user },
+	return [user, [label, state, verified, warning, types].join(), () => row(`li.${person.presence}`, {"data-user": user},
 		() => showPerson(user), avatar(label, el("span.dot")), label, [shield(verified), types && [dots(), unseen("typing")]].flat(),
 		[el("small", state), warning && el("small.line.bad", icon("warning"), bdi(warning))])];
 }
 
 function header(chat) {
-	const { secret, with: partner, looking, messages, sightings } = chat, count = present(chat), name = plain(chat.name, 64);
+	const {secret, with: partner, looking, messages, sightings} = chat, count = present(chat), name = plain(chat.name);
 	write("title", name);
 	const [access, way] = partner ? ["Only you two can join", "The other one joins by: Accept, or Talk alone."]
 		: secret ? ["Private", "Others join with this chat's invite."]
@@ -92,6 +92,6 @@ function header(chat) {
 		"Messages reach only people who are here.",
 		count || looking || !sightings ? ""
 			: !sightings.instance ? "Discovery is off: others can't find this computer."
-			: `Discovery finds ${sightings.found.some(({ self, linked }) => !self && !linked) ? "a computer that does not answer" : "nobody"}. For help, run: inkling doctor`,
+			: `Discovery finds ${sightings.found.some(({self, linked}) => !self && !linked) ? "a computer that does not answer" : "nobody"}. For help, run: inkling doctor`,
 	].join("\n"));
 }
