@@ -124,6 +124,7 @@ class RemovalTests(TestWithInvitations):
         self.page.wait_for_outcome("After", "Delivered")
         self.bob.page.send("Here I am")
         self.page.wait_for_text("Here I am")
+        self.carol.front_end.ask(do="identity")  # reads all lines before its answer
         heard = [line["text"] for line in self.carol.front_end.lines if line["on"] == "message"]
         self.assertEqual(heard, ["Before"])
         self.bob.page.reload()
@@ -139,7 +140,6 @@ class RemovalTests(TestWithInvitations):
         self.wait_for_no_card(self.alice)
         self.page.wait_for_person("Carol")
         self.carol.front_end.wait_for(lambda line: line.get("code") == "moved", "the notice")
-        self.assertEqual(self.bob.page.script(PEOPLE), ["Alice"])
         self.assertNotIn("Bob", self.page.script(PEOPLE))
 
 
