@@ -44,7 +44,7 @@ extension Node {
             let peer = remember(person, presence, in: entry)
             tell(.peer(.init(chat: entry.name, peer, why: PresenceReason(reason))))
             observers.presenceChanged(in: entry.name)
-        case .message(let id, let person, let number, let text):
+        case .message(let id, let person, let number, let text, _):
             guard let chat = joinedChat(id)?.name else { return endpoint.messageTaken(number) }
             // The socket is not empty yet, so the message waited there while this node was stopped (J-15).
             let isDelayed = endpoint.wantsSocketDrained
@@ -67,8 +67,8 @@ extension Node {
             informHelper { $0.drop(session) }
         case .peerIsOneself:
             tell(.notice(.peerIsOneself))
-        case .successor, .newcomer:
-            // A node joins no chat with an owner yet, so the core reports neither.
+        case .successor, .newcomer, .reachable:
+            // A node joins no chat with an owner yet, and keeps no texts, so the core reports none of them.
             return
         }
     }

@@ -3,6 +3,7 @@ extension Clause {
         "the suite drives a program by its standard streams, and attaches to no socket"
 
     private static let successors = "no request moves a chat yet: the core's tests and the simulator prove it"
+    private static let texts = "no command lets a program keep texts yet"
 
     /// The clauses that no case can check from outside, and the reasons.
     static let unseen: [String: String] = [
@@ -22,6 +23,13 @@ extension Clause {
         "M-68": successors,
         "M-69": successors,
         "M-70": successors,
+        "M-81": texts,
+        "M-82": texts,
+        "M-83": texts,
+        "M-84": texts,
+        "M-85": texts,
+        "M-86": texts,
+        "M-87": texts,
         "T-25": "the time of day of the machine would have to be set",
         "D-8": "a daemon publishes the addresses of its own machine alone, so none that is off-link can be advertised",
         "D-10": "how many resolves are under way is seen by the program and its daemon alone",

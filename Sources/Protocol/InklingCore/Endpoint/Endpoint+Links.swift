@@ -139,6 +139,7 @@ extension Endpoint {
     /// Frees the link's part of the text pools and of the record rates.
     private mutating func release(_ id: LinkID) {
         pools.remove(id)
+        texts.forget(id)
         pacer.remove(id)
     }
 
@@ -270,6 +271,7 @@ extension Endpoint {
     /// Reports the outcome of a message for a person (M-17).
     mutating func tell(_ outcome: Outbox<LinkID, PersonID>.Outcome?) {
         guard let outcome else { return }
+        texts.finished(outcome.message, to: outcome.person)
         let (chat, key) = (outcome.person.chat, outcome.person.key)
         if let failure = outcome.failure {
             effects.counters.messagesFailed += 1

@@ -67,6 +67,7 @@ package struct Endpoint: Sendable {
     var pools = TextPools<LinkID, Source, ChatID>()
     /// The links and sizes of received messages that the user has not taken, by number.
     var untaken: [UInt64: (link: LinkID, size: Int)] = [:]
+    var texts = KeptTexts()
     var farewells = Farewells()
     /// The last addresses of links that a suspension ended (L-88).
     var lastLinks: [(person: PersonID, address: Address)] = []

@@ -41,6 +41,11 @@ struct Outbox<LinkID: Hashable & Sendable, PersonID: Hashable & Sendable>: Senda
         return .accepted(message: newest, over: open.map(\.link), failed: failed)
     }
 
+    /// Adds links to a message that waits for a person (M-86).
+    mutating func extend(_ message: UInt64, to person: PersonID, over links: [LinkID]) {
+        messages[message]?[person]?.formUnion(links)
+    }
+
     /// Records that a link acknowledged a message completely.
     ///
     /// - Returns: The outcome; nil if the person has one already.

@@ -90,6 +90,9 @@ struct RecordSender: Sendable {
             && !window.parts.contains { $0.type == .successor }
     }
 
+    /// Returns whether a text with an ID is among the unfinished ones.
+    func contains(_ id: TextID) -> Bool { window.parts.contains { $0.textID == id } || queue.contains(id) }
+
     /// The smoothed round trip; nil before the first sample.
     var roundTrip: Duration? { timer.smoothed }
 
@@ -126,9 +129,9 @@ struct RecordSender: Sendable {
     // MARK: Inputs
 
     /// Queues a message of 1 to 65,536 bytes of UTF-8.
-    mutating func enqueue(_ message: UInt64, text: [UInt8], now: Instant) {
+    mutating func enqueue(_ message: UInt64, text: [UInt8], _ id: TextID? = nil, now: Instant) {
         precondition(Limits.messageSizes.contains(text.count), "A message has 1 to 65,536 bytes.")
-        queue.add(message, text: text)
+        queue.add(message, .text, id, text: text)
         settle(now)
     }
 
@@ -182,11 +185,11 @@ struct RecordSender: Sendable {
 
     /// Begins a new state on a down link (L-69).
     ///
-    /// - Returns: The messages of which the node had sent a record. They fail with `lost-state`. All other messages
-    ///   stay queued.
+    /// - Returns: The messages of which the node had sent a record, and all texts with an ID (M-86). They fail with
+    ///   `lost-state`. All other messages stay queued.
     mutating func restart(now: Instant) -> [UInt64] {
         let begun = queue.dropBegun().map { [$0] } ?? []
-        let failed = RecordSender.messages(of: window.parts, then: begun)
+        let failed = RecordSender.messages(of: window.parts, then: begun) + queue.dropIdentified()
         queue.beginState()
         timer = RetransmissionTimer(isOnLink: timer.isOnLink)
         (window, forward, acknowledged, newestAck) = (SendWindow(), .none, 0, nil)
