@@ -7,7 +7,7 @@ import Testing
 struct KeptTextTests {
     private static func stage() -> LinkStage {
         var stage = LinkStage(isShown: true)
-        stage.endpoint.texts.join(World.chat, seen: [:])
+        stage.with { try? $0.setKeepsTexts(true, in: World.chat, now: $1) }
         return stage
     }
 
@@ -150,6 +150,45 @@ struct KeptTextTests {
             }
         }
         #expect(stage.sent(4).dropFirst().map(\.kinds) == [[2, 0x41, 4]])
+    }
+
+    @Test("M-84: a text with an ID is not refused without room, but fails for its recipient alone")
+    func noRoom() {
+        var stage = Self.stage()
+        let text = String(repeating: "x", count: 65_536)
+        stage.with { endpoint, now in
+            for _ in 1...63 { _ = try? endpoint.send(text, to: World.chat, now: now) }
+            #expect(throws: CommandError.queueFull(World.key(1))) {
+                try endpoint.send(text, to: World.chat, now: now)
+            }
+            let sent = try? endpoint.send(text, to: World.chat, ids: [World.key(1): Self.id(1)], now: now)
+            #expect(sent?.recipients == 1 && sent?.message == 64)
+            #expect(throws: CommandError.queueFull(World.key(1))) {
+                try endpoint.resend(text, Self.id(1), to: World.key(1), in: World.chat, now: now)
+            }
+            let number = try? endpoint.resend("short", Self.id(1), to: World.key(1), in: World.chat, now: now)
+            #expect(number == 65)
+        }
+        #expect(
+            stage.outputs.last { if case .failed = $0.output { true } else { false } }?.output
+                == .failed(message: 64, World.chat, World.key(1), .stalled))
+    }
+
+    @Test("M-83: a node remembers the texts of 1,024 senders, and forgets strangers first")
+    func senders() {
+        var generator = Seeded(11)
+        var seen = SeenTexts()
+        seen.insert(Self.id(1))
+        let keys = (0..<1_030).map { _ in KeyPair(using: &generator).publicKey }.sorted()
+        let friends = Set(keys[3..<13])
+        var stage = LinkStage(isShown: true)
+        stage.with { endpoint, now in
+            endpoint.setStandings(Dictionary(uniqueKeysWithValues: friends.map { ($0, .verified) }), now: now)
+            let texts = Dictionary(uniqueKeysWithValues: keys.map { ($0, seen) })
+            try? endpoint.setKeepsTexts(true, in: World.chat, seen: texts, now: now)
+        }
+        let known = Set(keys.filter { stage.endpoint.seenTexts(of: $0, in: World.chat) == seen })
+        #expect(known.count == 1_024 && known.isSuperset(of: friends))
     }
 
     @Test("M-86: a new state of a link fails all its texts with an ID, in order, and keeps the others")

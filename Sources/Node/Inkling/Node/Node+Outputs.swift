@@ -67,7 +67,7 @@ extension Node {
             informHelper { $0.drop(session) }
         case .peerIsOneself:
             tell(.notice(.peerIsOneself))
-        case .successor, .newcomer, .reachable:
+        case .successor, .newcomer, .reachable, .unreachable, .left:
             // A node joins no chat with an owner yet, and keeps no texts, so the core reports none of them.
             return
         }

@@ -69,7 +69,7 @@ extension Simulation {
             events.add(.meet(host: host.index, key), at: now)
         case .reachable(_, let key):
             if texts != nil { becomeReachable(key, for: host) }
-        case .invite, .peerIsOneself:
+        case .unreachable, .left, .invite, .peerIsOneself:
             return
         }
     }

@@ -61,8 +61,10 @@ extension Simulation {
     /// Records the outcome of a message: the person has the text, or it waits.
     func finish(_ message: UInt64, for key: PublicKey, isDelivered: Bool, _ host: SimulatedHost) {
         guard let place = host.store.own[key]?.firstIndex(where: { $0.message == message }) else {
-            if !isDelivered { host.store.failedAtOnce.insert(message) }
-            return
+            guard !isDelivered else { return }
+            host.store.failedAtOnce.insert(message)
+            return events.add(
+                .flush(host: host.index, incarnation: host.incarnation, key), at: now + .seconds(1))
         }
         if isDelivered {
             let own = host.store.own[key]?.remove(at: place)

@@ -144,7 +144,7 @@ extension Endpoint {
         if !refused.isEmpty { surroundings.refused[chat] = refused }
         if isSecret { surroundings.secretChats.insert(chat) }
         surroundings.talks[chat] = other
-        if keepsTexts { texts.join(chat, seen: seen) }
+        if keepsTexts { texts.join(chat, seen: seen, surroundings) }
         if epochs[chat] == nil { epochs[chat] = Epochs(run: effects.number()) }
         for address in directory.peersByHand { directory.ask(.byHand(address), address, in: chat, now: now) }
     }
@@ -165,7 +165,7 @@ extension Endpoint {
         surroundings.talks[chat] = nil
         surroundings.refused[chat] = nil
         surroundings.departures[chat] = nil
-        texts.leave(chat)
+        _ = texts.leave(chat)
     }
 
     /// Returns whether the node is in a chat, and has not departed from it.
@@ -218,7 +218,8 @@ extension Endpoint {
     ///
     /// - Parameters:
     ///   - text: 1 to 65,536 bytes of UTF-8.
-    ///   - ids: The IDs of the text for people for whom the owner keeps the text (M-80).
+    ///   - ids: The IDs of the text for people for whom the owner keeps the text (M-80). For a person whose links have
+    ///     no room, or lack an older text, the message fails at once with ``FailureReason/stalled`` (M-84).
     ///   - waiting: The people who get nothing now, because older texts wait for them (M-84).
     /// - Returns: The number of the message, and the number of recipients.
     /// - Throws: An error after which nothing was sent.
@@ -231,7 +232,7 @@ extension Endpoint {
         guard takesPart(in: chat) else { throw .unknownChat }
         let bytes = try checked(text)
         let ids = links.ids(in: chat).filter { links[$0].takesMessages && !waiting.contains(links[$0].key) }
-        let (message, open, failed, recipients) = try addToOutbox(bytes.count, over: ids, now)
+        let (message, open, failed, recipients) = try addToOutbox(bytes.count, textIDs, over: ids, now)
         effects.counters.messagesSent += 1
         chats[chat].draft = ""
         let edge = chats[chat].announcer.end(now)
@@ -283,15 +284,17 @@ extension Endpoint {
         return bytes
     }
 
-    /// Adds a message or invite of `size` bytes for these links.
+    /// Adds a message or invite of `size` bytes for these links. A text with an ID is never refused (M-84).
     ///
     /// - Returns: Its number, the links with room, the people for whom it failed at once, and the number of people.
     /// - Throws: ``CommandError/queueFull(_:)`` (M-14, M-30).
     mutating func addToOutbox(
-        _ size: Int, over ids: [LinkID], _ now: Instant
+        _ size: Int, _ textIDs: [PublicKey: TextID] = [:], over ids: [LinkID], _ now: Instant
     ) throws(CommandError) -> (UInt64, open: [LinkID], failed: [Outbox<LinkID, PersonID>.Outcome], recipients: Int) {
         let rooms = ids.map {
-            (link: $0, person: links[$0].personID, room: links[$0].sender.room(for: size, now: now))
+            let hasID = !textIDs.isEmpty && textIDs[links[$0].key] != nil
+            let room = hasID ? roomForText(size, on: $0, now) : links[$0].sender.room(for: size, now: now)
+            return (link: $0, person: links[$0].personID, room: room)
         }
         guard case .accepted(let message, let open, let failed) = outbox.add(to: rooms) else {
             let full = rooms.first { $0.room == .full } ?? rooms.first

@@ -133,7 +133,8 @@ extension Endpoint {
         var events: [RecordEvent] = []
         for frame in [received.forward, received.record].compactMap({ $0 }) {
             let wasNamed = links[id].isNamed
-            let textID = texts.chats.contains(links[id].chat) ? received.textID : nil
+            let keepsTexts = texts.chats.contains(links[id].chat)
+            let textID = keepsTexts ? received.textID : nil
             for event in links[id].receive(frame, textID, &pools, surroundings, now: now) {
                 switch event {
                 case .name(let name): links[id].status.name = name
@@ -141,12 +142,11 @@ extension Endpoint {
                 }
             }
             acknowledge(id)
+            if keepsTexts, case .forward = frame { texts.forget(id, below: links[id].receiver.acknowledged) }
             guard !wasNamed, links[id].isNamed else { continue }
             links[id].sender.peerWasNamed(now: now)
             sendHeartbeat(id, now)
-            if texts.chats.contains(links[id].chat), !links[id].isHidden {
-                effects.tell(.reachable(links[id].chat, links[id].key))
-            }
+            reportReachable(links[id])
             // Until now, the heartbeats did not announce typing to this peer (L-85, T-8).
             if status(of: id).isTyping { links[id].nextHeartbeat = nextHeartbeat(of: id, now) }
         }

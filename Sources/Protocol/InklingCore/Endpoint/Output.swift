@@ -47,9 +47,15 @@ package enum Output: Equatable, Sendable {
     case message(ChatID, from: Person, number: UInt64, text: String, id: TextID?)
     /// The person invites this user to a chat, or knocks for a talk if there is no invite (M-46, M-47).
     case invite(ChatID, from: Person, Invite?)
-    /// A link with the person begins to take messages, in a chat whose texts the owner keeps. The owner now sends what
-    /// is unfinished for the person (M-86).
+    /// A link with the person begins to take messages or is up again, in a chat whose texts the owner keeps. The owner
+    /// now sends what is unfinished for the person (M-86), before anything else.
     case reachable(ChatID, PublicKey)
+    /// No link with the person is up any more, in a chat whose texts the owner keeps. From now on the unfinished texts
+    /// for the person wait: those without an outcome stay in the queues of links that may come up again.
+    case unreachable(ChatID, PublicKey)
+    /// The person's last link ended by a bye with the reason *left*: the person left the chat, or blocked this node's
+    /// user. The outcomes of messages and the person's presence follow.
+    case left(ChatID, PublicKey)
     /// The person acknowledged one of this node's messages completely.
     case delivered(message: UInt64, ChatID, PublicKey)
     /// One of this node's messages may not have reached the person.

@@ -54,7 +54,7 @@ struct RecordReceiver: Sendable {
     }
 
     /// The lowest record that is not acknowledged.
-    private var acknowledged: UInt32 { unkept.first ?? expected }
+    var acknowledged: UInt32 { unkept.first ?? expected }
 
     /// The time when the receiver drops held records and a begun message; nil without any, or while the link is down
     /// (M-43).

@@ -65,6 +65,9 @@ struct RecordSender: Sendable {
         case full
         /// The queue is full, and its oldest message is older than 5 s. The message fails on this link (M-30).
         case overdue
+        /// The text has an ID, and the link has no room or lacks an older text. The text fails on this link, and its
+        /// owner keeps it (M-84).
+        case waits
     }
 
     /// Returns the room for a message of `size` bytes.
@@ -90,8 +93,8 @@ struct RecordSender: Sendable {
             && !window.parts.contains { $0.type == .successor }
     }
 
-    /// Returns whether a text with an ID is among the unfinished ones.
-    func contains(_ id: TextID) -> Bool { window.parts.contains { $0.textID == id } || queue.contains(id) }
+    /// The IDs of the unfinished texts.
+    var textIDs: Set<TextID> { window.textIDs.union(queue.textIDs) }
 
     /// The smoothed round trip; nil before the first sample.
     var roundTrip: Duration? { timer.smoothed }
@@ -154,6 +157,14 @@ struct RecordSender: Sendable {
         let failed = queue.close(with: successor)
         settle(now)
         return failed
+    }
+
+    /// Removes a text of which no record was sent.
+    ///
+    /// - Returns: Whether the text was there.
+    mutating func withdraw(_ id: TextID, now: Instant) -> Bool {
+        defer { settle(now) }
+        return queue.remove(id)
     }
 
     /// Adds a record of the greasing type before the next message.

@@ -65,8 +65,8 @@ struct SendQueue {
 
     private var isBetweenMessages: Bool { isEmpty || waiting[head].offset == 0 }
 
-    /// Returns whether a text with an ID waits.
-    func contains(_ id: TextID) -> Bool { waiting[head...].contains { $0.textID == id } }
+    /// The IDs of the texts that wait completely or in part.
+    var textIDs: [TextID] { waiting[head...].compactMap(\.textID) }
 
     mutating func add(_ message: UInt64, _ type: RecordType = .text, _ id: TextID? = nil, text: [UInt8]) {
         bytes += text.count + Limits.queuedMessageOverhead
@@ -129,6 +129,18 @@ struct SendQueue {
         waiting = waiting[head...].filter { $0.textID == nil }
         head = 0
         return dropped.map(\.message)
+    }
+
+    /// Removes a text with an ID if nothing of it was sent.
+    ///
+    /// - Returns: Whether the text was there.
+    mutating func remove(_ id: TextID) -> Bool {
+        guard let place = waiting[head...].firstIndex(where: { $0.textID == id && $0.offset == 0 }) else {
+            return false
+        }
+        bytes -= waiting[place].text.count + Limits.queuedMessageOverhead
+        waiting.remove(at: place)
+        return true
     }
 
     mutating func removeAll() {
