@@ -245,8 +245,11 @@ struct SealedKeys {
 
 extension Chat {
     /// The ID of the chat's log in a ``SealedStore``. Nobody can compute it without the secret.
-    package var logID: String {
-        let parts = ["inkling log", name, secret?.text ?? "", owner?.description ?? ""]
+    package var logID: String { logID(of: "inkling log") }
+
+    /// The ID of the chat's log of one kind.
+    func logID(of label: String) -> String {
+        let parts = [label, name, secret?.text ?? "", owner?.description ?? ""]
         return hexadecimal(SHA256.hash(Array(parts.joined(separator: "\n").utf8)).prefix(16))
     }
 }
