@@ -1,3 +1,4 @@
+import InklingCore
 import InklingModel
 import InklingWire
 
