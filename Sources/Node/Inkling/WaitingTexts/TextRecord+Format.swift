@@ -11,7 +11,7 @@ extension TextRecord {
     }
 
     /// The bytes of the record.
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         var writer = ByteWriter(capacity: 128)
         switch self {
         case .waiting(let text):
@@ -62,7 +62,7 @@ extension TextRecord {
     }
 
     /// Parses a record; nil for one of a later version.
-    init?(_ bytes: [UInt8]) {
+    package init?(_ bytes: [UInt8]) {
         var reader = ByteReader(bytes)
         guard let kind = reader.uint8().flatMap(Kind.init) else { return nil }
         switch kind {
