@@ -7,7 +7,7 @@ import SeededRandom
 import Synchronization
 import Testing
 
-/// What damage, a full disk and a kill cost.
+/// The cost of damage, a full disk and a kill.
 @Suite("Damaged texts on disk", .timeLimit(.minutes(3)))
 struct TextLogsDamageTests {
     private static let headerSize = 40

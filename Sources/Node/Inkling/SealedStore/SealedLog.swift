@@ -20,11 +20,11 @@ struct SealedLog {
         var next: UInt64 { first &+ UInt64(entries) }
     }
 
-    /// What a log does beyond the plain one of a history.
+    /// The difference between a durable log and that of a history.
     struct Traits {
         let words: SealedSegment.Words
-        /// Whether the end of a segment is flushed before the next one begins, and a torn end is no fault, because no
-        /// caller relies on records that were not flushed.
+        /// Whether a segment is flushed before the next one begins. Then a torn end is no fault, because no caller
+        /// relies on records that were not flushed.
         let isDurable: Bool
     }
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The logs of texts on a thread that may block: it writes jobs, and knows the state on disk.
+/// The logs of texts and their state on disk. Jobs run on a thread that may block.
 final class TextLogWriter: Sendable {
     /// A job for the disk.
     enum Job: Sendable {
@@ -24,7 +24,7 @@ final class TextLogWriter: Sendable {
         var long: [TextLogID] = []
     }
 
-    /// A log, as it is on disk.
+    /// A log on disk.
     private struct Log {
         var state = TextState()
         /// The bytes of its records.

@@ -37,7 +37,7 @@ package struct TextState: Sendable {
         mutating func removeAll() { self = Queue() }
     }
 
-    /// What was seen of a person, and when that changed last, as a count.
+    /// The IDs seen of a person, and the number of their last change.
     private struct Seen {
         var texts: SeenTexts
         var change: Int
