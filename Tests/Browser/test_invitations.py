@@ -79,7 +79,7 @@ class InvitationTests(TestWithInvitations):
         self.wait_for_remark(self.alice, f"Bob is invited to {self.secrets}")
         self.assertEqual(self.alice.page.all("dialog[open]"), [])
         self.wait_for_card(self.bob, "Alice", f"(not verified, {self.user_id(self.alice)})",
-                           f"invites you to {self.secrets}, a private chat.")
+                           f"invites you to {self.secrets}, a private chat of their own.")
         self.assertEqual(self.bob.page.title(), self.chat)
         self.press_on_card(self.bob, "Accept")
         self.wait_for_title(self.bob, self.secrets)

@@ -253,7 +253,8 @@ struct ChatCommandTests {
         #expect(
             stage.enter("/invite our team") == [
                 "* Anyone with this invite can join and read; pass it on through a channel you trust:",
-                "inkling:our%20team#abcdefghijklmnopqrstuvwxya", "* Join it yourself with /join and the same line",
+                "inkling:our%20team#abcdefghijklmnopqrstuvwxya@\(ChatStage.identity("Alice").key)",
+                "* Join it yourself with /join and the same line",
             ])
         #expect(stage.enter("/invite a\u{200B}b")[0].hasPrefix("! This chat name can't be used"))
         #expect(stage.model.prompt == "kitchen (open)> ", "it is not left")

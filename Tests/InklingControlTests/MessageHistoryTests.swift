@@ -18,6 +18,8 @@ private final class HistoryStage: Sendable {
 
     let folder: TemporaryFolder
     let notices = Mutex<[Notice]>([])
+    /// The first chats of chats that have moved.
+    let first = Mutex<[Chat: Chat]>([:])
     private let loop = MultiThreadedEventLoopGroup.singleton.next()
     private let history: NIOLoopBoundBox<MessageHistory?>
 
@@ -31,7 +33,9 @@ private final class HistoryStage: Sendable {
     func restart() async throws {
         let done = loop.makePromise(of: Void.self)
         loop.execute { [self] in
-            let history = MessageHistory(in: folder.path, on: loop, threads: Self.threads)
+            let history = MessageHistory(
+                in: folder.path, on: loop, logID: { chat in (self.first.withLock { $0[chat] } ?? chat).logID },
+                threads: Self.threads)
             self.history.value = history
             history.begin { notice in self.notices.withLock { $0.append(notice) } }
             history.whenIdle { done.succeed() }
@@ -74,6 +78,24 @@ private final class HistoryStage: Sendable {
 struct MessageHistoryTests {
     private static func chat(_ name: String = "team") throws -> Chat {
         try Chat(name, secret: Secret("abcdefghijklmnopqrstuvwxya"))
+    }
+
+    //
+    @Test("a chat that has moved has the history of the first chat, also after a restart")
+    func move() async throws {
+        let stage = try await HistoryStage()
+        let (old, new) = (try Self.chat(), try Chat("team", secret: .random()))
+        stage.first.withLock { $0[new] = old }
+        #expect(try await stage.set(true, for: old) == nil)
+        let early = ReceivedMessage(chat: "team", from: Somebody.bob, id: 1, text: "early")
+        let late = ReceivedMessage(chat: "team", from: Somebody.bob, id: 2, text: "late")
+        try await stage.add([RecentMessage(at: 1.5, .received(early, isDelayed: false))], in: old)
+        #expect(try await stage.keeps(new))
+        try await stage.add([RecentMessage(at: 2.5, .received(late, isDelayed: false))], in: new)
+        try await stage.restart()
+        #expect(try await stage.texts(in: new) == ["early", "late"])
+        #expect(try await stage.set(false, for: new) == nil)
+        #expect(try await stage.texts(in: old).isEmpty)
     }
 
     private static func received(_ text: String, at time: Timestamp = 1.5) -> RecentMessage {

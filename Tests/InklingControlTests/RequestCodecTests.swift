@@ -6,6 +6,8 @@ import Testing
 @Suite("Lines of requests and answers")
 struct RequestCodecTests {
     private static let key = AttachedNodeTests.key
+    private static let other = PublicKey(String(repeating: "C", count: 42) + "A").unsafelyUnwrapped
+    private static let third = PublicKey(String(repeating: "D", count: 42) + "A").unsafelyUnwrapped
 
     /// The requests that follow those of another case. The compiler demands a place for each case.
     private static let invite = "inkling:team#aaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -29,7 +31,10 @@ struct RequestCodecTests {
         case .knock: [.sendInvite(chat: "a", key: key)]
         case .sendInvite: [.invitations]
         case .invitations: [.decline(invitation: 5)]
-        case .decline: [.leave(chat: "a")]
+        case .decline:
+            [.move(chat: "a", keys: []), .move(chat: "b", keys: [key, other], removed: [third], owner: other)]
+        case .move: [.admit(chat: "a", key: key)]
+        case .admit: [.leave(chat: "a")]
         case .leave: [.open(chat: "a")]
         case .open: [.closeChat]
         case .closeChat: [.read(chat: "a")]
@@ -104,7 +109,7 @@ struct RequestCodecTests {
         let bob = Somebody.peer(Somebody.bob)
         let chats = [
             ChatStatus("a", isKept: true, waiting: 2), ChatStatus("b", hasSecret: true, present: 3, isLooking: true),
-            ChatStatus("@Bob", hasSecret: true, partner: key),
+            ChatStatus("@Bob", hasSecret: true, partner: key), ChatStatus("team", hasSecret: true, owner: key),
         ]
         let sighting = Sighting(
             instance: "x", user: bob.user, addresses: ["[fe80::1%2]:7000"], isOneself: true, isLinked: false)
@@ -131,6 +136,7 @@ struct RequestCodecTests {
         case .join(let chat, _), .keep(let chat, _): [.joined(chat, []), .joined(chat, [bob])]
         case .enter: (try? [.joined(talk(), [bob]), .joined(Chat(invite: invite), [])]) ?? []
         case .sendInvite: [.invited(message: 7, via: "b")]
+        case .move: (try? [.moved(Chat(invite: invite + "@" + key.description))]) ?? []
         case .invitations: [.invitations([]), .invitations([invitation, knock])]
         case .send: [.sent(message: MessageID(rawValue: .max), recipients: 0)]
         case .peers: [.peers([bob, Somebody.peer(Somebody.carol, .offline)])]
@@ -144,7 +150,8 @@ struct RequestCodecTests {
         case .status: [.status(NodeStatus(since: 1.25, isAway: true, frontEnds: 2, chats: chats))]
         case .statistics: [.statistics(AttachedNodeTests.statistics())]
         case .leave, .open, .closeChat, .read, .history, .compose, .startTyping, .stopTyping, .measureRoundTrips,
-            .setAway, .rename, .setVerified, .setBlocked, .block, .unblock, .subscribe, .shutDown, .decline, .knock:
+            .setAway, .rename, .setVerified, .setBlocked, .block, .unblock, .subscribe, .shutDown, .decline, .knock,
+            .admit:
             [.done]
         }
     }

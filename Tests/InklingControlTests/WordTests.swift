@@ -7,6 +7,7 @@ import Testing
 @Suite("Words of the JSON interface")
 struct WordTests {
     private static let person = Person(user: UserID("mfrggzdfmztwq2lk") ?? fallback, name: "Bob")
+    private static let invite = "inkling:team#aaaaaaaaaaaaaaaaaaaaaaaaaa@\(Somebody.key)"
     private static let fallback = UserID("aaaaaaaaaaaaaaaa").unsafelyUnwrapped
 
     private static func line(_ event: Event) throws -> String {
@@ -49,6 +50,16 @@ struct WordTests {
                 #""on":"notice","at":1.500000,"code":"key-changed","text":"text","user":"mfrggzdfmztwq2lk","name":"Bob","#
                     + #""known":"aaaaaaaaaaaaaaaa","verified":true"#
             ),
+            (
+                .notice(.moved(try Chat(invite: Self.invite))),
+                #""on":"notice","at":1.500000,"code":"moved","text":"text","chat":"team","#
+                    + #""owner":"\#(Somebody.key)","invite":"\#(Self.invite)""#
+            ),
+            (
+                .notice(.newcomer(chat: "team", key: Somebody.key, name: "Bob")),
+                #""on":"notice","at":1.500000,"code":"newcomer","text":"text","chat":"team","#
+                    + #""user":"\#(Somebody.key.userID)","key":"\#(Somebody.key)","name":"Bob""#
+            ),
             (.notice(.discoveryUp), #""on":"notice","at":1.500000,"code":"discovery-up","text":"text""#),
             (
                 .missed(.init(chat: "c", messages: 7, outcomes: 1)),
@@ -89,7 +100,7 @@ struct WordTests {
     }
 
     @Test("notices have their codes")
-    func notices() {
+    func notices() throws {
         let rows: [(Notice, String)] = [
             (.discoveryDown(.gone), "discovery-down"), (.discoveryUp, "discovery-up"),
             (.identityTemporary(.noHome), "identity-temporary"), (.lastWillOff(.ended), "last-will-off"),
@@ -98,6 +109,9 @@ struct WordTests {
             (.knownPeersDamaged(file: "f"), "known-peers-damaged"),
             (.knownPeersNewer(directory: "d"), "known-peers-newer"),
             (.knownPeersUnkept(directory: "d", reason: "r"), "known-peers-unkept"),
+            (.moved(try Chat("c")), "moved"),
+            (.newcomer(chat: "c", key: Somebody.key, name: nil), "newcomer"),
+            (.movesUnusable(file: "f", reason: "r"), "moves-unusable"),
         ]
         for (notice, code) in rows { #expect(notice.code == code) }
     }
@@ -115,7 +129,9 @@ struct WordTests {
             (.peerAddress("a", .port), "bad-peer-address"), (.interface("i", known: []), "bad-interface"),
             (.unknownPeer("p"), "unknown-peer"), (.identityText, "bad-identity"),
             (.identityExists("p"), "identity-exists"), (.stateDirectoryInUse("p"), "state-directory-in-use"),
-            (.stopped, "stopped"),
+            (.stopped, "stopped"), (.notOwner("c"), "not-owner"), (.notMoved("c"), "not-moved"),
+            (.removed(Self.fallback, chat: "c"), "removed"), (.chatMoved("c"), "chat-moved"),
+            (.notKept("r"), "not-kept"),
         ]
         for (error, code) in rows { #expect(error.code == code) }
     }

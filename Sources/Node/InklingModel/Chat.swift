@@ -44,9 +44,9 @@ public struct Chat: Hashable, Sendable {
     public let name: String
     /// Nil for an open chat, which anybody on the network may join.
     public let secret: Secret?
-    /// The owner's static key; nil if the invite names no owner. The same secret with another owner is another chat
-    /// (W-9).
-    package let owner: PublicKey?
+    /// The owner's static key; nil if the invite names no owner. The owner alone removes members, by moving the others to
+    /// a new secret. The same secret with another owner is another chat (W-9).
+    public let owner: PublicKey?
     /// The other key of a talk (W-41); nil for a chat that any number of people can join. A talk has no invite.
     public let partner: PublicKey?
 
@@ -66,6 +66,13 @@ public struct Chat: Hashable, Sendable {
     /// - Throws: ``NodeError/chatName(_:)``.
     package init(_ name: String, talkWith partner: PublicKey, secret: Secret) throws(NodeError) {
         try self.init(name, secret: secret, owner: nil, partner: partner)
+    }
+
+    /// A chat with an owner, who can remove members by moving the others to a new secret.
+    ///
+    /// - Throws: ``NodeError/chatName(_:)``.
+    public init(_ name: String, secret: Secret, owner: PublicKey) throws(NodeError) {
+        try self.init(name, secret: secret, owner: Optional(owner), partner: nil)
     }
 
     package init(

@@ -115,6 +115,13 @@ package enum ServiceRequest: Hashable, Sendable {
     /// Lists the open invitations. Answered by ``ServiceAnswer/invitations(_:)``.
     case invitations
     case decline(invitation: Int)
+    /// Moves a private chat, which the user owns, to a new secret. The keys follow; the removed keys, oldest first,
+    /// are refused in the new chat. Answered by ``ServiceAnswer/moved(_:)`` when the new chat is stored.
+    ///
+    /// The new owner is one of `keys`; nil for the user.
+    case move(chat: String, keys: [PublicKey], removed: [PublicKey] = [], owner: PublicKey? = nil)
+    /// Lets a further key follow a chat that this node has moved.
+    case admit(chat: String, key: PublicKey)
     /// Leaves a chat and keeps it no longer. The node stays in the chat for other front ends in it.
     case leave(chat: String)
     /// Opens a chat, the only one that the user now looks at. The previous chat's input field counts as empty. Waiting
@@ -206,6 +213,8 @@ package enum ServiceAnswer: Hashable, Sendable {
     case sent(message: MessageID, recipients: Int)
     /// The invite has that number among the messages, and goes over the links of the chat `via`.
     case invited(message: MessageID, via: String)
+    /// The new chat, under the name of the old one.
+    case moved(Chat)
     /// The open invitations, the oldest first.
     case invitations([Invitation])
     /// By name; those who are offline with when they were last seen.

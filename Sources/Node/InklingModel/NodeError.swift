@@ -50,6 +50,16 @@ public enum NodeError: Error, Hashable, Sendable {
     case noInvite(String, NoInvite)
     /// The person is in that chat already.
     case alreadyThere(UserID, chat: String)
+    /// The chat has another owner, or none, so this user can't move it.
+    case notOwner(String)
+    /// This node moved no chat to that one in the last 30 days.
+    case notMoved(String)
+    /// The chat refuses the key, which its owner removed.
+    case removed(UserID, chat: String)
+    /// This node left that chat when its owner moved it, and does not return.
+    case chatMoved(String)
+    /// The node can't store a chat, for this reason, and changed nothing.
+    case notKept(String)
     /// A text is not an exported identity.
     case identityText
     /// The path already has an identity.

@@ -10,6 +10,8 @@ package struct ChatStatus: Hashable, Sendable {
     package var present: Int
     /// Whether discovery may still find further people.
     package var isLooking: Bool
+    /// The owner's key; nil if the chat has none.
+    package var owner: PublicKey?
     /// The other key of a talk.
     package var partner: PublicKey?
     /// Whether the node keeps the chat's messages on disk.
@@ -17,7 +19,7 @@ package struct ChatStatus: Hashable, Sendable {
 
     package init(
         _ name: String, hasSecret: Bool = false, isKept: Bool = false, waiting: Int = 0, present: Int = 0,
-        isLooking: Bool = false, partner: PublicKey? = nil
+        isLooking: Bool = false, owner: PublicKey? = nil, partner: PublicKey? = nil
     ) {
         self.name = name
         self.hasSecret = hasSecret
@@ -25,6 +27,7 @@ package struct ChatStatus: Hashable, Sendable {
         self.waiting = waiting
         self.present = present
         self.isLooking = isLooking
+        self.owner = owner
         self.partner = partner
     }
 }

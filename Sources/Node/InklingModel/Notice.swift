@@ -34,6 +34,15 @@ public enum Notice: Hashable, Sendable {
     case invited(Invitation)
     /// The invitation with this number is no longer open.
     case invitationOver(Int, Invitation.End)
+    /// The owner has moved the chat of this name to a new secret, and perhaps to a new owner. The node has joined the new
+    /// chat and left the old one (A-44).
+    case moved(Chat)
+    /// Somebody shows in a chat that this user moved, and the user neither chose nor removed them (A-46). The present chat
+    /// has this name. The person's name is nil if the node never met them.
+    case newcomer(chat: String, key: PublicKey, name: String?)
+    /// The file of the moves is not usable, for this reason. The node moves no chat, and recognises no chat that it left
+    /// by an earlier move.
+    case movesUnusable(file: String, reason: String)
     /// A notice of another version of this library, or of another program. `code` is for programs; `text` says what
     /// happened and what to do.
     case other(code: String, text: String)
@@ -101,6 +110,12 @@ extension Notice: CustomStringConvertible {
                 + "forgotten when this program ends."
         case .invited(let invitation): invitation.fact
         case .invitationOver(let number, let end): "Invitation \(number) is over: \(end.reason)."
+        case .moved(let chat): "\"\(chat.name)\" has moved to a new secret."
+        case .newcomer(let chat, let key, let name):
+            "\(name.map { "\"\($0)\" (\(key.userID))" } ?? "\(key.userID)") looks for \"\(chat)\", which has moved "
+                + "without them."
+        case .movesUnusable(let file, let reason):
+            "The list of moved chats in \(printable(file)) can't be used: \(reason)."
         case .other(_, let text): text
         }
     }
@@ -109,7 +124,9 @@ extension Notice: CustomStringConvertible {
     public var advice: String {
         switch self {
         case .discoveryDown(let outage): outage.advice
-        case .discoveryUp, .peerIsOneself, .reachableFromAnywhere, .invitationOver, .other: ""
+        case .discoveryUp, .peerIsOneself, .reachableFromAnywhere, .invitationOver, .moved, .other: ""
+        case .newcomer: "Admit them if they belong to the chat."
+        case .movesUnusable: "Repair the file, or move it away, then restart Inkling."
         case .invited: "Accept or decline the invitation."
         case .identityTemporary(let reason): reason.advice
         case .lastWillOff: "Install inkling-lastwill beside this program."

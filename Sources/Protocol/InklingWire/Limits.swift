@@ -18,6 +18,8 @@ extension Limits {
     package static let keySize = 32
     /// The size of a chat's secret (W-9).
     package static let secretSize = 16
+    /// The size of a chat's fingerprint (M-61).
+    package static let fingerprintSize = 32
     /// The size of a check, which ties bytes to a chat (W-36).
     package static let checkSize = 8
     /// The size of a sealed static key (W-10).

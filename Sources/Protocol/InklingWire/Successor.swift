@@ -68,6 +68,14 @@ package struct ChatFingerprint: Hashable, Comparable, Sendable {
     /// The 32 bytes.
     package let bytes: [UInt8]
 
+    /// The fingerprint of 32 bytes; nil for another count.
+    package init?(_ bytes: [UInt8]) {
+        guard bytes.count == Limits.fingerprintSize else { return nil }
+        self.init(bytes: bytes)
+    }
+
+    init(bytes: [UInt8]) { self.bytes = bytes }
+
     /// Compares the bytes.
     package static func < (left: ChatFingerprint, right: ChatFingerprint) -> Bool {
         left.bytes.lexicographicallyPrecedes(right.bytes)

@@ -76,6 +76,11 @@ package final class Discovery: Sendable {
         post(.join(chat, port: port, first: first, renewal: renewal))
     }
 
+    /// Withdraws the chat, and still looks for others in it (M-66).
+    package func browse(_ chat: ChatKeys) {
+        post(.browse(chat))
+    }
+
     /// Withdraws the chat and forgets its instances, without an event for them.
     package func leave(_ chat: ChatID) {
         post(.leave(chat))

@@ -25,6 +25,8 @@ final class DiscoveryLoop {
     /// The interface indices of registrations and browsers; `[0]` means one for all interfaces.
     private var scopes: [UInt32] = []
     private var chats: [ChatID: DiscoveryChat] = [:]
+    /// The chats in which the node looks for others and has no registration.
+    private var browsed: Set<ChatID> = []
     private var browsers: [UInt32: ServiceReference] = [:]
     private var names = ListedNames(random: SystemRandomNumberGenerator())
     /// The clock of ``names``.
@@ -68,13 +70,18 @@ final class DiscoveryLoop {
             guard old == nil || old?.isSame(first, port: port) == false else { break }
             old?.freeRegistrations()
             chats[keys.id] = DiscoveryChat(keys, port: port, first: first, renewal: renewal)
-            if old == nil { names.join(keys) }
+            if old == nil, browsed.remove(keys.id) == nil { names.join(keys) }
+            repairSoon()
+        case .browse(let keys):
+            guard browsed.insert(keys.id).inserted else { break }
+            if let old = chats.removeValue(forKey: keys.id) { old.freeRegistrations() } else { names.join(keys) }
             repairSoon()
         case .leave(let chat):
             chats.removeValue(forKey: chat)?.freeRegistrations()
+            browsed.remove(chat)
             names.leave(chat)
             table.forget(chat)
-            if chats.isEmpty { freeBrowsers() }
+            if chats.isEmpty, browsed.isEmpty { freeBrowsers() }
         case .lookAtInterfaces:
             interfaceCheck = .now
         case .stop:
@@ -154,7 +161,7 @@ final class DiscoveryLoop {
     /// some references, the loop retries them later.
     private func repair(pause: Duration, isTold: Bool) {
         var failure: ServiceError?
-        search: for chat in chats.keys.sorted() {
+        search: for chat in chats.keys.sorted() + browsed.sorted() {
             for scope in scopes {
                 do {
                     if browsers[scope] == nil { browsers[scope] = try .browse(interface: scope) }

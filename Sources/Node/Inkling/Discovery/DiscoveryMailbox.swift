@@ -6,6 +6,7 @@ import Synchronization
 /// A command for discovery's thread.
 enum DiscoveryCommand: Sendable {
     case join(ChatKeys, port: UInt16, first: Advertisement, renewal: @Sendable () -> Advertisement)
+    case browse(ChatKeys)
     case leave(ChatID)
     case lookAtInterfaces
     case stop

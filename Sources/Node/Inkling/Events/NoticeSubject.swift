@@ -5,6 +5,9 @@ enum NoticeSubject: Hashable {
     case discoveryDown, discoveryUp, identity, lastWill, oneself, reach, damage, newer, unkept
     case person(UserID)
     case invitation(Int)
+    case moved(chat: String)
+    case newcomer(chat: String, PublicKey)
+    case moves
     case other(code: String)
 
     init(_ notice: Notice) {
@@ -21,11 +24,18 @@ enum NoticeSubject: Hashable {
         case .knownPeersUnkept: self = .unkept
         case .invited(let invitation): self = .invitation(invitation.number)
         case .invitationOver(let number, _): self = .invitation(number)
+        case .moved(let chat): self = .moved(chat: chat.name)
+        case .newcomer(let chat, let key, _): self = .newcomer(chat: chat, key)
+        case .movesUnusable: self = .moves
         case .other(let code, _): self = .other(code: code)
         }
     }
 
+    /// Whether the notice is about a person, so that many can wait.
     var isPerson: Bool {
-        if case .person = self { true } else { false }
+        switch self {
+        case .person, .newcomer: true
+        default: false
+        }
     }
 }

@@ -15,11 +15,11 @@ package struct StandingNotices: Sendable {
         switch subject {
         case .discoveryUp: notices.removeAll { $0.subject == .discoveryDown }
         // These notices report a single event, and no state that could last.
-        case .person, .oneself, .other: break
+        case .person, .oneself, .moved, .newcomer, .other: break
         case .invitation:
             notices.removeAll { $0.subject == subject }
             if case .invited = notice { notices.append((subject, notice)) }
-        case .discoveryDown, .identity, .lastWill, .reach, .damage, .newer, .unkept:
+        case .discoveryDown, .identity, .lastWill, .reach, .damage, .newer, .unkept, .moves:
             notices.removeAll { $0.subject == subject }
             notices.append((subject, notice))
         }

@@ -86,6 +86,19 @@ package final class LocalNode: ChatService {
     private func perform(_ request: ServiceRequest) -> RequestID {
         let id = nextRequestID.advance()
         let place = outputs.arrivalCount
+        if let move = ServiceMove(request) {
+            let held = NIOLoopBound(outputs.hold(to: id, before: place), eventLoop: eventLoop)
+            node.assumeIsolated { node in
+                node.holdingEvents { node in
+                    node.perform(move) { [node] answer in
+                        held.value.release(answer)
+                        node.assumeIsolated { $0.deliver() }
+                    }
+                }
+            }
+            deliver()
+            return id
+        }
         let (isAway, openChat) = (isAway, openChat)
         let answer =
             refusal(of: request)
@@ -94,10 +107,10 @@ package final class LocalNode: ChatService {
         switch (request, answer) {
         case (.setVerified, .done), (.setBlocked, .done):
             // The disk has the user's decision before the answer goes out.
-            let held = NIOLoopBound(outputs.hold(answer, to: id, before: place), eventLoop: eventLoop)
+            let held = NIOLoopBound(outputs.hold(to: id, before: place), eventLoop: eventLoop)
             node.assumeIsolated { node in
                 node.saveKnownPeers { [node] in
-                    held.value.release()
+                    held.value.release(answer)
                     node.assumeIsolated { $0.deliver() }
                 }
             }
@@ -124,6 +137,7 @@ package final class LocalNode: ChatService {
 
     private func refusal(of request: ServiceRequest) -> ServiceAnswer? {
         guard case .join(let chat, let isConfirmed) = request else { return nil }
+        guard !hasLeft(chat) else { return .failed(.chatMoved(chat.name)) }
         // If the node is in a chat of that name, the join fails with another error.
         guard node.assumeIsolated({ $0.joinedChat(chat.name) == nil }) else { return nil }
         return nameRefusal(chat, isConfirmed).map { .failed($0) }
@@ -212,7 +226,7 @@ extension Node {
     }
 
     /// Runs `body`, and delivers its events only afterwards.
-    fileprivate func holdingEvents(_ body: (isolated Node) -> ServiceAnswer) -> ServiceAnswer {
+    func holdingEvents<Result>(_ body: (isolated Node) -> Result) -> Result {
         let isHeld = isDelivering
         isDelivering = true
         defer { isDelivering = isHeld }
@@ -253,6 +267,8 @@ extension Node {
             let (message, via) = try invite(key, to: chat)
             return .invited(message: message, via: via)
         case .decline(let number): try decline(number)
+        // `ask` performs these, because their answers wait for the disk.
+        case .move, .admit: break
         case .keep: throw .other(code: "unsupported", text: "This node ends with its front end, and keeps no chat.")
         case .leave(let chat): try leave(chat)
         case .open(let chat), .read(let chat): try requireMember(chat)
@@ -317,7 +333,7 @@ extension Node {
         joined.map { entry in
             ChatStatus(
                 entry.name, hasSecret: !entry.chat.isOpen, present: entry.present.count,
-                isLooking: entry.isLooking(at: clock.now), partner: entry.chat.partner)
+                isLooking: entry.isLooking(at: clock.now), owner: entry.chat.owner, partner: entry.chat.partner)
         }
     }
 

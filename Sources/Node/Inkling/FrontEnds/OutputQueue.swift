@@ -25,13 +25,14 @@ package final class OutputQueue {
 
     /// The answer to a request, released later. Later arrivals wait for it.
     final class HeldAnswer {
-        fileprivate var isReleased = false
-        fileprivate let output: ServiceOutput
+        fileprivate let request: RequestID
+        /// The answer; nil before its release.
+        fileprivate private(set) var answer: ServiceAnswer?
 
-        fileprivate init(_ output: ServiceOutput) { self.output = output }
+        fileprivate init(_ request: RequestID) { self.request = request }
 
         /// Allows the delivery of the answer.
-        func release() { isReleased = true }
+        func release(_ answer: ServiceAnswer) { self.answer = answer }
     }
 
     /// The sink of all outputs.
@@ -84,9 +85,9 @@ package final class OutputQueue {
         insert(.direct(.answer(answer, to: request)), before: place)
     }
 
-    /// Adds an answer as ``add(_:to:before:)`` does. The sink gets it after its release.
-    func hold(_ answer: ServiceAnswer, to request: RequestID, before place: Int) -> HeldAnswer {
-        let held = HeldAnswer(.answer(answer, to: request))
+    /// Adds a place for an answer, as ``add(_:to:before:)`` does. The sink gets the answer after its release.
+    func hold(to request: RequestID, before place: Int) -> HeldAnswer {
+        let held = HeldAnswer(request)
         insert(.held(held), before: place)
         return held
     }
@@ -145,7 +146,7 @@ package final class OutputQueue {
                     settled.append(message.id)
                 }
             case .direct(let output): return output
-            case .held(let answer): return answer.output
+            case .held(let held): return held.answer.map { .answer($0, to: held.request) }
             case .deferred(let outputs):
                 for output in outputs(&backlog.queue).reversed() { arrivals.prepend(.direct(output)) }
             }
@@ -157,7 +158,7 @@ package final class OutputQueue {
         switch arrivals.first {
         case .queued: true
         case .direct, .deferred: sink != nil
-        case .held(let answer): sink != nil && answer.isReleased
+        case .held(let held): sink != nil && held.answer != nil
         case nil: false
         }
     }

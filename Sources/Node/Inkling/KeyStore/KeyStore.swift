@@ -96,6 +96,9 @@ package final class KeyStore: Sendable {
         }
     }
 
+    /// Whether this node alone writes the directory.
+    package var isHeld: Bool { lock.withLock { $0 != nil } }
+
     /// Unlocks the directory for another node.
     package func close() {
         lock.withLock { $0.take() }?.close()

@@ -2,9 +2,6 @@ import Glibc
 
 /// A small file in a state directory. Only the user can read it, and each write replaces it completely or not at all.
 package struct StateFile: Sendable {
-    /// The longest file that the program reads, in bytes.
-    private static let maximumBytes = 1 << 20
-
     package enum Failure: Error, Equatable {
         case missing
         /// The path leads to another kind of file, or the file is too long.
@@ -16,11 +13,14 @@ package struct StateFile: Sendable {
     private let name: String
     /// The file's name during a write.
     private let newName: String
+    /// The longest file that the program reads, in bytes.
+    private let maximumBytes: Int
 
-    package init(directory: String, name: String, newName: String) {
+    package init(directory: String, name: String, newName: String, maximumBytes: Int = 1 << 20) {
         self.directory = directory
         self.name = name
         self.newName = newName
+        self.maximumBytes = maximumBytes
     }
 
     package func read() throws(Failure) -> [UInt8] {
@@ -32,7 +32,7 @@ package struct StateFile: Sendable {
         guard fstat(file, &status) == 0, status.st_uid == geteuid() else {
             throw .unreadable(reason: "it belongs to another user")
         }
-        guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= Self.maximumBytes else { throw .damaged }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= maximumBytes else { throw .damaged }
         // The file holds secrets, and a copy may have another mode.
         if status.st_mode & 0o077 != 0 { _ = fchmod(file, 0o600) }
         var bytes = [UInt8](repeating: 0, count: Int(status.st_size))

@@ -12,7 +12,8 @@ import InklingModel
 /// dropping the last copy leaves no chat. When the node leaves the chat, every handle on the chat ends for good. A
 /// later ``Node/join(_:)-(String)`` of the same chat returns a new handle, and the old one does nothing there.
 public struct ChatHandle: Sendable {
-    /// The chat, with the name under which the node joined it.
+    /// The chat, with the name under which the node joined it. If the chat moves, the handle is valid for the new chat
+    /// too, which ``Notice/moved(_:)`` reports.
     public let chat: Chat
     /// The node that is in the chat.
     public let node: Node

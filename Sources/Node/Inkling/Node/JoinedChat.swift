@@ -2,7 +2,7 @@ import InklingCore
 import InklingModel
 import InklingWire
 
-/// The stay of a node in a chat, from joining to leaving. Another stay in the same chat has another object.
+/// The stay of a node in a chat, from joining to leaving, also while the chat moves. Another stay in the same chat has another object.
 final class Membership: Sendable {}
 
 /// One chat that a node is in, and the people there.
@@ -15,7 +15,7 @@ package final class JoinedChat {
     let instance: String
     let joinedAt: Instant
     /// The node's stay in the chat, by which handles recognise it.
-    let membership = Membership()
+    let membership: Membership
     /// All people met there, in this run or an earlier one.
     private(set) var met: [PublicKey: MetPeer] = [:]
     /// The instances that discovery lists.
@@ -36,11 +36,17 @@ package final class JoinedChat {
         let addresses: [Address]
     }
 
-    package init(_ chat: Chat, keys: ChatKeys, instance: String, at now: Instant) {
+    package convenience init(_ chat: Chat, keys: ChatKeys, instance: String, at now: Instant) {
+        self.init(chat, keys: keys, instance: instance, membership: Membership(), at: now)
+    }
+
+    /// The chat for a stay that may have begun in another chat.
+    init(_ chat: Chat, keys: ChatKeys, instance: String, membership: Membership, at now: Instant) {
         self.chat = chat
         self.keys = keys
         storedName = chat.storedName
         self.instance = instance
+        self.membership = membership
         joinedAt = now
     }
 

@@ -15,28 +15,43 @@ extension Node {
     /// shows an open chat to its user must say so (S-4).
     ///
     /// - Parameter chat: The chat. Its name and its secret must differ from those of all chats that the node is in.
-    /// - Throws: ``NodeError/chatExists(_:)`` (a chat of this node has the name, or the secret),
-    ///   ``NodeError/tooManyChats``, ``NodeError/stopped``.
+    /// - Throws: ``NodeError/chatMoved(_:)``, ``NodeError/chatExists(_:)`` (a chat of this node has the name, or the
+    ///   secret), ``NodeError/tooManyChats``, ``NodeError/stopped``.
     /// - Returns: A handle on the chat, valid until the node leaves it. Code that uses the chat's name needs no handle.
     @discardableResult
     public func join(_ chat: Chat) throws(NodeError) -> ChatHandle {
         guard !isStopped else { throw .stopped }
+        guard !hasLeft(chat) else { throw .chatMoved(chat.name) }
         guard joinedChat(chat.name) == nil else { throw .chatExists(chat.name) }
-        let keys = chat.keys
         do {
-            try endpoint.join(keys, isSecret: !chat.isOpen, talkWith: chat.partner, now: clock.now)
+            try enter(chat)
+        } catch .tooManyChats where endOldestDeparture() {
+            return try join(chat)
         } catch {
             throw nodeError(error, chat: chat.name)
         }
-        let advertisement = Advertisement.random(key: ownKey, keys: keys)
-        let entry = JoinedChat(chat, keys: keys, instance: advertisement.instance, at: clock.now)
+        let (entry, advertisement) = entry(for: chat, Membership())
         joined.append(entry)
         recall(entry)
         endInvitations(to: entry.id)
-        let key = ownKey
-        discovery?.join(keys, port: port, first: advertisement) { Advertisement.random(key: key, keys: keys) }
+        advertise(entry, advertisement)
         drain()
         return ChatHandle(chat: chat, node: self, membership: entry.membership)
+    }
+
+    /// Returns the entry of a chat that the protocol has joined, and its first advertisement.
+    func entry(for chat: Chat, _ membership: Membership) -> (JoinedChat, Advertisement) {
+        let keys = chat.keys
+        let advertisement = Advertisement.random(key: ownKey, keys: keys)
+        let entry = JoinedChat(
+            chat, keys: keys, instance: advertisement.instance, membership: membership, at: clock.now)
+        return (entry, advertisement)
+    }
+
+    /// Advertises a chat, and looks for others in it.
+    func advertise(_ entry: JoinedChat, _ first: Advertisement) {
+        let (key, keys) = (ownKey, entry.keys)
+        discovery?.join(keys, port: port, first: first) { Advertisement.random(key: key, keys: keys) }
     }
 
     /// Joins the open chat of that name, as ``join(_:)-(Chat)`` does.
@@ -55,11 +70,9 @@ extension Node {
         let entry = try member(chat)
         discovery?.leave(entry.id)
         noteWhoIsThere(in: entry)
-        do {
-            try endpoint.leave(entry.id, now: clock.now)
-        } catch {
-            throw nodeError(error, chat: chat)
-        }
+        // The protocol may have left the chat already, for its successor (M-63).
+        try? endpoint.leave(entry.id, now: clock.now)
+        leaveMoves(of: entry.chat)
         drain()
         joined.removeAll { $0 === entry }
         observers.finish(chat: chat)
@@ -339,10 +352,17 @@ extension Node {
 
     func joinedChat(_ id: ChatID) -> JoinedChat? { joined.first { $0.id == id } }
 
+    /// Returns the keys of a chat that the node is in or departed from.
+    func keys(of id: ChatID) -> ChatKeys? { joinedChat(id)?.keys ?? moving.departed.first { $0.id == id }?.keys }
+
+    /// Returns the name of a chat that the node is in or departed from.
+    func name(of id: ChatID) -> String? { joinedChat(id)?.name ?? moving.departed.first { $0.id == id }?.name }
+
     /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/stopped``.
     func requireMember(_ chat: String) throws(NodeError) { _ = try member(chat) }
 
-    private func member(_ chat: String) throws(NodeError) -> JoinedChat {
+    /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/stopped``.
+    func member(_ chat: String) throws(NodeError) -> JoinedChat {
         guard !isStopped else { throw .stopped }
         guard let entry = joinedChat(chat) else { throw .unknownChat(chat) }
         return entry

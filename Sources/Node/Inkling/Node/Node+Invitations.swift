@@ -112,7 +112,7 @@ extension Node {
     func receive(_ invite: Invite?, from person: InklingCore.Person, in entry: JoinedChat) {
         let key = person.key
         guard let chat = try? invite.map({ try Chat($0) }) ?? chats(of: .talk(key), named: nil).first,
-            joinedChat(chat.keys.id) == nil
+            joinedChat(chat.keys.id) == nil, !hasLeft(chat)
         else { return }
         let isVerified = endpoint.standings[key] == .verified
         let isKnown = isVerified || endpoint.standings[key] == .met

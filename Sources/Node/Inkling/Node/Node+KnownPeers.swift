@@ -223,6 +223,12 @@ extension Node {
         }
     }
 
+    /// Records that people met in a chat belong to the chat that follows it.
+    func carry(_ people: [PublicKey], from chat: String, to next: String) {
+        knownPeers.carry(people, from: chat, to: next, at: Node.wallClock().rawValue)
+        keepKnownPeers()
+    }
+
     /// Records the addresses of the people whom the user knows (D-19).
     private func noteAddresses(in entry: JoinedChat) {
         for key in entry.met.keys.sorted() {

@@ -54,22 +54,23 @@ extension Node {
         case .invite(let id, let person, let invite):
             if let entry = joinedChat(id) { receive(invite, from: person, in: entry) }
         case .delivered(let number, let id, let key):
-            guard let entry = joinedChat(id) else { return }
-            let (message, user) = (MessageID(rawValue: number), userID(of: key, in: entry))
-            tell(.delivered(.init(chat: entry.name, message: message, user: user)))
+            guard let chat = name(of: id) else { return }
+            let (message, user) = (MessageID(rawValue: number), userID(of: key, in: joinedChat(id)))
+            tell(.delivered(.init(chat: chat, message: message, user: user)))
         case .failed(let number, let id, let key, let reason):
-            guard let entry = joinedChat(id) else { return }
-            let (message, user) = (MessageID(rawValue: number), userID(of: key, in: entry))
-            tell(.failed(.init(chat: entry.name, message: message, user: user, why: FailureReason(reason))))
+            guard let chat = name(of: id) else { return }
+            let (message, user) = (MessageID(rawValue: number), userID(of: key, in: joinedChat(id)))
+            tell(.failed(.init(chat: chat, message: message, user: user, why: FailureReason(reason))))
         case .keepWill(let session, let bytes, let address):
             informHelper { $0.keep(session, bytes, to: socket.name(of: address)) }
         case .dropWill(let session):
             informHelper { $0.drop(session) }
         case .peerIsOneself:
             tell(.notice(.peerIsOneself))
-        case .successor, .newcomer, .reachable, .unreachable, .left:
-            // A node joins no chat with an owner yet, and keeps no texts, so the core reports none of them.
-            return
+        case .successor(let id, _, let successor): follow(successor, from: id)
+        case .newcomer(let id, let key): meet(key, in: id)
+        // A node keeps no texts yet, so the core reports none of them.
+        case .reachable, .unreachable, .left: return
         }
     }
 
@@ -92,7 +93,7 @@ extension Node {
 
     /// Returns the user ID of a person. A person met in the chat has a stored user ID; for others the method computes
     /// it.
-    private func userID(of key: PublicKey, in entry: JoinedChat) -> UserID { entry.met[key]?.user ?? key.userID }
+    private func userID(of key: PublicKey, in entry: JoinedChat?) -> UserID { entry?.met[key]?.user ?? key.userID }
 
     /// Records a person's name and presence.
     ///

@@ -61,6 +61,7 @@ public actor Node {
     var isDraining = false
     nonisolated let ownKey: PublicKey
     var openInvitations = Invitations()
+    var moving = Moving()
     /// The people this user's nodes know, in all chats and runs.
     var knownPeers = KnownPeers()
     var knownPeersFile = KnownPeersState.none
@@ -264,12 +265,14 @@ public actor Node {
             tell(.notice(.reachableOnLink(port: port)))
         }
         if let known = preparation.knownPeers { openKnownPeers(known) }
+        if let moves = preparation.moves { openMoves(moves) }
         if configuration.discovery {
             let loop = eventLoop
             discovery = Discovery(interfaces: configuration.interfaceSelection, logger: logger) { [weak self] event in
                 loop.execute { [weak self] in self?.assumeIsolated { $0.discovered(event) } }
             }
         }
+        browseDepartedChats()
         watchInterfaces()
         drain()
     }
@@ -334,19 +337,18 @@ public actor Node {
         guard !isStopped else { return }
         switch event {
         case .found(let id, let instance, let txt, let addresses):
-            guard let chat = joinedChat(id), let nonce = try? chat.keys.nonce(ofInstance: instance) else { return }
+            guard let keys = keys(of: id), let nonce = try? keys.nonce(ofInstance: instance) else { return }
             do {
-                let key = try ServiceRecord.parse(txt, nonce: nonce, for: chat.keys)
-                chat.found[instance] = JoinedChat.FoundInstance(key: key, addresses: addresses)
-                endpoint.found(
-                    instance, chat: chat.id, key: key, addresses: addresses, now: clock.now)
+                let key = try ServiceRecord.parse(txt, nonce: nonce, for: keys)
+                joinedChat(id)?.found[instance] = JoinedChat.FoundInstance(key: key, addresses: addresses)
+                endpoint.found(instance, chat: id, key: key, addresses: addresses, now: clock.now)
             } catch {
                 logger.debug("an instance was ignored", metadata: ["reason": "\(error)"])
             }
         case .lost(let id, let instance):
-            guard let chat = joinedChat(id) else { return }
-            chat.found[instance] = nil
-            endpoint.lost(instance, chat: chat.id, now: clock.now)
+            guard keys(of: id) != nil else { return }
+            joinedChat(id)?.found[instance] = nil
+            endpoint.lost(instance, chat: id, now: clock.now)
         case .unavailable(let outage): tell(.notice(.discoveryDown(outage)))
         case .available: tell(.notice(.discoveryUp))
         }
@@ -428,13 +430,16 @@ public actor Node {
         wake = nil
         countingTimer?.cancel()
         countingTimer = nil
+        moving.timer?.cancel()
         let closed = channel?.close() ?? eventLoop.makeSucceededVoidFuture()
         channel = nil
         let dismissed = worker.run(on: eventLoop) { [lastWill] in lastWill?.dismiss() }
         lastWill = nil
         closed.and(dismissed).whenComplete { [self] _ in
             assumeIsolated { node in
-                node.saveKnownPeers { [self] in assumeIsolated { $0.end() } }
+                node.afterMoves { [self] in
+                    assumeIsolated { node in node.saveKnownPeers { [self] in assumeIsolated { $0.end() } } }
+                }
             }
         }
     }

@@ -36,6 +36,8 @@ package enum NodeLimits {
     static let datagramsPerRead: UInt = 64
     /// The wait for further people after the last arrival; see ``Node/waitForOthers(in:within:)``.
     package static let settling = Duration.milliseconds(500)
+    /// The longest time between two checks whether a departure has ended.
+    static let departureCheck = Duration.seconds(86_400)
     /// The time after joining a chat for which a node reports that it may not have found all people yet.
     static let looking = Duration.seconds(3)
 }

@@ -15,6 +15,16 @@ struct NodePreparation: Sendable {
     let identity: KeyPair
     /// The file of people that earlier runs kept; nil if the node keeps none.
     let knownPeers: KnownPeersOpening?
+    /// The file of the moves that earlier runs kept; nil for a temporary identity.
+    let moves: MovesOpening?
+
+    /// The file of moves at the start of a node.
+    struct MovesOpening: Sendable {
+        let file: MovesFile
+        /// Whether this node alone writes the file.
+        let isHeld: Bool
+        let reading: MovesFile.Reading
+    }
 
     /// The file of known peers at the start of a node.
     struct KnownPeersOpening: Sendable {
@@ -40,6 +50,12 @@ struct NodePreparation: Sendable {
         keyStore = try Self.openKeyStore(configuration)
         var random = SystemRandomNumberGenerator()
         identity = keyStore?.identity ?? KeyPair(using: &random)
+        moves = keyStore.flatMap { store in
+            store.directory.map { directory in
+                let file = MovesFile(in: directory)
+                return MovesOpening(file: file, isHeld: store.isHeld, reading: file.read())
+            }
+        }
         if let keyStore {
             knownPeers = keyStore.knownPeers.map { directory, isWritable in
                 let file = KnownPeersFile(directory: directory)

@@ -28,14 +28,16 @@ struct InviteCommand: ParsableCommand {
     @Flag(help: "Replace the file if it exists.")
     var force = false
 
+    @OptionGroup var options: IdentityCommand.DirectoryOptions
+
     func validate() throws {
         guard output != nil || !force else { throw ValidationError("--force needs --output.") }
-        _ = try chat()
+        _ = try chat(of: nil)
     }
 
     func run() throws {
         try CommandFailure.reporting {
-            guard let invite = try chat().invite else { return }
+            guard let invite = try chat(of: owner()).invite else { return }
             if let output {
                 try ProtectedFile.write(invite + "\n", to: output, replacing: force)
                 Output.error.write(
@@ -52,12 +54,26 @@ struct InviteCommand: ParsableCommand {
         }
     }
 
-    private func chat() throws -> Chat {
+    /// Returns the user's key, which owns the new chat and so can remove members later; nil without a lasting identity.
+    /// Makes the identity if there is none.
+    private func owner() throws -> PublicKey? {
+        if let kept = try KeptIdentity.read(directory: options.directory) { return kept.key }
+        guard !KeyStore.isAnothers(options.directory) else { return nil }
+        let store: KeyStore
+        do {
+            store = try KeyStore.openShared(directory: options.directory)
+        } catch {
+            throw NodeError.stateDirectory(error)
+        }
+        return store.temporary == nil ? store.identity.publicKey : nil
+    }
+
+    private func chat(of owner: PublicKey?) throws -> Chat {
         guard !Chat.isInvite(name) else {
             throw ValidationError("This is already an invite; \"inkling chat INVITE\" joins its chat.")
         }
         do {
-            return try Chat(NormalForm.canonical(name), secret: .random())
+            return try Chat(NormalForm.canonical(name), secret: .random(), owner: owner)
         } catch {
             throw ValidationError(error.text)
         }

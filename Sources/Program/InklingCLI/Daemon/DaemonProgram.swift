@@ -148,10 +148,12 @@ final class DaemonProgram {
             let socket = try handedOver ?? ListeningSocket(at: path)
             let directory = configuration.stateDirectory ?? Configuration.defaultStateDirectory ?? "."
             node.nameRefusal = NameKeeper(in: directory, settledName: settings.openChat).refusal
-            let history = MessageHistory(in: directory, on: loop, threads: .alone())
+            let history = MessageHistory(
+                in: directory, on: loop, logID: { [unowned node] in node.logID(of: $0) }, threads: .alone())
             self.history = history
             let hub = NodeHub(
-                node, kept: kept(in: directory), announcesAbsence: goesAwayAlone, counts: LocalNode.countsAsTyping,
+                node, kept: kept(in: directory, of: node), announcesAbsence: goesAwayAlone,
+                counts: LocalNode.countsAsTyping,
                 NodeHub.Surroundings(
                     steady: { Clock.steady }, wall: { Clock.wall },
                     keep: { [unowned self] in keep($0, in: directory, completion: $1) },
@@ -205,7 +207,15 @@ final class DaemonProgram {
         }
     }
 
-    private func kept(in directory: String) -> [Chat] {
+    /// Returns the chats to stay in, each in its newest place. The last run may have ended before it wrote a move here.
+    private func kept(in directory: String, of node: LocalNode) -> [Chat] {
+        let stored = stored(in: directory)
+        let present = stored.compactMap { node.present($0) }
+        if present != stored { keep(present, in: directory) { _ in } }
+        return present
+    }
+
+    private func stored(in directory: String) -> [Chat] {
         switch KeptChatsFile(in: directory).read() {
         case .missing: return []
         case .chats(let chats): return chats

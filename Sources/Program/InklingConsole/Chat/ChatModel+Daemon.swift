@@ -89,6 +89,7 @@ extension ChatModel {
     /// Handles a chat that the node has joined again.
     mutating func rejoined(_ chat: Chat, _ peers: [Peer]) {
         guard let index = index(of: chat.name) else { return }
+        states[index].chat = chat
         states[index].refresh(peers)
         show(apply(present: peers, in: index))
     }

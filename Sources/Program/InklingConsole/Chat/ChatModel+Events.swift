@@ -56,6 +56,7 @@ extension ChatModel {
         switch notice {
         case .discoveryDown(.absent), .discoveryDown(.gone), .discoveryDown(.noThread): isDiscoveryDown = true
         case .discoveryUp: isDiscoveryDown = false
+        case .moved(let chat): if let index = index(of: chat.name) { states[index].chat = chat }
         default: break
         }
     }

@@ -84,7 +84,9 @@ extension ChatModel {
     func newInvite(_ name: String) -> [Line] {
         let chat: Chat
         do {
-            chat = try Chat(NormalForm.canonical(name), secret: texts.newSecret())
+            // Without a lasting key, nobody could ever use the ownership.
+            let owner = identity.isTemporary ? nil : identity.key
+            chat = try Chat(NormalForm.canonical(name), secret: texts.newSecret(), owner: owner)
         } catch {
             return [ChatLines.error(texts.error(error))]
         }

@@ -20,7 +20,7 @@ package struct ChatState {
     /// The number of messages that an answer to /find shows.
     static let foundMessages = 20
 
-    let chat: Chat
+    var chat: Chat
     /// The muted people. Their actions make no lines.
     package var muted: Set<UserID> = []
     var labels: Labels

@@ -75,6 +75,11 @@ enum AttachedEvents {
                 let end = line["why"]?.string.flatMap({ Invitation.End(rawValue: $0) })
             else { break }
             return .invitationOver(number, end)
+        case "moved":
+            if let chat = line.joinedChat { return .moved(chat) }
+        case "newcomer":
+            guard let chat = line["chat"]?.string, let key = line["key"]?.key else { break }
+            return .newcomer(chat: chat, key: key, name: line["name"]?.string)
         default: break
         }
         return .other(code: code, text: line["text"]?.string ?? "")

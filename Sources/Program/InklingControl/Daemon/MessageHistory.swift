@@ -36,6 +36,8 @@ package protocol ChatHistory: AnyObject {
 /// belongs to its event loop.
 package final class MessageHistory: ChatHistory {
     private let store: SealedStore
+    /// Returns the ID of a chat's log.
+    private let logID: (Chat) -> String
     private let eventLoop: any EventLoop
     private lazy var threads = makeThreads()
     private let makeThreads: () -> NIOThreadPool
@@ -49,10 +51,14 @@ package final class MessageHistory: ChatHistory {
 
     /// Reads which chats have a history.
     ///
-    /// - Parameter threads: Makes a pool of one thread.
+    /// - Parameters:
+    ///   - logID: Returns the ID of a chat's log. A chat that has moved has the log of the first chat.
+    ///   - threads: Makes a pool of one thread.
     package init(
-        in directory: String, on eventLoop: any EventLoop, threads: @escaping @autoclosure () -> NIOThreadPool
+        in directory: String, on eventLoop: any EventLoop, logID: @escaping (Chat) -> String = \.logID,
+        threads: @escaping @autoclosure () -> NIOThreadPool
     ) {
+        self.logID = logID
         store = SealedStore(in: directory)
         logs = store.logs
         self.eventLoop = eventLoop
@@ -64,10 +70,10 @@ package final class MessageHistory: ChatHistory {
         run({ $0.removeRemains() }, {})
     }
 
-    package func keeps(_ chat: Chat) -> Bool { !logs.isEmpty && logs.contains(chat.logID) }
+    package func keeps(_ chat: Chat) -> Bool { !logs.isEmpty && logs.contains(logID(chat)) }
 
     package func set(_ isOn: Bool, for chat: Chat, _ completion: @escaping (String?) -> Void) {
-        let id = chat.logID
+        let id = logID(chat)
         // Messages that come from now on wait behind this job.
         let had = logs.contains(id)
         if isOn { logs.insert(id) } else { logs.remove(id) }
@@ -90,7 +96,7 @@ package final class MessageHistory: ChatHistory {
             return
         }
         backlog += size
-        let id = chat.logID
+        let id = logID(chat)
         run({ $0.append(Self.bytes(message, isOutcome, node), isNote: isOutcome, to: id) }) { [self] in
             backlog -= size
             if backlog == 0 { isBacklogFull = false }
@@ -99,7 +105,7 @@ package final class MessageHistory: ChatHistory {
 
     package func list(_ query: HistoryQuery, in chat: Chat, _ completion: @escaping ([RecentMessage]) -> Void) {
         guard keeps(chat) else { return completion([]) }
-        let (id, name) = (chat.logID, chat.name)
+        let (id, name) = (logID(chat), chat.name)
         run({ Self.page(query, of: $0, id, in: name) }, completion)
     }
 

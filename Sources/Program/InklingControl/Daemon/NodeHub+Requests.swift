@@ -41,7 +41,7 @@ extension NodeHub {
         case .rename: ask(request, .rename(frontEnd))
         case .setVerified, .setBlocked, .block, .unblock, .peers, .measureRoundTrips, .knownPeers,
             .blockedPeople, .fingerprint, .invite, .sightings, .chats, .status, .statistics, .invitations, .decline,
-            .knock:
+            .knock, .move, .admit:
             ask(request, .answer(frontEnd))
         }
     }
@@ -112,9 +112,11 @@ extension NodeHub {
         // A join without a secret means the chat of that name, unless the user confirmed the open chat.
         // A talk can be joined again, which knocks again.
         let isAgain = isKept || chat.partner != nil || !frontEnd.isIn(chat.name)
-        guard chat == existing || chat.isOpen && !isConfirmed, isAgain else {
-            return frontEnd.answer(.failed(.chatExists(chat.name)))
+        guard chat == existing || chat.isOpen && !isConfirmed else {
+            // The node refuses the name, and knows whether the chat has moved.
+            return ask(.join(chat, isConfirmed: isConfirmed), .answer(frontEnd))
         }
+        guard isAgain else { return frontEnd.answer(.failed(.chatExists(chat.name))) }
         let enters = { [self] in
             if let partner = existing.partner { ask(.knock(key: partner), .none) }
             ask(.peers(chat: chat.name), .enter(frontEnd, existing))

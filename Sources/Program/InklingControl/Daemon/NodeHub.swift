@@ -234,7 +234,9 @@ package final class NodeHub {
             for frontEnd in frontEnds where frontEnd.wants(timed.event) { frontEnd.add(timed, rank: rank) }
             return
         case .typing(let chat, let people): typing[chat] = people.isEmpty ? nil : people
-        case .notice(let notice): standingNotices.note(notice)
+        case .notice(let notice):
+            standingNotices.note(notice)
+            if case .moved(let chat) = notice { moved(chat) }
         case .delivered(let receipt):
             recent.record(receipt)
             return forward(outcome: timed, of: receipt.message, in: receipt.chat)

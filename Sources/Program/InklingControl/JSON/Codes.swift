@@ -29,6 +29,11 @@ extension NodeError {
         case .unknownInvitation: "unknown-invitation"
         case .noInvite: "no-invite"
         case .alreadyThere: "already-there"
+        case .notOwner: "not-owner"
+        case .notMoved: "not-moved"
+        case .removed: "removed"
+        case .chatMoved: "chat-moved"
+        case .notKept: "not-kept"
         case .identityText: "bad-identity"
         case .identityExists: "identity-exists"
         case .stateDirectoryInUse: "state-directory-in-use"
@@ -57,6 +62,10 @@ extension NodeError {
             case ("message-empty", _): .messageEmpty
             case ("message-too-long", _): line["bytes"]?.integer.map { .messageTooLong(bytes: $0) }
             case ("queue-full", _): line["user"]?.user.map { .queueFull($0) }
+            case ("not-owner", _): request.chat.map { .notOwner($0) }
+            case ("not-moved", _): request.chat.map { .notMoved($0) }
+            case ("removed", .admit(let chat, let key)): .removed(key.userID, chat: chat)
+            case ("chat-moved", _): request.chat.map { .chatMoved($0) }
             case ("stopped", _): .stopped
             case ("unknown-peer", _): request.key.map { .unknownPeer($0.description) }
             // The same check finds the name's fault here.
@@ -93,6 +102,9 @@ extension Notice {
         case .knownPeersUnkept: "known-peers-unkept"
         case .invited: "invited"
         case .invitationOver: "invitation-over"
+        case .moved: "moved"
+        case .newcomer: "newcomer"
+        case .movesUnusable: "moves-unusable"
         case .other(let code, _): code
         }
     }

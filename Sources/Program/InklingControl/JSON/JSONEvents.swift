@@ -91,6 +91,12 @@ package struct JSONEvents: Sendable {
         case .invited(let invitation): invitation.members.map { ($0, $1) }
         case .invitationOver(let number, let end):
             [("invitation", .integer(number)), ("why", .string(end.rawValue))]
+        case .moved(let chat): chat.movedMembers
+        case .newcomer(let chat, let key, let name):
+            [
+                ("chat", .string(chat)), ("user", .string(key.userID.description)),
+                ("key", .string(key.description)), ("name", name.map(JSONValue.string)),
+            ]
         default: []
         }
     }

@@ -5,10 +5,15 @@ struct JSONFields {
     /// All members that any command has.
     static let names = [
         "do", "id", "text", "tag", "chat", "secret", "user", "invite", "open", "keep", "key", "name", "blocked",
-        "events", "chats", "confirm", "invitation", "on", "before", "count",
+        "events", "chats", "confirm", "invitation", "on", "before", "count", "keys",
+        "removed", "owner",
     ]
     /// The most chats that a `subscribe` may list.
     static let subscribedChats = 32
+    /// The most keys that a `move` may choose.
+    static let chosenKeys = 1_024
+    /// The most keys that a `move` may remove.
+    static let removedKeys = 32
     /// The most kept messages of an answer.
     static let historyPage = 200
     /// The kept messages of an answer if the request has no `count`.
@@ -85,9 +90,21 @@ struct JSONFields {
     }
 
     /// Returns the static key (W-6).
-    func key() throws(NodeError) -> PublicKey {
-        guard let key = PublicKey(try string("key")) else { throw .badCommand("\"key\" is not a key") }
+    func key(_ name: String = "key") throws(NodeError) -> PublicKey {
+        guard let key = PublicKey(try string(name)) else { throw .badCommand("\"\(name)\" is not a key") }
         return key
+    }
+
+    /// Returns a list of static keys (W-6); nil if it is missing.
+    func keys(_ name: String, upTo count: Int) throws(NodeError) -> [PublicKey]? {
+        guard let texts = try strings(name) else { return nil }
+        guard texts.count <= count else { throw .badCommand("\"\(name)\" has more than \(count) keys") }
+        var keys: [PublicKey] = []
+        for text in texts {
+            guard let key = PublicKey(text) else { throw .badCommand("\"\(name)\" has a text that is not a key") }
+            keys.append(key)
+        }
+        return keys
     }
 
     func userID() throws(NodeError) -> UserID {

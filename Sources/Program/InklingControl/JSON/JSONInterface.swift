@@ -256,7 +256,7 @@ package final class JSONInterface {
     /// Writes the line of an answer. Without an ID there is no `ok`.
     private func write(_ answer: ServiceAnswer, to pending: Pending) {
         let asked = pending.asked
-        if case .done = answer, asked.id == nil { return }
+        if asked.id == nil, answer.isOK { return }
         self.answer(
             answer.line(to: pending.request, of: service.identity, version: texts.version, tag: asked.tag), asked.id)
     }

@@ -76,7 +76,7 @@ extension JSONMembers {
         var status = ChatStatus(
             name, hasSecret: self["secret"]?.boolean ?? false, isKept: self["kept"]?.boolean ?? false,
             waiting: self["waiting"]?.integer ?? 0, present: self["present"]?.integer ?? 0,
-            isLooking: self["looking"]?.boolean ?? false, partner: self["with"]?.key)
+            isLooking: self["looking"]?.boolean ?? false, owner: self["owner"]?.key, partner: self["with"]?.key)
         status.keepsHistory = self["history"]?.boolean ?? false
         return status
     }

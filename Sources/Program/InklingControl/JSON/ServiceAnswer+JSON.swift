@@ -19,9 +19,11 @@ extension ServiceAnswer {
                 [
                     ("chat", .string(chat.name)), ("peers", .array(peers.map { .peer($0) })),
                     ("invite", chat.invite.map(JSONValue.string)),
+                    ("owner", chat.owner.map { .string($0.description) }),
                     ("with", chat.partner.map { .string($0.description) }),
                     ("secret", chat.partner == nil ? nil : chat.secret.map { .string($0.text) }),
                 ])
+        case .moved(let chat): JSONLine(on: "ok", chat.movedMembers)
         case .sent(let message, let recipients):
             JSONLine(
                 on: "sent",
@@ -81,6 +83,7 @@ extension ServiceAnswer {
         case .sendInvite:
             guard let message = line["message"]?.message, let via = line["chat"]?.string else { return nil }
             return .invited(message: message, via: via)
+        case .move: return line.joinedChat.map { .moved($0) }
         case .invitations: return line.list("invitations", \.invitation).map { .invitations($0) }
         case .send:
             guard let message = line["message"]?.message, let recipients = line["to"]?.integer else { return nil }
@@ -102,7 +105,8 @@ extension ServiceAnswer {
                     chats: chats))
         case .statistics: return .statistics(line.statistics)
         case .leave, .open, .closeChat, .read, .history, .compose, .startTyping, .stopTyping, .measureRoundTrips,
-            .setAway, .rename, .setVerified, .setBlocked, .block, .unblock, .subscribe, .shutDown, .decline, .knock:
+            .setAway, .rename, .setVerified, .setBlocked, .block, .unblock, .subscribe, .shutDown, .decline, .knock,
+            .admit:
             return line["on"]?.string == "ok" ? .done : nil
         }
     }
@@ -115,7 +119,8 @@ extension ChatStatus {
                 ("chat", .string(name)), ("secret", .boolean(hasSecret)), ("kept", .boolean(isKept)),
                 ("present", .integer(present)), ("waiting", .integer(waiting)), ("looking", .boolean(isLooking)),
                 ("history", .boolean(keepsHistory)),
-            ] + (partner.map { [("with", .string($0.description))] } ?? []))
+            ] + (owner.map { [("owner", .string($0.description))] } ?? [])
+                + (partner.map { [("with", .string($0.description))] } ?? []))
     }
 }
 

@@ -36,6 +36,7 @@ package struct RequestCodec: Sendable {
             encode: { if case .decline(let number) = $0 { [("invitation", .integer(number))] } else { nil } },
             decode: { fields throws(NodeError) in .decline(invitation: try fields.invitation()) }),
         plain("invitations", .invitations),
+        .move, .admit,
         chat("leave", isNamed: true, ServiceRequest.leave(chat:)),
         RequestCodec(
             word: "open",
@@ -199,7 +200,8 @@ extension ServiceRequest {
         case .leave(let chat), .open(let chat), .read(let chat), .recent(let chat), .compose(_, let chat),
             .history(_, let chat), .earlier(let chat, _, _), .search(_, let chat, _),
             .startTyping(let chat), .stopTyping(let chat), .send(_, let chat), .peers(let chat),
-            .measureRoundTrips(let chat), .invite(let chat), .sendInvite(let chat, _), .sightings(let chat):
+            .measureRoundTrips(let chat), .invite(let chat), .sendInvite(let chat, _), .sightings(let chat),
+            .move(let chat, _, _, _), .admit(let chat, _):
             chat
         case .enter(_, let name, _, _): name
         default: nil
@@ -210,7 +212,7 @@ extension ServiceRequest {
     var key: PublicKey? {
         switch self {
         case .setVerified(_, let key), .setBlocked(_, let key), .fingerprint(let key), .knock(let key),
-            .sendInvite(_, let key), .enter(.talk(let key), _, _, _):
+            .sendInvite(_, let key), .admit(_, let key), .enter(.talk(let key), _, _, _):
             key
         default: nil
         }

@@ -1,4 +1,4 @@
-// The dialogs: join, invite, the user, a person, questions. The cards of invitations.
+// The dialogs, and the cards of invitations.
 
 import { ask } from "./connection.js";
 import { $, bdi, el, on, set, shield, svg, write } from "./dom.js";
@@ -9,7 +9,7 @@ import { groups, isolate, plain } from "./text.js";
 import { lookalike, presence } from "./view.js";
 
 const OPEN = "A private chat of yours may have such a name. Anybody on this network can read the open one.";
-// A-33 and A-34: names that stand for two chats.
+// A-33, A-34: names of two chats.
 const QUESTIONS = {
 	"private-name": OPEN, "names-unknown": OPEN,
 	"open-name": "An open chat of yours has such a name. You could take one for the other.",
@@ -125,11 +125,11 @@ on({
 	"join-invite": () => showJoin("Invite", "join", "invite"),
 	async "join-form"() {
 		const [request, member, members] = joining, text = $("join-text").value.trim().normalize();
-		// The last letter has three bits.
+		// The last letter has 3 bits.
 		const letter = (byte, index) => "abcdefghijklmnopqrstuvwxyz234567"[byte & (index < 25 ? 31 : 28)];
 		const random = [...crypto.getRandomValues(new Uint8Array(26))].map(letter).join("");
-		const secret = $("join-private").checked ? random : undefined;
-		if (!await isRefused("join", request, { ...members, [member]: text, secret }) && secret) invite();
+		const own = $("join-private").checked && { invite: `inkling:${encodeURIComponent(text)}#${random}@${model.self.key}` };
+		if (!await isRefused("join", request, { ...members, ...own || { [member]: text } }) && own) invite();
 	},
 	"invite-open": invite,
 	"invite-copy": () => navigator.clipboard.writeText($("invite-text").value).then(() => say("invite", "Copied.")),

@@ -1,0 +1,305 @@
+import InklingCore
+import InklingModel
+import InklingWire
+import NIOCore
+
+/// Moves of chats to new secrets (M-60 to M-70).
+extension Node {
+    // MARK: Questions
+
+    /// Returns the chat that is now in the place of a chat: the newest one to which it has moved, or the chat itself. Nil
+    /// if the user has left the newest one.
+    package func present(_ chat: Chat) -> Chat? { moving.moves.present(chat) }
+
+    /// Returns whether the node left a chat by a move, and so refuses its invite (M-63).
+    package func hasLeft(_ chat: Chat) -> Bool { moving.moves.hasLeft(chat) }
+
+    /// Returns the ID of a chat's history, which continues when the chat moves.
+    package func logID(of chat: Chat) -> String { moving.moves.logID(of: chat) }
+
+    /// The chats that the node departed from and still gives a successor in, the oldest first (M-65).
+    package var departedChats: [ChatID] { moving.departed.map(\.id) }
+
+    // MARK: As the owner
+
+    /// Moves a private chat of the user's to a new secret, which the owners of some keys get and nobody else. The chat
+    /// keeps its name. For 30 days, this node gives the new chat to those who come later.
+    ///
+    /// The call returns when the move is stored. ``Notice/moved(_:)`` reports the new chat to all readers.
+    ///
+    /// - Parameters:
+    ///   - chat: The name of a chat that the node is in.
+    ///   - keys: The static keys that move, at most 1,024.
+    ///   - removed: The keys that all members refuse in the new chat, the oldest first. Those removed before stay
+    ///     removed, unless they are in `keys`.
+    ///   - owner: The owner of the new chat, one of `keys`; nil for the user. The new owner alone moves the chat later.
+    /// - Returns: The new chat.
+    /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/notOwner(_:)``, ``NodeError/notKept(_:)``,
+    ///   ``NodeError/tooManyChats``, ``NodeError/stopped``.
+    @discardableResult
+    public func move(
+        _ chat: String, choosing keys: [PublicKey], removing removed: [PublicKey] = [], owner: PublicKey? = nil
+    ) async throws(NodeError) -> Chat {
+        let result = await withCheckedContinuation { continuation in
+            move(chat, choosing: keys, removing: removed, owner: owner) { continuation.resume(returning: $0) }
+        }
+        return try result.get()
+    }
+
+    /// Moves a chat as ``move(_:choosing:removing:owner:)`` does.
+    ///
+    /// - Parameter completion: Called on the event loop, before the events of the move.
+    func move(
+        _ chat: String, choosing keys: [PublicKey], removing removed: [PublicKey], owner: PublicKey?,
+        completion: @escaping @Sendable (Result<Chat, NodeError>) -> Void
+    ) {
+        let chosen = Set(keys + [ownKey])
+        let secret = ChatSecret(using: &random)
+        change { moves throws(NodeError) in
+            let entry = try self.member(chat)
+            guard entry.chat.owner == self.ownKey, !entry.chat.isOpen else { throw .notOwner(chat) }
+            guard chosen.count <= MovesLimits.chosenKeys + 1 else {
+                throw .other(code: "bad-command", text: "At most \(MovesLimits.chosenKeys) people can move.")
+            }
+            let generation = moves.place(of: entry.chat)?.generation ?? 0
+            guard generation < .max else { throw .notKept("it has moved too often") }
+            let successor = Successor(
+                generation: generation + 1, secret: secret, owner: owner ?? self.ownKey,
+                removed: moves.removed(from: entry.chat, adding: removed, choosing: chosen))
+            let next = try Chat(chat, secret: Secret(wire: secret), owner: successor.owner)
+            moves.depart(
+                from: entry.chat, for: successor, choosing: chosen,
+                until: Node.wallClock().rawValue + Double(Limits.departure.components.seconds))
+            // The new chat is one more. The oldest departures make room, but not this one.
+            while self.joined.count + moves.departures.count > Limits.chats {
+                guard moves.departures.count > 1, moves.endOldestDeparture() else { throw .tooManyChats }
+            }
+            return {
+                // The user may have left the chat while the node wrote the move.
+                guard self.joined.contains(where: { $0 === entry }) else {
+                    completion(.failure(.unknownChat(chat)))
+                    return false
+                }
+                completion(.success(next))
+                self.depart(from: entry, to: next, chosen)
+                return true
+            }
+        } failed: {
+            completion(.failure($0))
+        }
+    }
+
+    /// Lets a further key follow a chat that this node has moved, in the 30 days after each move.
+    ///
+    /// The call returns when the change is stored.
+    ///
+    /// - Parameters:
+    ///   - key: The static key of a person, such as that of ``Notice/newcomer(chat:key:name:)``.
+    ///   - chat: The name of the chat, which the node is in.
+    /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/notMoved(_:)``, ``NodeError/removed(_:chat:)``,
+    ///   ``NodeError/notKept(_:)``, ``NodeError/stopped``.
+    public func admit(_ key: PublicKey, to chat: String) async throws(NodeError) {
+        let result = await withCheckedContinuation { continuation in
+            admit(key, to: chat) { continuation.resume(returning: $0) }
+        }
+        try result.get()
+    }
+
+    /// Admits a key as ``admit(_:to:)`` does.
+    ///
+    /// - Parameter completion: Called on the event loop.
+    func admit(
+        _ key: PublicKey, to chat: String, completion: @escaping @Sendable (Result<Void, NodeError>) -> Void
+    ) {
+        change { moves throws(NodeError) in
+            let entry = try self.member(chat)
+            guard let departure = moves.departures(to: entry.chat).first else { throw .notMoved(chat) }
+            guard !departure.successor.removed.contains(key) else { throw .removed(key.userID, chat: chat) }
+            guard departure.chosen.count <= MovesLimits.chosenKeys || departure.chosen.contains(key) else {
+                throw .other(code: "too-many-keys", text: "At most \(MovesLimits.chosenKeys) people can move.")
+            }
+            moves.admit(key, to: entry.chat)
+            let admitted = moves.departures(to: entry.chat)
+            return {
+                completion(.success(()))
+                for departure in admitted { self.give(departure) }
+                self.drain()
+                return true
+            }
+        } failed: {
+            completion(.failure($0))
+        }
+    }
+
+    /// Gives the successor of a departed chat to its chosen keys from now on.
+    private func give(_ departure: Moves.Departure) {
+        guard moving.departed.contains(where: { $0.id == departure.keys.id }) else { return }
+        try? endpoint.move(
+            departure.keys.id, by: departure.successor, chosen: Set(departure.chosen), now: clock.now)
+    }
+
+    /// Departs from a chat whose move is stored.
+    private func depart(from entry: JoinedChat, to chat: Chat, _ chosen: Set<PublicKey>) {
+        guard !isStopped else { return }
+        noteWhoIsThere(in: entry)
+        endDepartures()
+        try? enter(chat)
+        moving.departed.append(DepartedChat(id: entry.id, keys: entry.keys, name: entry.name))
+        discovery?.browse(entry.keys)
+        moving.newcomers = []
+        for departure in moving.moves.departures(to: chat) { give(departure) }
+        drain()
+        replace(entry, by: chat) { chosen.contains($0) }
+        let newcomers = moving.newcomers ?? []
+        moving.newcomers = nil
+        for (chat, key) in newcomers { meet(key, in: chat) }
+        followDepartures()
+    }
+
+    /// Reports a key that shows in a departed chat (M-67).
+    func meet(_ key: PublicKey, in chat: ChatID) {
+        if moving.newcomers != nil {
+            // The notice of the move comes first.
+            moving.newcomers?.append((chat, key))
+            return
+        }
+        guard let departure = moving.moves.departures.first(where: { $0.keys.id == chat }) else { return }
+        let next = Chat.successor(departure.successor, named: departure.name).flatMap { moving.moves.present($0) }
+        guard let next, let entry = joinedChat(next.keys.id) else { return }
+        tell(.notice(.newcomer(chat: entry.name, key: key, name: knownPeers[key]?.names.first)))
+    }
+
+    // MARK: As a member
+
+    /// Follows the owner of a chat to its successor, which the core has checked (M-63).
+    func follow(_ successor: Successor, from id: ChatID) {
+        guard !isStopped, let entry = joinedChat(id),
+            let chat = Chat.successor(successor, named: entry.name), !moving.moves.hasLeft(chat)
+        else { return }
+        moving.moves.follow(successor, from: entry.chat)
+        keepMoves()
+        noteWhoIsThere(in: entry)
+        discovery?.leave(entry.id)
+        try? endpoint.leave(entry.id, now: clock.now)
+        // The user may have joined the new chat by an invite, under another name. The old name then stays without a
+        // chat until the user leaves it.
+        guard joinedChat(chat.keys.id) == nil else { return drain() }
+        try? enter(chat)
+        drain()
+        let removed = Set(successor.removed)
+        replace(entry, by: chat) { !removed.contains($0) }
+    }
+
+    // MARK: Both
+
+    /// Joins a chat of the protocol, as the node entered it.
+    func enter(_ chat: Chat) throws(CommandError) {
+        let place = moving.moves.place(of: chat)
+        try endpoint.join(
+            chat.keys, isSecret: !chat.isOpen, talkWith: chat.partner, owner: chat.owner,
+            generation: place?.generation ?? 0, refusing: Set(place?.removed ?? []), now: clock.now)
+    }
+
+    /// Puts the successor in the place of a chat whose people have gone.
+    ///
+    /// - Parameter moves: Returns whether a person of the old chat belongs to the new one.
+    private func replace(_ entry: JoinedChat, by chat: Chat, _ moves: (PublicKey) -> Bool) {
+        guard let index = joined.firstIndex(where: { $0 === entry }) else { return }
+        let (next, advertisement) = self.entry(for: chat, entry.membership)
+        let people = entry.met.filter { moves($0.key) }
+        for (key, peer) in people { next.recall(key, name: peer.name, lastSeen: peer.since) }
+        carry(people.keys.sorted(), from: entry.storedName, to: next.storedName)
+        joined[index] = next
+        recall(next)
+        advertise(next, advertisement)
+        tell(.notice(.moved(chat)))
+        endInvitations(to: next.id)
+        observers.presenceChanged(in: chat.name)
+        drain()
+    }
+
+    /// Forgets the secret of a chat that the user leaves. The node still recognises the chats that led there.
+    func leaveMoves(of chat: Chat) {
+        if moving.moves.leave(chat) { keepMoves() }
+    }
+
+    // MARK: Departures
+
+    /// Loads the moves that earlier runs kept, and restores the departed chats.
+    func openMoves(_ opening: NodePreparation.MovesOpening) {
+        switch opening.reading {
+        case .missing: moving.storage = .file(opening.file)
+        case .moves(let moves):
+            moving.moves = moves
+            moving.storage = .file(opening.file)
+        case .unusable(let reason):
+            moving.storage = .unusable(reason: "\(opening.file.path) can't be used: \(reason)")
+            tell(.notice(.movesUnusable(file: opening.file.path, reason: reason)))
+        }
+        guard opening.isHeld else {
+            moving.storage = .unusable(reason: "another node uses the state directory")
+            return
+        }
+        if moving.moves.endDepartures(at: Node.wallClock().rawValue) { keepMoves() }
+        for departure in moving.moves.departures where departure.owner == ownKey {
+            let keys = departure.keys
+            try? endpoint.join(
+                keys, isSecret: true, owner: departure.owner, generation: departure.generation,
+                refusing: Set(departure.refused), now: clock.now)
+            moving.departed.append(DepartedChat(id: keys.id, keys: keys, name: departure.name))
+            give(departure)
+        }
+        followDepartures()
+    }
+
+    /// Lets discovery look for chosen keys in the departed chats.
+    func browseDepartedChats() {
+        for chat in moving.departed { discovery?.browse(chat.keys) }
+    }
+
+    /// Ends the oldest departure, because another chat needs its room (L-39).
+    ///
+    /// - Returns: Whether there was one.
+    func endOldestDeparture() -> Bool {
+        guard moving.moves.endOldestDeparture() else { return false }
+        keepMoves()
+        endDepartures()
+        return true
+    }
+
+    /// Leaves the departed chats whose departure has ended.
+    private func endDepartures() {
+        let current = Set(moving.moves.departures.map(\.keys.id))
+        for chat in moving.departed where !current.contains(chat.id) {
+            discovery?.leave(chat.id)
+            try? endpoint.leave(chat.id, now: clock.now)
+        }
+        drain()
+        moving.departed.removeAll { !current.contains($0.id) }
+    }
+
+    /// Sets the timer that ends the next departure.
+    private func followDepartures() {
+        moving.timer?.cancel()
+        guard let end = moving.moves.nextEnd, !isStopped else { return }
+        // The clock of the timer stops while the machine sleeps, and the wall clock may be set.
+        let rest = Duration.milliseconds(Int64(min(max(end - Node.wallClock().rawValue, 1), 1e9) * 1_000))
+        moving.timer = eventLoop.scheduleTask(in: TimeAmount(min(rest, NodeLimits.departureCheck))) { [weak self] in
+            self?.assumeIsolated { node in
+                guard !node.isStopped else { return }
+                if node.moving.moves.endDepartures(at: Node.wallClock().rawValue) {
+                    node.keepMoves()
+                    node.endDepartures()
+                }
+                node.followDepartures()
+            }
+        }
+    }
+}
+
+extension Chat {
+    /// Returns the chat of a successor, under the name of the chat before.
+    fileprivate static func successor(_ successor: Successor, named name: String) -> Chat? {
+        try? Chat(name, secret: Secret(wire: successor.secret), owner: successor.owner)
+    }
+}

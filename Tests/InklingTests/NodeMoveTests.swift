@@ -1,0 +1,279 @@
+import Inkling
+import InklingModel
+import InklingWire
+import ProcessSupport
+import Testing
+
+/// Moves of a chat between nodes of this process, on loopback.
+@Suite("Moves between nodes", .serialized, .timeLimit(.minutes(3)))
+struct NodeMoveTests {
+    /// A person whose node can start again with the same identity and port.
+    private final class Someone {
+        let name: String
+        let folder: TemporaryFolder
+        var port: UInt16 = 0
+        private(set) var node: Node
+        private(set) var events: NodeEvents
+
+        init(_ name: String, peers: [Someone] = []) async throws {
+            self.name = name
+            folder = try TemporaryFolder()
+            node = try await Self.start(name, folder, 0, peers)
+            events = await node.events()
+            port = node.port
+        }
+
+        var key: PublicKey { node.key }
+
+        func stop() async { await node.stop() }
+
+        func restart(peers: [Someone] = []) async throws {
+            node = try await Self.start(name, folder, port, peers)
+            events = await node.events()
+        }
+
+        private static func start(
+            _ name: String, _ folder: TemporaryFolder, _ port: UInt16, _ peers: [Someone]
+        ) async throws -> Node {
+            var configuration = Configuration(name: name)
+            configuration.stateDirectory = folder.path
+            configuration.discovery = false
+            configuration.lastWill = false
+            configuration.bindAddress = "127.0.0.1"
+            configuration.port = port
+            configuration.peers = peers.map { "127.0.0.1:\($0.port)" }
+            return try await Node.start(configuration, logger: NodeTests.quiet)
+        }
+
+        /// Waits until others are online in a chat.
+        func sees(_ others: Someone..., in chat: String = "team") async {
+            for await people in await node.presence(in: chat) {
+                let online = people.filter { $0.presence == .online }.map(\.key)
+                if Set(online) == Set(others.map(\.key)) { return }
+            }
+        }
+
+        /// Returns the next notice that fits.
+        func notice<Value>(_ fits: (Notice) -> Value?) async -> Value? {
+            for await timed in events {
+                if case .notice(let notice) = timed.event, let value = fits(notice) { return value }
+            }
+            return nil
+        }
+
+        /// Returns the chat of the next move.
+        func moved() async -> Chat? {
+            await notice { if case .moved(let chat) = $0 { chat } else { nil } }
+        }
+    }
+
+    private static func team(of owner: Someone) throws -> Chat {
+        try Chat("team", secret: .random(), owner: owner.key)
+    }
+
+    /// Runs `body` with three members of a chat of Alice's. Alice has the addresses of the others, who have each other's.
+    private static func withThree(
+        _ body: (_ alice: Someone, _ bob: Someone, _ carol: Someone, _ team: Chat) async throws -> Void
+    ) async throws {
+        let bob = try await Someone("Bob")
+        let carol = try await Someone("Carol", peers: [bob])
+        let alice = try await Someone("Alice", peers: [bob, carol])
+        let team = try team(of: alice)
+        for person in [alice, bob, carol] { try await person.node.join(team) }
+        await alice.sees(bob, carol)
+        await bob.sees(alice, carol)
+        await carol.sees(alice, bob)
+        do {
+            try await body(alice, bob, carol, team)
+        } catch {
+            Issue.record(error)
+        }
+        for person in [alice, bob, carol] { await person.stop() }
+    }
+
+    //
+    @Test("those chosen follow under the same name, and a removed member stays alone")
+    func remove() async throws {
+        try await Self.withThree { alice, bob, carol, team in
+            let chat = try await alice.node.move("team", choosing: [carol.key], removing: [bob.key])
+            #expect(chat.name == "team" && chat.owner == alice.key && chat.secret != team.secret)
+            #expect(await alice.moved() == chat)
+            #expect(await carol.moved() == chat)
+            await alice.sees(carol)
+            await carol.sees(alice)
+            await bob.sees()
+            for person in [alice, carol] { #expect(await person.node.chats == [chat]) }
+            #expect(await bob.node.chats == [team])
+            for person in [alice, carol] {
+                await #expect(throws: NodeError.chatMoved("team")) { try await person.node.join(team) }
+                await #expect(throws: NodeError.chatMoved("old")) { try await person.node.join(team.named("old")) }
+            }
+            await #expect(throws: NodeError.notOwner("team")) { try await carol.node.move("team", choosing: []) }
+            await #expect(throws: NodeError.notOwner("team")) { try await bob.node.move("team", choosing: []) }
+            let (_, recipients) = try await carol.node.send("here", to: "team")
+            #expect(recipients == 1)
+            // Even with the new secret, Bob's key opens nothing there (M-64).
+            try await bob.node.leave("team")
+            try await bob.node.join(chat)
+            try await Task.sleep(for: .seconds(1))
+            await alice.sees(carol)
+            await carol.sees(alice)
+        }
+    }
+
+    //
+    @Test("the people of the old chat leave before the notice, and those who moved are known in the new chat")
+    func order() async throws {
+        try await Self.withThree { alice, bob, carol, _ in
+            _ = try await alice.node.move("team", choosing: [carol.key], removing: [bob.key])
+            for person in [alice, carol] {
+                var gone: Set<UserID> = []
+                for await timed in person.events {
+                    if case .peer(let change) = timed.event, change.peer.presence == .offline {
+                        gone.insert(change.peer.user)
+                    }
+                    if case .notice(.moved) = timed.event { break }
+                }
+                #expect(gone.count == 2)
+                #expect(await person.node.peer(bob.node.user, in: "team") == nil)
+                let other = person === alice ? carol : alice
+                #expect(await person.node.peer(other.node.user, in: "team")?.name == other.name)
+            }
+        }
+    }
+
+    //
+    @Test("a member who was away follows later, also after the owner's restart; both refuse the old invite for good")
+    func away() async throws {
+        try await Self.withThree { alice, bob, carol, team in
+            await carol.stop()
+            await alice.sees(bob)
+            let chat = try await alice.node.move("team", choosing: [bob.key, carol.key])
+            #expect(await bob.moved() == chat)
+            await alice.stop()
+            try await alice.restart(peers: [bob, carol])
+            #expect(await alice.node.present(team) == chat)
+            #expect(await alice.node.departedChats == [team.keys.id])
+            await #expect(throws: NodeError.chatMoved("team")) { try await alice.node.join(team) }
+            try await alice.node.join(chat)
+            try await carol.restart(peers: [bob])
+            try await carol.node.join(team)
+            #expect(await carol.moved() == chat)
+            await carol.sees(alice, bob)
+            await carol.stop()
+            try await carol.restart(peers: [bob])
+            await #expect(throws: NodeError.chatMoved("team")) { try await carol.node.join(team) }
+            #expect(await carol.node.present(team) == chat)
+            // The user leaves the new chat, and the node forgets its secret.
+            try await carol.node.join(chat)
+            try await carol.node.leave("team")
+            #expect(await carol.node.present(team) == nil)
+            #expect(await carol.node.hasLeft(team))
+            await carol.stop()
+            #expect(carol.folder.text("moves.json")?.contains(chat.secret?.text ?? "") == false)
+            #expect(alice.folder.text("moves.json")?.contains(chat.secret?.text ?? "") == true)
+        }
+    }
+
+    // A-42, M-70
+    @Test("the owner hands the chat over, and the new owner moves it further")
+    func handOver() async throws {
+        try await Self.withThree { alice, bob, carol, team in
+            let second = try await alice.node.move("team", choosing: [bob.key, carol.key], owner: bob.key)
+            #expect(second.owner == bob.key)
+            for person in [alice, bob, carol] { #expect(await person.moved() == second) }
+            await bob.sees(alice, carol)
+            await #expect(throws: NodeError.notOwner("team")) { try await alice.node.move("team", choosing: []) }
+            let third = try await bob.node.move("team", choosing: [alice.key], removing: [carol.key])
+            #expect(third.owner == bob.key)
+            for person in [alice, bob] { #expect(await person.moved() == third) }
+            await alice.sees(bob)
+            await carol.sees()
+            #expect(await carol.node.chats == [second])
+            #expect(await alice.node.present(team) == third)
+            #expect(await alice.node.logID(of: third) == team.logID)
+            // Removed keys come back only if they are chosen.
+            let fourth = try await bob.node.move("team", choosing: [alice.key, carol.key])
+            for person in [alice, bob, carol] { #expect(await person.moved() == fourth) }
+        }
+    }
+
+    //
+    @Test("a member who was not chosen is reported once they show, and follows once they are admitted")
+    func newcomer() async throws {
+        try await Self.withThree { alice, bob, carol, team in
+            await #expect(throws: NodeError.notMoved("team")) { try await alice.node.admit(carol.key, to: "team") }
+            await carol.stop()
+            await alice.sees(bob)
+            let chat = try await alice.node.move("team", choosing: [bob.key], removing: [alice.key])
+            #expect(await bob.moved() == chat)
+            try await carol.restart(peers: [bob])
+            try await carol.node.join(team)
+            let newcomer = await alice.notice { notice -> PublicKey? in
+                guard case .newcomer("team", let key, "Carol") = notice else { return nil }
+                return key
+            }
+            #expect(newcomer == carol.key)
+            await #expect(throws: NodeError.unknownChat("x")) { try await alice.node.admit(carol.key, to: "x") }
+            await #expect(throws: NodeError.notMoved("team")) { try await bob.node.admit(carol.key, to: "team") }
+            try await alice.node.admit(carol.key, to: "team")
+            #expect(await carol.moved() == chat)
+            await carol.sees(alice, bob)
+            _ = try await alice.node.move("team", choosing: [bob.key], removing: [carol.key])
+            await #expect(throws: NodeError.removed(carol.node.user, chat: "team")) {
+                try await alice.node.admit(carol.key, to: "team")
+            }
+        }
+    }
+
+    // M-68
+    @Test("a late member gets the newest chat only, and nobody gets it who was chosen before and is not now")
+    func newest() async throws {
+        try await Self.withThree { alice, bob, carol, team in
+            await carol.stop()
+            await alice.sees(bob)
+            let second = try await alice.node.move("team", choosing: [bob.key, carol.key])
+            #expect(await bob.moved() == second)
+            let third = try await alice.node.move("team", choosing: [carol.key], removing: [bob.key])
+            try await carol.restart(peers: [bob])
+            try await carol.node.join(team)
+            #expect(await carol.moved() == third)
+            await carol.sees(alice)
+            #expect(await bob.node.chats == [second])
+        }
+    }
+
+    //
+    @Test("a damaged list of moves stays as it is; the owner can't move, and a member still follows")
+    func damagedList() async throws {
+        try await Self.withThree { alice, bob, carol, team in
+            await alice.stop()
+            await carol.stop()
+            for person in [alice, carol] { try person.folder.write("{}", to: "moves.json") }
+            try await alice.restart(peers: [bob, carol])
+            let fault = await alice.notice { notice -> String? in
+                if case .movesUnusable(let file, _) = notice { file } else { nil }
+            }
+            #expect(fault == "\(alice.folder.path)/moves.json")
+            try await alice.node.join(team)
+            await alice.sees(bob)
+            let error = await #expect(throws: NodeError.self) { try await alice.node.move("team", choosing: [bob.key]) }
+            guard case .notKept = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            for person in [alice, bob] { #expect(await person.node.chats == [team]) }
+            #expect(alice.folder.text("moves.json") == "{}")
+            await alice.stop()
+            try alice.folder.write(String(decoding: Moves().encoded(), as: UTF8.self), to: "moves.json")
+            try await alice.restart(peers: [bob, carol])
+            try await alice.node.join(team)
+            try await carol.restart(peers: [bob])
+            try await carol.node.join(team)
+            await alice.sees(bob, carol)
+            let chat = try await alice.node.move("team", choosing: [bob.key, carol.key])
+            #expect(await carol.moved() == chat)
+            #expect(carol.folder.text("moves.json") == "{}")
+        }
+    }
+}
