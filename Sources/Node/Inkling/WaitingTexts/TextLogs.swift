@@ -103,7 +103,7 @@ extension TextRecord {
         switch self {
         case .waiting(let text): 128 + text.name.utf8.count + text.text.utf8.count
         case .received(let text): 128 + text.name.utf8.count + text.text.utf8.count
-        case .finished, .read, .highestEntry: 128
+        case .finished, .read, .left, .highestEntry: 128
         case .seen(_, let seen): 128 + 24 * seen.runs.count
         }
     }

@@ -7,7 +7,7 @@ import InklingWire
 extension TextRecord {
     private enum Kind: UInt8 {
         case waiting = 1
-        case finished, received, read, seen, highestEntry
+        case finished, received, read, seen, highestEntry, left
     }
 
     /// The bytes of the record.
@@ -27,6 +27,10 @@ extension TextRecord {
         case .read(let key, let id):
             writer.append(Kind.read.rawValue)
             Self.append(key, id, to: &writer)
+        case .left(let key, let hasLeft):
+            writer.append(Kind.left.rawValue)
+            writer.append(key.bytes)
+            writer.append(UInt8(hasLeft ? 1 : 0))
         case .seen(let key, let seen):
             writer.append(Kind.seen.rawValue)
             writer.append(key.bytes)
@@ -76,6 +80,11 @@ extension TextRecord {
         case .finished, .read:
             guard let (key, id) = Self.name(&reader), reader.remaining == 0 else { return nil }
             self = kind == .read ? .read(key, id) : .finished(key, id)
+        case .left:
+            guard let key = reader.take(Limits.keySize).flatMap(PublicKey.init), let flag = reader.uint8(),
+                reader.remaining == 0, flag < 2
+            else { return nil }
+            self = .left(key, flag == 1)
         case .seen:
             guard let key = reader.take(Limits.keySize).flatMap(PublicKey.init) else { return nil }
             var runs: [SeenTexts.Run] = []

@@ -44,6 +44,8 @@ package enum TextRecord: Hashable, Sendable {
     case received(KeptText)
     /// The text of this person is no longer unread.
     case read(PublicKey, TextID)
+    /// The member left the chat, or is back.
+    case left(PublicKey, Bool)
     /// The IDs seen of a person before the records that follow. Only snapshots have it.
     case seen(PublicKey, SeenTexts)
     /// The highest entry before the records that follow. Only snapshots have it.

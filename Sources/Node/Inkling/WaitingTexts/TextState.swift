@@ -49,6 +49,8 @@ package struct TextState: Sendable {
     private var changes = 0
     /// The highest entry of a text that ever waited; 0 for none.
     package private(set) var highestEntry: UInt64 = 0
+    /// The members who left the chat and are not back. Of more than the IDs are kept for, the others are dropped.
+    package private(set) var left: Set<PublicKey> = []
 
     package init() {}
 
@@ -73,6 +75,8 @@ package struct TextState: Sendable {
             set(seen, for: text.key)
             unreadTexts.add(text, as: Name(text.key, text.id))
         case .read(let key, let id): unreadTexts.remove(Name(key, id))
+        case .left(let key, true): if left.count < Limits.peopleSeen { left.insert(key) }
+        case .left(let key, false): left.remove(key)
         case .seen(let key, let seen): set(seen, for: key)
         case .highestEntry(let entry): highestEntry = max(highestEntry, entry)
         }
@@ -93,6 +97,8 @@ package struct TextState: Sendable {
     var snapshot: [TextRecord] {
         // A text that comes behind its ID would count as repeated, so the IDs are last.
         let seen = people.sorted { $0.value.change < $1.value.change }.map { TextRecord.seen($0.key, $0.value.texts) }
-        return [.highestEntry(highestEntry)] + waiting.map(TextRecord.waiting) + unread.map(TextRecord.received) + seen
+        let left = left.sorted().map { TextRecord.left($0, true) }
+        return [.highestEntry(highestEntry)] + left + waiting.map(TextRecord.waiting)
+            + unread.map(TextRecord.received) + seen
     }
 }

@@ -32,6 +32,8 @@ struct PendingAnswers: Sendable {
         case unblock(name: String)
         case rename(isOnce: Bool)
         case history(HistoryStep)
+        /// A request about messages that wait for people who are away.
+        case texts
     }
 
     /// The longest time for a daemon's answer before the prompt reports its silence, in milliseconds.

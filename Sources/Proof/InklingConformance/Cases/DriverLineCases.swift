@@ -54,6 +54,7 @@ extension Catalogue {
                 "{\"do\":\"open\",\"chat\":null}",
                 "{\"do\":\"open\",\"chat\":true}", "{\"do\":\"block\"}", "{\"do\":\"block\",\"user\":null}",
                 "{\"do\":\"block\",\"user\":\"nobody\"}", "{\"do\":\"unblock\"}", "{\"do\":\"who\",\"chat\":7}",
+                "{\"do\":\"hold\"}", "{\"do\":\"waiting\",\"chat\":7}", "{\"do\":\"forget\",\"entry\":\"x\"}",
             ]
             for line in lines {
                 program.feed(Array(line.utf8))

@@ -171,7 +171,7 @@ extension Endpoint {
         effects.counters.messagesReceived += 1
         if links[id].typedSinceMessage { effects.counters.messagesPrecededByTyping += 1 }
         links[id].typedSinceMessage = false
-        let number = UInt64(effects.counters.messagesReceived)
+        let number = reserveMessageNumber()
         untaken[number] = (id, text.utf8.count)
         effects.tell(.message(links[id].chat, from: links[id].person, number: number, text: text, id: textID))
         return number
