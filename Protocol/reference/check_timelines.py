@@ -14,7 +14,7 @@ from node import Node
 from noise import KeyPair, Result
 from records import Owner, Pools, Receiver, Sender
 from session import Address, Cipher, Session
-from wire import (FIRST, LAST, Ack, Bye, Forward, Frame, Heartbeat, Ping, Pong, Record, Sealed, Typing, Unknown,
+from wire import (FIRST, LAST, Ack, Bye, Forward, Frame, Heartbeat, Ping, Pong, Record, Sealed, TextID, Typing, Unknown,
                   encode_frames, parse_datagram, parse_frames)
 
 Case = dict[str, Any]
@@ -52,6 +52,7 @@ def frame_from(case: Case) -> Frame:
         "typing": lambda: Typing(status), "ack": lambda: Ack(case["next"], case["bitmap"]),
         "ping": lambda: Ping(case["token"]), "pong": lambda: Pong(case["token"]),
         "bye": lambda: Bye(REASONS.index(case["reason"])), "forward": lambda: Forward(case["next"]),
+        "textID": lambda: TextID(int(case["run"], 16), case["textNumber"], case["written"]),
         "unknown": lambda: Unknown(case["code"], bytes.fromhex(case["body"]))}
     return makers[kind]()
 

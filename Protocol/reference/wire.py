@@ -100,6 +100,16 @@ class Unknown:
         return struct.pack(">BH", self.code, len(self.body)) + self.body
 
 
+TextID = _layout("TextID", 0x41, ">QQQ", "run number written")
+TextID.encode = lambda frame: struct.pack(">BHQQQ", TextID.CODE, 24, frame.run, frame.number, frame.written)
+
+
+def _parse_skippable(code: int, body: bytes) -> Frame:
+    """A frame from 0x40 on. A text ID of another length, or with the number 0, has no effect (M-81)."""
+    values = struct.unpack(TextID.FORM, body) if code == TextID.CODE and len(body) == 24 else (0, 0, 0)
+    return TextID(*values) if values[1] else Unknown(code, body)
+
+
 FRAMES = {kind.CODE: kind for kind in (Heartbeat, Typing, Record, Ack, Ping, Pong, Bye, Forward)}
 
 
@@ -129,7 +139,8 @@ def parse_frames(data: bytes) -> list[Frame]:
             raise WireError("truncated", at)
         if kind is Record:
             end = len(data)
-        frames.append(Unknown(data[at], data[at + 3:end]) if kind is None else _parse_frame(kind, data[at + 1:end], at))
+        frames.append(_parse_skippable(data[at], data[at + 3:end]) if kind is None
+                      else _parse_frame(kind, data[at + 1:end], at))
         at = end
     return frames
 

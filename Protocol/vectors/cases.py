@@ -33,7 +33,8 @@ DATAGRAM_ERRORS = {error: "W-12" for error in ("empty", "version", "kind")} | {"
 FRAME_ERRORS = {"empty": "W-24", "truncated": "W-24", "unknownType": "W-25", "duplicate": "W-25", "twoStatuses": "W-27",
                 "emptyText": "W-28", "notUTF8": "W-28 W-33", "flags": "W-40"}
 FRAME_CLAUSES = {"heartbeat": "T-2", "typing": "T-2", "record": "W-28 W-40", "ack": "M-15", "ping": "L-28", "pong": "L-28",
-                 "bye": "L-32", "forward": "M-37", "unknown": "W-26 X-3"}
+                 "bye": "L-32", "forward": "M-37", "unknown": "W-26 X-3",
+                 "textID": "M-80"}
 
 
 def plain(value):
@@ -351,6 +352,10 @@ def small(kind, value):
     return {"type": kind, {"bye": "reason", "forward": "next"}.get(kind, "token"): value}
 
 
+def text_id(run, number, written):
+    return {"type": "textID", "run": run, "textNumber": number, "written": written}
+
+
 def unknown(code, body=b""):
     return {"type": "unknown", "code": code, "body": body.hex()}
 
@@ -383,7 +388,14 @@ def frames():
         ("an unknown frame behind a status", [on, unknown(0xFF, b"\1\2\3")]),
         ("two unknown frames of one type", [unknown(0x5A, b"a"), unknown(0x5A, b"b")]),
         ("an unknown frame before a record", [typing(), unknown(0xF0, bytes(300)), record(1, "x")]),
-        ("an unknown frame alone", [unknown(0xDA)])]
+        ("an unknown frame alone", [unknown(0xDA)]),
+        ("a text ID before a record", [on, text_id("0102030405060708", 9, 1_764_000_000_000), record(1, "kept")]),
+        ("a text ID before a first record", [text_id("ff" * 8, 1, 0), record(1, "One ", last=False)]),
+        ("a text ID without a record", [text_id("00" * 8, 2**53 - 1, 2**53 - 1)]),
+        ("two text IDs", [text_id("00" * 8, 1, 2), text_id("00" * 8, 3, 4), record(1, "x")]),
+        ("a text ID with the number 0", [unknown(0x41, bytes(24)), record(1, "x")]),
+        ("a text ID that is too short", [unknown(0x41, b"\1" * 23), record(1, "x")]),
+        ("a text ID that is too long", [unknown(0x41, b"\1" * 25), record(1, "x")])]
     valid = [case(n, " ".join(dict.fromkeys(FRAME_CLAUSES[frame["type"]] for frame in f)), bytes=ref.plaintext(*f), frames=f,
                   reencodes=True) for n, f in rows]
     loose = [("unassigned bits of a heartbeat's status", b"\x01\xff\x0a", [{"type": "heartbeat", **all_bits, "interval": 10}]),

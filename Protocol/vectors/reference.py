@@ -155,6 +155,9 @@ def tell(token, nonce_bytes, key):
 
 def encode(frame):
     """The bytes of a frame with the fields of `frames.json`."""
+    if frame["type"] == "textID":
+        run = bytes.fromhex(frame["run"])
+        return struct.pack(">BH", 0x41, 24) + run + struct.pack(">QQ", frame["textNumber"], frame["written"])
     if frame["type"] == "unknown":
         body = bytes.fromhex(frame["body"])
         return struct.pack(">BH", frame["code"], len(body)) + body

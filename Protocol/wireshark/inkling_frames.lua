@@ -5,13 +5,14 @@
 local HEARTBEAT, TYPING, RECORD, ACK, PING, PONG, BYE, FORWARD = 1, 2, 4, 5, 6, 7, 8, 9
 local TYPES = {
     [HEARTBEAT] = "heartbeat", [TYPING] = "typing", [RECORD] = "record", [ACK] = "ack", [PING] = "ping",
-    [PONG] = "pong", [BYE] = "bye", [FORWARD] = "forward",
+    [PONG] = "pong", [BYE] = "bye", [FORWARD] = "forward", [0x41] = "text ID",
 }
 -- The bytes that a frame of each type has; a record has at least these.
 local SIZES = {
     [HEARTBEAT] = 3, [TYPING] = 2, [RECORD] = 6, [ACK] = 7, [PING] = 3, [PONG] = 3, [BYE] = 2, [FORWARD] = 5,
 }
 local FIRST_SKIPPED_TYPE, FIRST_EXPERIMENTAL_TYPE = 0x40, 0xf0
+local TEXT_ID, TEXT_ID_SIZE = 0x41, 27
 local GREASING_TYPES = { [0x5a] = true, [0x9a] = true, [0xda] = true }
 local REASONS = { [0] = "quit", [1] = "left", [2] = "suspended", [3] = "last will" }
 local TEXT, NAME, INVITE, SUCCESSOR = 0, 1, 2, 3
@@ -64,6 +65,9 @@ return function(malformed, noted)
         ping = hex("ping.token", "Token"), pong = hex("pong.token", "Token"),
         reason = ProtoField.uint8("inkling.bye.reason", "Reason", base.DEC, REASONS),
         forward = number("forward.next", "Next record"), body_size = number("unknown.length", "Body length"),
+        run = bytes("text_id.run", "Run of the writer"),
+        text_number = ProtoField.uint64("inkling.text_id.number", "Number of the text"),
+        written = ProtoField.absolute_time("inkling.text_id.written", "Written"),
         body = bytes("unknown.body", "Body"), rest = bytes("frames.rest", "Not parsed"),
     }
     local e = {
@@ -180,8 +184,21 @@ return function(malformed, noted)
         tree:add(f.body_size, frame(1, 2))
         if frame:len() > 3 then tree:add(f.body, frame(3)) end
         local use = kind >= FIRST_EXPERIMENTAL_TYPE and "for experiments" or GREASING_TYPES[kind] and "greasing"
-        tree:add_proto_expert_info(e.unassigned, "Skipped (W-26): " .. (use or "unassigned"))
+        use = kind == TEXT_ID and "a text ID of another form (M-81)" or use or "unassigned"
+        tree:add_proto_expert_info(e.unassigned, "Skipped (W-26): " .. use)
         return ("frame 0x%02x"):format(kind)
+    end
+
+    draw[TEXT_ID] = function(frame, tree)
+        local number = frame:len() == TEXT_ID_SIZE and frame(11, 8):uint64() or UInt64(0)
+        if number == UInt64(0) then return draw_skipped(frame, tree, TEXT_ID) end
+        tree:add(f.body_size, frame(1, 2))
+        tree:add(f.run, frame(3, 8))
+        tree:add(f.text_number, frame(11, 8))
+        local written = frame(19, 8):uint64()
+        local time = NSTime.new((written / 1000):tonumber(), (written % 1000):tonumber() * 1000000)
+        tree:add(f.written, frame(19, 8), time)
+        return "text ID " .. tostring(number)
     end
 
     -- Returns the size of the frame at an offset, or nil and its error.

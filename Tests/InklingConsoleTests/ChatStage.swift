@@ -216,6 +216,8 @@ struct StageNode {
     /// The kept messages of the private chat.
     var kept: [RecentMessage] = []
     var keepsHistory = false
+    /// The texts that wait for people who are away.
+    var waitingTexts: [WaitingEntry] = []
     /// The errors that answer the next requests in order, apart from those about typing and presence.
     var failures: [NodeError] = []
     /// The number of the latest message.
@@ -248,6 +250,7 @@ struct StageNode {
             keepsHistory = isOn
             if !isOn { kept = [] }
             return .done
+        case .waitingTexts: return .waitingTexts(waitingTexts)
         case .invite: return .invite(nil)
         case .sightings: return .sightings(instance: nil, [])
         case .chats: return .chats(chats)

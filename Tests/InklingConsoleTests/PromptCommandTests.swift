@@ -23,6 +23,9 @@ struct PromptCommandTests {
             ("/invite", .invite(nil)), ("/invite my team", .invite("my team")), ("/notify on", .notify(true)),
             ("/history", .history(nil)), ("/history ON", .history(true)), ("/history off", .history(false)),
             ("/history off  ok", .history(false, isSure: true)), ("/history on ok", .misused("history", .surplus)),
+            ("/waiting", .waiting(nil)), ("/waiting on", .waiting(true)), ("/waiting OFF", .waiting(false)),
+            ("/waiting 1", .misused("waiting", .surplus)), ("/forget 2", .forget(2)), ("/forget ALL", .forget(nil)),
+            ("/forget", .misused("forget", .missing)), ("/forget 0", .misused("forget", .surplus)),
             ("/notify OFF", .notify(false)), ("/notify", .notify(nil)), ("/notify maybe", .misused("notify", .surplus)),
             ("/resend", .resend), ("/resend it", .misused("resend", .surplus)),
             ("/nick --once Zoe B", .nick("Zoe B", isOnce: true)), ("/nick --once", .misused("nick", .missing)),
@@ -78,8 +81,8 @@ struct PromptCommandTests {
 
     @Test("each command stands in the list, in one row of 40 columns, and has its help")
     func help() throws {
-        #expect(PromptCommand.names.count == 31)
-        #expect(PromptCommand.descriptions.count == 32)
+        #expect(PromptCommand.names.count == 33)
+        #expect(PromptCommand.descriptions.count == 34)
         for (name, description) in zip(PromptCommand.names, PromptCommand.descriptions) {
             #expect(description.hasPrefix(name + " "))
             #expect(ChatLines.notice(description).plainRows(columns: 40) == ["* " + description])

@@ -144,7 +144,11 @@ struct AttachedNodeTests {
             .peer(.init(chat: "kitchen", full, why: .away)),
             .typing(chat: "kitchen", [Somebody.bob, Somebody.carol]), .typing(chat: "kitchen", []),
             Somebody.message(7, "Ünï\u{0}code\n\u{202E}👩‍👩‍👧"),
+            .message(.init(chat: "kitchen", from: Somebody.bob, id: 8, text: "tea", written: 1_767_261_500.25)),
+            .waiting(.init(chat: "kitchen", message: 1, user: Somebody.bob.user)),
             .delivered(.init(chat: "kitchen", message: 1, user: Somebody.bob.user)),
+            .delivered(.init(chat: "kitchen", message: 0, user: Somebody.bob.user, entry: 9)),
+            .failed(.init(chat: "kitchen", message: 0, user: Somebody.bob.user, why: .givenUp, entry: 10)),
             .missed(.init(chat: "kitchen", messages: 3, outcomes: 4)), .notice(.discoveryUp), .notice(.peerIsOneself),
             .notice(.keyChanged(Somebody.bob, known: Somebody.carol.user, isVerified: true)),
         ]

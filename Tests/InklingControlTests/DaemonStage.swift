@@ -30,7 +30,7 @@ final class DaemonStage: Sendable {
             hub = NodeHub(
                 service, kept: [], announcesAbsence: false, counts: { !$0.isEmpty },
                 NodeHub.Surroundings(
-                    steady: World.steady, wall: { 5.5 }, keep: { $1(nil) }, rank: { _, _ in .met },
+                    steady: World.steady, wall: { 5.5 }, keep: { $2(nil) }, rank: { _, _ in .met },
                     chat: { _, _ throws(NodeError) in throw .unknownInvitation(1) },
                     shutDown: {}, history: FakeHistory()))
             server = ControlServer(

@@ -13,6 +13,10 @@ final class HubStage {
     private final class World {
         var now: Int64 = 1_000
         var kept: [[Chat]] = []
+        var holds: [[String: Bool]] = []
+        /// The unread texts of an earlier run, by chat.
+        var restored: [String: [TimedEvent]] = [:]
+        var read: [MessageID] = []
         var ranks: [UserID: SenderRank] = [:]
         /// The chats of talks and invitations.
         var sources: [ChatSource: Chat] = [:]
@@ -30,6 +34,10 @@ final class HubStage {
 
     /// The kept chats after each change.
     var kept: [[Chat]] { world.kept }
+    /// The switches of waiting texts that were written with them.
+    var holds: [[String: Bool]] { world.holds }
+    /// The messages that the node need not keep any more.
+    var read: [MessageID] { world.read }
     /// The kept chats that the node can't join, with the reasons.
     var refused: [Chat: NodeError] { world.refused }
     /// How well the user knows some people. Others have the rank `met`.
@@ -51,21 +59,30 @@ final class HubStage {
     /// Called at each request to stop the daemon.
     var shutDown: () -> Void = {}
 
-    init(kept: [Chat] = [], announcesAbsence: Bool = false) {
+    init(
+        kept: [Chat] = [], holds: [String: Bool] = [:], announcesAbsence: Bool = false,
+        restored: [String: [TimedEvent]] = [:]
+    ) {
+        world.restored = restored
         hub = NodeHub(
-            node, kept: kept, announcesAbsence: announcesAbsence, counts: { !$0.isEmpty && !$0.hasPrefix("/") },
+            node, kept: kept, holds: holds, announcesAbsence: announcesAbsence,
+            counts: { !$0.isEmpty && !$0.hasPrefix("/") },
             NodeHub.Surroundings(
                 steady: { [world] in world.now }, wall: { 5.5 },
                 keep: { [world] in
                     world.kept.append($0)
-                    world.keepCompletion($1)
+                    world.holds.append($1)
+                    world.keepCompletion($2)
                 },
                 rank: { [world] user, _ in world.ranks[user] ?? .met },
                 chat: { [world] source, name throws(NodeError) in try world.chat(of: source, named: name) },
                 shutDown: { [world] in
                     world.shutDowns += 1
                     world.shutDown()
-                }, history: history))
+                }, history: history,
+                texts: UnreadTexts(
+                    restored: { [world] in world.restored.removeValue(forKey: $0) ?? [] },
+                    read: { [world] numbers, _ in world.read += numbers })))
         world.shutDown = { [unowned self] in shutDown() }
         hub.chatRefused = { [world] chat, error in world.refused[chat] = error }
         hub.begin()

@@ -42,7 +42,14 @@ struct RequestCodecTests {
         case .recent: [.history(true, chat: "a"), .history(false, chat: "b")]
         case .history: [.earlier(chat: "a"), .earlier(chat: "a", before: (1 << 53) - 1, count: 200)]
         case .earlier: [.search("\u{1F600}\n", chat: "a"), .search("x", chat: "a", before: 1)]
-        case .search: [.compose("", chat: "a"), .compose("\"\u{1B}\n", chat: "b")]
+        case .search: [.hold(true, chat: "a"), .hold(false, chat: "b")]
+        case .hold: [.waitingTexts(chat: nil), .waitingTexts(chat: "a")]
+        case .waitingTexts:
+            [
+                .forget(chat: nil, entry: nil), .forget(chat: "a", entry: nil),
+                .forget(chat: nil, entry: (1 << 53) - 1),
+            ]
+        case .forget: [.compose("", chat: "a"), .compose("\"\u{1B}\n", chat: "b")]
         case .compose: [.startTyping(chat: "a")]
         case .startTyping: [.stopTyping(chat: "a")]
         case .stopTyping: [.send("hi \u{1F600}\u{202E}", chat: "a")]
@@ -115,11 +122,18 @@ struct RequestCodecTests {
             instance: "x", user: bob.user, addresses: ["[fe80::1%2]:7000"], isOneself: true, isLinked: false)
         let own = OwnMessage(at: 2.5, chat: "a", message: 3, recipients: 2, text: "\n")
         let failed = RecentMessage.Failure(user: Somebody.carol.user, why: .lostState)
+        var waitingMessage = RecentMessage(at: 3.5, .own(own, delivered: [], failed: []))
+        waitingMessage.waiting = [bob.user]
         let recent = [
             RecentMessage(
                 at: 1.5,
                 .received(ReceivedMessage(chat: "a", from: Somebody.bob, id: 7, text: "hi"), isDelayed: true)),
+            RecentMessage(
+                at: 1.5,
+                .received(
+                    ReceivedMessage(chat: "a", from: Somebody.bob, id: 8, text: "hi", written: 0.5), isDelayed: false)),
             RecentMessage(at: 2.5, .own(own, delivered: [bob.user], failed: [failed])),
+            waitingMessage,
         ]
         let invitation = Invitation(
             number: 3, chat: "a", sender: Somebody.bob, key: key, isVerified: true, name: "team", owner: key)
@@ -132,6 +146,9 @@ struct RequestCodecTests {
         }
         var statuses = chats
         statuses[1].keepsHistory = true
+        statuses[1].holdsTexts = true
+        let waiting = WaitingEntry(
+            entry: 7, chat: "a", user: bob.user, name: "Bob", key: key, at: 2.5, text: "tea\n")
         return switch request {
         case .join(let chat, _), .keep(let chat, _): [.joined(chat, []), .joined(chat, [bob])]
         case .enter: (try? [.joined(talk(), [bob]), .joined(Chat(invite: invite), [])]) ?? []
@@ -144,6 +161,7 @@ struct RequestCodecTests {
         case .fingerprint: [.fingerprint(["01234", "56789"])]
         case .recent: [.recent([]), .recent(recent)]
         case .invite: [.invite(nil), .invite(invite)]
+        case .waitingTexts: [.waitingTexts([]), .waitingTexts([waiting])]
         case .earlier, .search: [.recent([]), .recent(kept)]
         case .sightings: [.sightings(instance: nil, []), .sightings(instance: "own", [sighting])]
         case .chats: [.chats([]), .chats(statuses)]
@@ -151,7 +169,7 @@ struct RequestCodecTests {
         case .statistics: [.statistics(AttachedNodeTests.statistics())]
         case .leave, .open, .closeChat, .read, .history, .compose, .startTyping, .stopTyping, .measureRoundTrips,
             .setAway, .rename, .setVerified, .setBlocked, .block, .unblock, .subscribe, .shutDown, .decline, .knock,
-            .admit:
+            .admit, .hold, .forget:
             [.done]
         }
     }

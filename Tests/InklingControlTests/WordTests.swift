@@ -79,7 +79,7 @@ struct WordTests {
         #expect(
             FailureReason.allCases.map(\.rawValue) == [
                 "bye", "silence", "will", "left", "blocked", "replaced", "quit", "stalled", "full",
-                "lost-state",
+                "lost-state", "given-up", "no-room",
             ])
         #expect(Presence.allCases.map(\.rawValue) == ["online", "away", "offline"])
         #expect(

@@ -58,6 +58,12 @@ struct MutantTests {
         .givesAnybody: [.falseMove, .intruder], .givesFormer: [.falseMove, .intruder], .givesOnce: [.strandedMember],
         .hastySuccessor: [.departedChat], .showsDeparted: [.departedChat],
     ]
+    /// The same of kept texts (M-80 to M-86), in scenarios with texts that wait.
+    static let texts: [Mutant: Set<Violation.Rule>] = [
+        .hastyAck: [.lostMessage], .showsRepeated: [.doubledMessage], .hastyCopy: [.lostMessage],
+        .unreachable: [.lostMessage],
+        .forgetsSeen: [.doubledMessage], .anotherID: [.doubledMessage], .overtakes: [.reorderedMessage],
+    ]
     /// How exhaustion shows.
     private static let strained: Set<Violation.Rule> = [.missingPerson, .missingTyping, .falseOffline]
     /// `INKLING_MUTANTS` names those of them that are tried; all without it.
@@ -69,7 +75,7 @@ struct MutantTests {
     /// each scenario has one of them alone. The search begins at the seed `start`.
     private func firstFailure(
         of mutant: Mutant?, breaking rules: Set<Violation.Rule>? = nil, by attacks: [Scenario.Attack] = [],
-        hasRemovals: Bool = false, start: UInt64 = 0, seeds: UInt64
+        drawing scenarios: (@Sendable (UInt64) -> Scenario)? = nil, start: UInt64 = 0, seeds: UInt64
     ) -> (seed: UInt64, violation: Violation)? {
         activeMutant = mutant
         defer { activeMutant = nil }
@@ -77,7 +83,7 @@ struct MutantTests {
         concurrently(seeds) { number in
             let seed = start + number
             let attack = attacks.isEmpty ? nil : attacks[Int(seed) % attacks.count]
-            let scenario = hasRemovals ? Scenario(removalsOf: seed) : Scenario(seed: seed, attack: attack)
+            let scenario = scenarios.map { $0(seed) } ?? Scenario(seed: seed, attack: attack)
             guard attack == nil || scenario.adversary != nil, let violation = Simulation(scenario).run().violation,
                 rules.map({ $0.contains(violation.rule) }) ?? true
             else { return true }
@@ -103,7 +109,7 @@ struct MutantTests {
     func all() {
         let tables: [[Mutant]] = [
             Array(Self.rules.keys), Array(Self.limits.keys), Array(Self.times.keys), Array(Self.names.keys),
-            Array(Self.removals.keys),
+            Array(Self.removals.keys), Array(Self.texts.keys),
         ]
         #expect(Set(tables.joined()) == Set(Mutant.allCases))
     }
@@ -134,17 +140,22 @@ struct MutantTests {
     @Test(
         "a removal that lets the wrong people in, or leaves some behind, is noticed", arguments: removals.keys.sorted())
     func removal(_ mutant: Mutant) throws {
-        try notice(mutant, breaking: #require(Self.removals[mutant]), hasRemovals: true)
+        try notice(mutant, breaking: #require(Self.removals[mutant])) { Scenario(removalsOf: $0) }
+    }
+
+    @Test("a kept text that is lost, shown twice or out of order is noticed", arguments: texts.keys.sorted())
+    func text(_ mutant: Mutant) throws {
+        try notice(mutant, breaking: #require(Self.texts[mutant])) { Scenario(textsOf: $0) }
     }
 
     private func notice(
         _ mutant: Mutant, breaking rules: Set<Violation.Rule>, by attacks: [Scenario.Attack] = [],
-        hasRemovals: Bool = false, start: UInt64 = 0, seeds: UInt64 = 1_000
+        start: UInt64 = 0, seeds: UInt64 = 1_000, drawing scenarios: (@Sendable (UInt64) -> Scenario)? = nil
     ) throws {
         if let tried = Self.tried, !tried.contains(mutant) { return }
         let failure = try #require(
             firstFailure(
-                of: mutant, breaking: rules, by: attacks, hasRemovals: hasRemovals, start: start, seeds: seeds),
+                of: mutant, breaking: rules, by: attacks, drawing: scenarios, start: start, seeds: seeds),
             "no seed notices it")
         print("figure: \(mutant.rawValue): seed \(failure.seed), \(failure.violation)")
     }

@@ -44,6 +44,21 @@ struct SimulationTests {
         )
     }
 
+    @Test("each kept text shows once and in order, over kills of both ends, in every scenario that a seed draws")
+    func texts() {
+        let shared = Mutex(SeedSum())
+        concurrently(Self.seeds) { seed in
+            let result = Simulation(Scenario(textsOf: seed)).run()
+            shared.withLock { $0.add(result, of: seed) }
+            return true
+        }
+        let sum = shared.withLock { $0 }
+        let failures = sum.failed.prefix(5).map { "inkling-sim replay \($0.seed) --texts: \($0.violation)" }
+        #expect(failures.isEmpty, "\(failures.joined(separator: "\n"))")
+        #expect(sum.coverage.counters[.messagesReceived] ?? 0 > 0, "\(sum.coverage.counters)")
+        print("figure: \(sum.coverage.runs) seeds with waiting texts, \(sum.failed.count) failing")
+    }
+
     @Test("an owner's chat keeps removed members out and loses no chosen one, in every scenario that a seed draws")
     func removals() {
         let shared = Mutex(SeedSum())

@@ -64,7 +64,7 @@ struct ChatHandleTests {
                 seen.append(event)
                 switch event {
                 case .delivered, .message: awaited -= 1
-                case .peer, .typing, .failed, .notice, .missed: break
+                case .peer, .typing, .failed, .notice, .missed, .waiting: break
                 }
             }
             #expect(seen.contains(.delivered(.init(chat: "kitchen", message: message, user: bob.node.user))))

@@ -39,6 +39,9 @@ struct FrameSample: CustomTestStringConvertible, Sendable {
         FrameSample(testDescription: "a bye that quit", frames: [.bye(.quit)], hex: "0800", ignored: [1: 0xFC]),
         FrameSample(testDescription: "a forward", frames: [.forward(0x0102_0304)], hex: "0901020304"),
         FrameSample(
+            testDescription: "a text ID", frames: [.textID(TextID(run: 1, number: 0x0203, written: 4))],
+            hex: "410018" + "0000000000000001" + "0000000000000203" + "0000000000000004"),
+        FrameSample(
             testDescription: "an unknown frame", frames: [.unknown(type: 0x40, body: [1, 2, 3])], hex: "400003010203"),
         FrameSample(
             testDescription: "an empty frame of the last type", frames: [.unknown(type: 0xFF, body: [])],

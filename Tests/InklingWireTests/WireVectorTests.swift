@@ -71,12 +71,17 @@ struct WireVectorTests {
                 default: nil
                 }
             return .bye(try need(reason))
+        case "textID":
+            let run = try need(fields.run.flatMap { UInt64($0, radix: 16) })
+            return .textID(TextID(run: run, number: try need(fields.textNumber), written: try need(fields.written)))
         case "unknown": return .unknown(type: try need(fields.code), body: try unhex(fields.body))
         default: throw Missing()
         }
     }
 
-    @Test("W-24, W-26, W-40, X-1, X-2: frames, both directions", arguments: try Vector.read("frames", "valid"))
+    @Test(
+        "W-24, W-26, W-40, M-80, M-81, X-1, X-2: frames, both directions",
+        arguments: try Vector.read("frames", "valid"))
     func frames(_ vector: Vector) throws {
         let frames = try need(vector.frames).map(frame)
         let plaintext = try unhex(vector.bytes)

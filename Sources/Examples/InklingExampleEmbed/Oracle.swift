@@ -48,6 +48,7 @@ import Logging
                 say("\(shown(message.sender)): \(SafeText.line(message.text))")
                 if message.text.hasSuffix("?") { asked.yield() }
             case .delivered(let receipt): say("\(receipt.user) has message \(receipt.message)")
+            case .waiting(let receipt): say("message \(receipt.message) waits for \(receipt.user)")
             case .failed(let failure): say("\(failure.user) may not have message \(failure.message): \(failure.why)")
             case .notice(let notice): say(SafeText.line(notice.description))
             case .missed(let missed): say("\(missed.messages) messages came too fast")

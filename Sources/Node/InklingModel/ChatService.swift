@@ -140,6 +140,12 @@ package enum ServiceRequest: Hashable, Sendable {
     /// Lists the last kept messages of a chat with a text, or those before an entry. Answered by
     /// ``ServiceAnswer/recent(_:)``.
     case search(String, chat: String, before: UInt64? = nil)
+    /// Lets texts to a chat wait for members who are away, or gives up all that wait. Only a daemon keeps texts.
+    case hold(Bool, chat: String)
+    /// Lists the texts that wait, of a chat or of all. Answered by ``ServiceAnswer/waitingTexts(_:)``.
+    case waitingTexts(chat: String?)
+    /// Gives up the waiting text with a number, those of a chat, or all.
+    case forget(chat: String?, entry: UInt64?)
     /// Reports the new text of a chat's input field.
     case compose(String, chat: String)
     /// Reports that the user edited a message whose text the node does not get.
@@ -223,6 +229,8 @@ package enum ServiceAnswer: Hashable, Sendable {
     case knownPeers([KnownPeer])
     /// The digits of a fingerprint, in groups.
     case fingerprint([String])
+    /// The texts that wait for people who are away, the oldest first.
+    case waitingTexts([WaitingEntry])
     /// Messages of a chat, in their order.
     case recent([RecentMessage])
     /// The invite; nil for a chat without a secret.

@@ -11,6 +11,8 @@ public enum Event: Sendable, Hashable {
     case delivered(DeliveryReceipt)
     /// A message that this node sent may not have reached a person (M-17): nothing more will be known.
     case failed(DeliveryFailure)
+    /// A message that this node sent waits on disk for a person who is away. Its outcome follows.
+    case waiting(WaitingReceipt)
     /// Something about the node that its user may want to know, or that it is over.
     case notice(Notice)
     /// The reader of these events took nothing for too long, so some are left out here.
@@ -24,6 +26,7 @@ public enum Event: Sendable, Hashable {
         case .message(let message): message.chat
         case .delivered(let receipt): receipt.chat
         case .failed(let failure): failure.chat
+        case .waiting(let receipt): receipt.chat
         case .missed(let missed): missed.chat
         case .notice: nil
         }
@@ -54,14 +57,32 @@ public struct ReceivedMessage: Sendable, Hashable {
     public let id: MessageID
     /// 1 to 65,536 bytes of UTF-8, as sent: make the text safe before you print it, with InklingText.
     public let text: String
+    /// When the author says to have written the text, if their node keeps texts for people who are away; else nil.
+    public let written: Timestamp?
 
-    package init(chat: String, from sender: Person, id: MessageID, text: String) {
-        (self.chat, self.sender, self.id, self.text) = (chat, sender, id, text)
+    package init(chat: String, from sender: Person, id: MessageID, text: String, written: Timestamp? = nil) {
+        (self.chat, self.sender, self.id, self.text, self.written) = (chat, sender, id, text, written)
     }
 }
 
 /// The acknowledgement of a message that this node sent, by one of its recipients.
 public struct DeliveryReceipt: Sendable, Hashable {
+    /// The chat's name.
+    public let chat: String
+    /// The number that ``Node/send(_:to:)`` returned; 0 for a text that an earlier run of the node sent.
+    public let message: MessageID
+    /// The recipient.
+    public let user: UserID
+    /// The number of a waiting text that an earlier run of the node sent.
+    public let entry: UInt64?
+
+    package init(chat: String, message: MessageID, user: UserID, entry: UInt64? = nil) {
+        (self.chat, self.message, self.user, self.entry) = (chat, message, user, entry)
+    }
+}
+
+/// A message that this node sent, which waits on disk for one of its recipients.
+public struct WaitingReceipt: Sendable, Hashable {
     /// The chat's name.
     public let chat: String
     /// The number that ``Node/send(_:to:)`` returned.
@@ -78,15 +99,17 @@ public struct DeliveryReceipt: Sendable, Hashable {
 public struct DeliveryFailure: Sendable, Hashable {
     /// The chat's name.
     public let chat: String
-    /// The number that ``Node/send(_:to:)`` returned.
+    /// The number that ``Node/send(_:to:)`` returned; 0 for a text that an earlier run of the node sent.
     public let message: MessageID
     /// The recipient.
     public let user: UserID
     /// Why the message may not have reached the recipient.
     public let why: FailureReason
+    /// The number of a waiting text that an earlier run of the node sent.
+    public let entry: UInt64?
 
-    package init(chat: String, message: MessageID, user: UserID, why: FailureReason) {
-        (self.chat, self.message, self.user, self.why) = (chat, message, user, why)
+    package init(chat: String, message: MessageID, user: UserID, why: FailureReason, entry: UInt64? = nil) {
+        (self.chat, self.message, self.user, self.why, self.entry) = (chat, message, user, why, entry)
     }
 }
 
@@ -165,4 +188,8 @@ public enum FailureReason: String, CaseIterable, Sendable, Hashable {
     case full
     /// The person's node has lost the records that it had received.
     case lostState = "lost-state"
+    /// The text waited, and this node gave it up: after 7 days, at the user's word, or because the person left.
+    case givenUp = "given-up"
+    /// Too many texts wait already, or the disk takes none.
+    case noRoom = "no-room"
 }

@@ -24,6 +24,8 @@ package struct RecentMessage: Hashable, Sendable {
     package var entry: UInt64?
     /// Whether the message comes from the history, but the user has not read it yet.
     package var isUnread = false
+    /// The people for whom an own message waits on disk.
+    package var waiting: [UserID] = []
 
     package var text: String {
         switch content {

@@ -50,7 +50,7 @@ package struct Subscription: Hashable, Sendable {
         case .message(let message): wants(.message, in: message.chat)
         case .missed(let missed): missed.outcomes > 0 || wants(.message, in: missed.chat)
         case .notice: kinds.contains(.notice)
-        case .delivered, .failed: true
+        case .delivered, .failed, .waiting: true
         }
     }
 }

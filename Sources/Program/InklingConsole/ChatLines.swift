@@ -54,8 +54,11 @@ package enum ChatLines {
     }
 
     /// Returns the first line of a chat in which nobody has been found yet.
-    package static func looking() -> Line {
-        notice("Looking for others. Messages reach only people who are online.")
+    ///
+    /// - Parameter keepsTexts: whether messages wait for members who are away.
+    package static func looking(keepsTexts: Bool = false) -> Line {
+        let reach = keepsTexts ? "wait for members who are away" : "reach only people who are online"
+        return notice("Looking for others. Messages \(reach).")
     }
 
     /// Returns the line that explains why a text was not put into the input.
@@ -309,6 +312,8 @@ package enum ChatLines {
         case .lostState: "connection lost"
         case .replaced: "restarted"
         case .blocked: "blocked"
+        case .givenUp: "given up"
+        case .noRoom: "too many messages wait"
         }
     }
 }

@@ -10,6 +10,10 @@ package struct Delivery: Sendable {
     private var receiver: Labels.Label?
     private var isShownUnsettled = false
     private var failures: [(label: Labels.Label, why: FailureReason)] = []
+    /// The people for whom the message waits.
+    private var waiting: [Labels.Label] = []
+    /// Whether a line has reported a person who got the message after a wait.
+    private var isReported = false
 
     /// Records a sent message without outcomes.
     ///
@@ -24,16 +28,36 @@ package struct Delivery: Sendable {
     }
 
     /// Records that a person has the whole message.
-    package mutating func succeed(_ label: Labels.Label? = nil) {
+    ///
+    /// - Returns: The line about a person for whom the message waited; nil for others.
+    @discardableResult
+    package mutating func succeed(_ label: Labels.Label? = nil) -> Line? {
         delivered += 1
         receiver = label
+        guard let place = waiting.firstIndex(where: { $0.user == label?.user }) else { return nil }
+        isReported = true
+        return ChatLines.notice("Delivered to \(waiting.remove(at: place).isolated): ", excerpt: text)
+    }
+
+    /// Records that the message waits for a person.
+    package mutating func wait(for label: Labels.Label) {
+        if !waiting.contains(where: { $0.user == label.user }) { waiting.append(label) }
     }
 
     /// Records that a person may not have the message.
-    package mutating func fail(_ label: Labels.Label, why: FailureReason) { failures.append((label, why)) }
+    package mutating func fail(_ label: Labels.Label, why: FailureReason) {
+        waiting.removeAll { $0.user == label.user }
+        failures.append((label, why))
+    }
 
     /// Whether all recipients have an outcome.
     package var isSettled: Bool { delivered + failures.count >= recipients }
+
+    /// Whether each recipient has an outcome, or the message waits for them.
+    var isKnown: Bool { delivered + failures.count + waiting.count >= recipients }
+
+    /// Whether the message waits for somebody.
+    var isWaiting: Bool { !waiting.isEmpty }
 
     /// Whether some recipient may not have the message.
     var hasFailed: Bool { !failures.isEmpty }
@@ -55,11 +79,24 @@ package struct Delivery: Sendable {
         if !failures.isEmpty {
             return "may not have reached " + missed + (delivered > 0 ? ", to \(delivered) of \(recipients)" : "")
         }
+        if !waiting.isEmpty {
+            return "waiting for " + awaited + (delivered > 0 ? ", delivered to \(delivered) of \(recipients)" : "")
+        }
         guard reachedAll else {
             return recipients == 1 ? "on its way" : "sending: \(delivered) of \(recipients) have it"
         }
         guard recipients == 1 else { return "to all \(recipients)" }
         return namesOne ? receiver.map { "delivered to \($0.marked)" } ?? "delivered" : "delivered"
+    }
+
+    private var awaited: String {
+        Words.list(
+            waiting.prefix(3).map(\.marked) + (waiting.count > 3 ? ["\(waiting.count - 3) more"] : []))
+    }
+
+    /// The line about a message that waits, although a line has shown it already.
+    var waitingLine: Line? {
+        isShownUnsettled && isWaiting ? ChatLines.notice("Waiting for \(awaited): ", excerpt: text) : nil
     }
 
     private var missed: String {
@@ -71,6 +108,7 @@ package struct Delivery: Sendable {
     package var line: Line? {
         if recipients == 0 { return ChatLines.reachedNobody(text: text) }
         if failures.isEmpty {
+            if isReported { return nil }
             let end = recipients == 1 ? "" : " to all \(recipients)"
             return isShownUnsettled ? ChatLines.notice("Delivered\(end): ", excerpt: text) : nil
         }

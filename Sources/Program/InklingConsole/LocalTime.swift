@@ -54,6 +54,9 @@ package struct LocalTime: Hashable, Sendable {
     /// The time as text, such as "09:05".
     package var text: String { Self.twoDigits(hour) + ":" + Self.twoDigits(minute) }
 
+    /// The time as text, with the day if it is another one, such as "3 March, 09:05".
+    package func text(on today: Day) -> String { day == today ? text : "\(day.short), \(text)" }
+
     private static func twoDigits(_ number: Int) -> String { (0...9).contains(number) ? "0\(number)" : "\(number)" }
 }
 

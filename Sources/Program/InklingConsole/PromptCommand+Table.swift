@@ -186,6 +186,19 @@ extension PromptCommand {
                     + "or off: say whether it keeps them."
             ]),
         Entry(
+            name: "waiting", takes: .anything, short: "/waiting", purpose: "see what waits for whom",
+            usage: "/waiting [on or off]", refusal: "/waiting takes on or off",
+            details: [
+                "List the messages that the daemon keeps for people who are away. It sends them when they are back, and "
+                    + "gives them up after 7 days.",
+                "on or off: whether messages to this chat wait. They do in a private chat. off gives up those that wait.",
+            ]),
+        Entry(
+            name: "forget", takes: .something, short: "/forget N", purpose: "give up what waits",
+            usage: "/forget NUMBER or all", needs: "the number of a message, or all",
+            refusal: "/forget takes the number of a message, or all",
+            details: ["Give up a message that waits. /waiting shows the numbers. Example: /forget 1"]),
+        Entry(
             name: "clear", takes: .nothing, short: "/clear", purpose: "clear the screen", usage: "/clear",
             details: ["Clear the screen. Ctrl-L does the same."]),
         Entry(

@@ -52,6 +52,10 @@ package enum PromptCommand: Equatable, Sendable {
     /// Whether to keep the messages of the open chat; nil to show whether they are kept. With `isSure`, the user confirms
     /// that the kept ones are removed.
     case history(Bool?, isSure: Bool = false)
+    /// Whether messages to the open chat wait for members who are away; nil to list those that wait.
+    case waiting(Bool?)
+    /// The number of a waiting message to give up; nil for all.
+    case forget(Int?)
     case clear
     /// The command to explain, without its slash; nil for a list of all commands.
     case help(String?)
@@ -187,6 +191,9 @@ package enum PromptCommand: Equatable, Sendable {
         case "resend": .resend
         case "find": .find(argument)
         case "history": history(argument)
+        case "waiting": waiting(argument)
+        case "forget" where argument.lowercased() == "all": .forget(nil)
+        case "forget": number(argument).map(PromptCommand.forget) ?? .misused("forget", .surplus)
         case "clear": .clear
         case "help": .help(argument.isEmpty ? nil : argument)
         default: .quit
@@ -214,6 +221,15 @@ package enum PromptCommand: Equatable, Sendable {
         case "on": .notify(true)
         case "off": .notify(false)
         default: .misused("notify", .surplus)
+        }
+    }
+
+    private static func waiting(_ argument: String) -> PromptCommand {
+        switch argument.lowercased() {
+        case "": .waiting(nil)
+        case "on": .waiting(true)
+        case "off": .waiting(false)
+        default: .misused("waiting", .surplus)
         }
     }
 

@@ -11,10 +11,13 @@ struct ReplayCommand: ParsableCommand {
     @Option(help: "Leave out these faults, such as loss,adversary.") var without: String?
     @Option(help: "Repeat the number of hosts that the run was given.") var hosts: Int?
     @Flag(help: "Replay a seed of `run --removals`.") var removals = false
+    @Flag(help: "Replay a seed of `run --texts`.") var texts = false
     @Flag(help: "Print only the outcome.") var quiet = false
 
     func run() throws {
-        var scenario = removals ? Scenario(removalsOf: seed) : Scenario(seed: seed, hosts: hosts)
+        var scenario =
+            texts
+            ? Scenario(textsOf: seed) : removals ? Scenario(removalsOf: seed) : Scenario(seed: seed, hosts: hosts)
         if let keep {
             let numbers = keep == "none" ? [] : keep.split(separator: ",").map { Int($0) }
             guard !numbers.contains(nil) else { throw ValidationError("--keep: numbers of steps, such as 3,17,40.") }

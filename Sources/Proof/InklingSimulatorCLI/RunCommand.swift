@@ -16,6 +16,7 @@ struct RunCommand: ParsableCommand {
     @Option(help: "End after this many failures.") var failures = 5
     @Flag(help: "Print a line every 10,000 seeds.") var progress = false
     @Flag(help: "Let the owner of a private chat remove members in each seed.") var removals = false
+    @Flag(help: "Let nodes keep texts for people who are away in each seed.") var texts = false
 
     func validate() throws {
         guard seeds > 0 else { throw ValidationError("--seeds: at least 1.") }
@@ -57,6 +58,7 @@ struct RunCommand: ParsableCommand {
         let shrinking = Shrinking(scenario(seed), breaking: violation.rule)
         let whole =
             "inkling-sim replay \(seed)" + (hosts.map { " --hosts \($0)" } ?? "") + (removals ? " --removals" : "")
+            + (texts ? " --texts" : "")
         var command = whole
         if !shrinking.hasAllSteps {
             command +=
@@ -69,7 +71,8 @@ struct RunCommand: ParsableCommand {
     }
 
     private func scenario(_ seed: UInt64) -> Scenario {
-        removals ? Scenario(removalsOf: seed) : Scenario(seed: seed, hosts: hosts)
+        if texts { return Scenario(textsOf: seed) }
+        return removals ? Scenario(removalsOf: seed) : Scenario(seed: seed, hosts: hosts)
     }
 
     private func seconds(since start: ContinuousClock.Instant) -> Int { Int((.now - start).components.seconds) }

@@ -41,6 +41,8 @@ package enum Frame: Equatable, Sendable {
     case bye(ByeReason)
     /// The number of the sender's next record. The sender will not repeat any record below it (M-37).
     case forward(UInt32)
+    /// The ID of the text that begins in the record of the same datagram (M-80).
+    case textID(TextID)
     /// A frame of an unassigned type, 0x40 or above, which a node skips (W-26).
     case unknown(type: UInt8, body: [UInt8])
 
@@ -58,6 +60,8 @@ package enum Frame: Equatable, Sendable {
 
     /// The lowest type whose frames have a length of 2 bytes (W-26). A node can therefore skip unknown ones.
     package static let firstUnknownType: UInt8 = 0x40
+    /// The type of a text ID. Nodes that do not know it skip the frame.
+    static let textIDType: UInt8 = 0x41
 
     /// The type, the first byte of the frame.
     package var type: UInt8 {
@@ -70,6 +74,7 @@ package enum Frame: Equatable, Sendable {
         case .pong: Kind.pong.rawValue
         case .bye: Kind.bye.rawValue
         case .forward: Kind.forward.rawValue
+        case .textID: Frame.textIDType
         case .unknown(let type, _): type
         }
     }

@@ -115,7 +115,8 @@ private struct FrameParser {
         start = reader.offset
         guard let type = reader.uint8() else { return nil }
         guard type < Frame.firstUnknownType else {
-            return .unknown(type: type, body: try need(reader.take(Int(try need(reader.uint16())))))
+            let body = try need(reader.take(Int(try need(reader.uint16()))))
+            return TextID(of: type, body).map(Frame.textID) ?? .unknown(type: type, body: body)
         }
         guard let kind = Frame.Kind(rawValue: type) else { throw error(.unknownType) }
         if let reason = types.insert(type) { throw error(reason) }
@@ -187,6 +188,9 @@ extension ByteWriter {
             append(ack.bitmap)
         case .ping(let token), .pong(let token): append(token)
         case .bye(let reason): append(reason.rawValue)
+        case .textID(let id):
+            append(UInt16(Limits.textIDSize))
+            append(id.body)
         case .forward(let next): append(next)
         case .unknown(let type, let body):
             precondition(

@@ -65,6 +65,13 @@ extension Limits {
 
 // Records and texts.
 extension Limits {
+    /// The runs of a sender in a chat whose text IDs a node remembers (M-83).
+    package static let runsSeen = 64
+    /// The numbers of a run below the highest seen one that may still come. A writer sends no text so far ahead (M-83,
+    /// M-85).
+    package static let textsSeen = 64
+    /// The senders whose text IDs a node remembers, in all its chats (M-83).
+    package static let peopleSeen = 1_024
     /// The width of the range of record numbers that a node may send, from the lowest unacknowledged one (M-10).
     package static let recordsAbove = 16
     /// The congestion window in records, at first and whenever a link comes up (M-34).

@@ -42,6 +42,10 @@ extension Limits {
     package static let messageSizes = 1...65_536
     /// The longest text of a record, in bytes: the room in a datagram after a typing frame (W-28).
     package static let maximumRecordTextSize = 1_167
+    /// The size of the body of a text ID (M-80).
+    package static let textIDSize = 24
+    /// The longest text of a first record beside a text ID, in bytes (M-80).
+    package static let maximumIdentifiedTextSize = maximumRecordTextSize - 3 - textIDSize
     /// The most removed keys in a successor, so that it fits one record (M-60).
     package static let removedKeys = 32
     /// The longest TXT record that a node publishes, in bytes (D-3).

@@ -38,7 +38,7 @@ struct InviteRecordTests {
         lan.run(.seconds(20))
         let order = lan.outputs(1, since: start).compactMap { output in
             switch output {
-            case .message(_, _, _, let text): text
+            case .message(_, _, _, let text, _): text
             case .invite(_, let person, let invite): "\(person.name): \(invite?.text ?? "knock")"
             default: nil
             }

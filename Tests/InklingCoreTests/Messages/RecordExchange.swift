@@ -143,7 +143,7 @@ struct RecordExchange {
             case .message(let text):
                 texts.append(text)
                 pools.take(text.utf8.count, of: 1)
-            case .invite, .successor: continue
+            case .text, .invite, .successor: continue
             }
         }
         travel(.ack(receiver.ack, counter: acks))

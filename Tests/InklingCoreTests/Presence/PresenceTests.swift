@@ -23,7 +23,7 @@ struct PresenceTests {
                 endpoint.join(session, to: id, now)
                 endpoint.comeUp(id, now)
                 let record = Record(number: 0, type: .name, body: Array("Name \(identity)".utf8))
-                _ = endpoint.links[id].receive(.record(record), &endpoint.pools, endpoint.surroundings, now: now)
+                _ = endpoint.links[id].receive(.record(record), nil, &endpoint.pools, endpoint.surroundings, now: now)
                 endpoint.links[id].status.name = "Name \(identity)"
                 endpoint.report(id, now)
                 endpoint.finish()
@@ -111,7 +111,9 @@ struct PresenceTests {
             case .presence(_, _, _, let reason): "presence \(reason)"
             case .typing: "typing"
             case .failed(_, _, _, let reason): "failed \(reason)"
-            case .send, .delivered, .message, .invite, .keepWill, .dropWill, .peerIsOneself, .successor, .newcomer: nil
+            case .send, .delivered, .message, .invite, .keepWill, .dropWill, .peerIsOneself, .successor, .newcomer,
+                .reachable, .unreachable, .left:
+                nil
             }
         }
         #expect(kinds == ["failed bye", "typing", "presence bye"])

@@ -71,7 +71,7 @@ struct LinkStage {
         if isShown {
             endpoint.comeUp(id, start)
             let name = Record(number: 0, type: .name, body: Array("Peer".utf8))
-            _ = endpoint.links[id].receive(.record(name), &endpoint.pools, endpoint.surroundings, now: start)
+            _ = endpoint.links[id].receive(.record(name), nil, &endpoint.pools, endpoint.surroundings, now: start)
             endpoint.links[id].status.name = "Peer"
             endpoint.links[id].sender.peerWasNamed(now: start)
             endpoint.report(id, start)
@@ -191,7 +191,7 @@ struct LinkStage {
     }
 
     var texts: [String] {
-        outputs.compactMap { if case .message(_, _, _, let text) = $0.output { text } else { nil } }
+        outputs.compactMap { if case .message(_, _, _, let text, _) = $0.output { text } else { nil } }
     }
 }
 

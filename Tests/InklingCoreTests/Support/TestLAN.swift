@@ -194,7 +194,8 @@ final class TestLAN {
                 fly(datagram)
             case .keepWill(let session, let bytes, let address): nodes[id]?.wills[session] = (bytes, address)
             case .dropWill(let session): nodes[id]?.wills[session] = nil
-            case .typing, .presence, .message, .invite, .delivered, .failed, .peerIsOneself, .successor, .newcomer:
+            case .typing, .presence, .message, .invite, .delivered, .failed, .peerIsOneself, .successor, .newcomer,
+                .reachable, .unreachable, .left:
                 continue
             }
         }
@@ -272,7 +273,7 @@ final class TestLAN {
     }
 
     func messages(at id: Int, since: Instant = .zero) -> [String] {
-        outputs(id, since: since).compactMap { if case .message(_, _, _, let text) = $0 { text } else { nil } }
+        outputs(id, since: since).compactMap { if case .message(_, _, _, let text, _) = $0 { text } else { nil } }
     }
 
     func link(_ id: Int, to identity: Int, in chat: ChatID = World.chat) -> Link? {

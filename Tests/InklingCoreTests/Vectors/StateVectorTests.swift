@@ -47,7 +47,7 @@ struct StateVectorTests {
         case .heartbeat(let heartbeat):
             guard heartbeat.status.isUnheard else { return nil }
             text = "unheard"
-        case .typing, .record, .ack, .forward, .unknown: return nil
+        case .typing, .record, .ack, .forward, .textID, .unknown: return nil
         }
         return "\(String(repeating: "0", count: 6 - "\(at)".count))\(at) \(text)"
     }

@@ -73,7 +73,7 @@ struct TypingVectorTests {
                 case .heartbeat(let heartbeat):
                     guard heartbeat.status.isTyping || changes.contains(datagram.at.ms - base) else { return nil }
                     return mark(datagram.at.ms - base, "heartbeat", heartbeat.status, hasRecord)
-                case .record, .ack, .ping, .pong, .bye, .forward, .unknown: continue
+                case .record, .ack, .ping, .pong, .bye, .forward, .textID, .unknown: continue
                 }
             }
             return nil

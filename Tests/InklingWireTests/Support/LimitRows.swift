@@ -138,6 +138,13 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("removed keys", "\(Limits.removedKeys)"),
         LimitRow("unverified newcomers", "\(Limits.newcomers)"),
         LimitRow(
+            "text ID; text beside it",
+            "\(Limits.textIDSize + 3); \(count(Limits.maximumIdentifiedTextSize)) bytes"),
+        LimitRow(
+            "runs of a sender; numbers below; senders",
+            "\(Limits.runsSeen); \(Limits.textsSeen); \(count(Limits.peopleSeen))"),
+        LimitRow("texts sent ahead", "\(Limits.textsSeen)"),
+        LimitRow(
             "texts held; unfinished",
             "\(mebibytes(Limits.textsHeld)); \(mebibytes(Limits.unfinishedTexts)); \(Limits.heldTextOverhead) bytes"),
         LimitRow("reservation", "\(count(Limits.reservation)) bytes"),

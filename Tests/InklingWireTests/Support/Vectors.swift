@@ -25,7 +25,8 @@ struct Vector: Decodable, Sendable, CustomTestStringConvertible {
         let interval, recordType, code: UInt8?
         let bitmap, token: UInt16?
         let number, next: UInt32?
-        let body, reason: String?
+        let body, reason, run: String?
+        let textNumber, written: UInt64?
     }
 
     /// One end of a handshake.

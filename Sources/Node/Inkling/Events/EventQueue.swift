@@ -160,6 +160,7 @@ package struct EventQueue: Sendable {
         case .message(let message): addMessage(.event(timed), of: Member(chat: message.chat, user: message.sender.user))
         case .delivered(let receipt): addOutcome(timed, in: receipt.chat)
         case .failed(let failure): addOutcome(timed, in: failure.chat)
+        case .waiting(let receipt): addOutcome(timed, in: receipt.chat)
         case .notice(let notice): addNotice(timed, on: NoticeSubject(notice))
         case .missed(let missed):
             miss(Gap(messages: missed.messages, outcomes: missed.outcomes, at: timed.at), in: missed.chat)
@@ -286,7 +287,7 @@ package struct EventQueue: Sendable {
         guard case .event(let timed) = output else { return output }
         switch timed.event {
         case .typing(let chat, let people): return passTyping(people, in: chat) ? output : nil
-        case .message, .delivered, .failed, .notice: return output
+        case .message, .delivered, .failed, .waiting, .notice: return output
         case .peer, .missed:
             add(timed)
             return next()

@@ -10,6 +10,8 @@ public struct DeliveryOutcome: Hashable, Sendable {
     public fileprivate(set) var delivered: [Peer] = []
     /// The people who don't have the message, or may not have it, in the order of the failures.
     public fileprivate(set) var failed: [Failure] = []
+    /// The people for whom the message waits on the disk of this user's daemon, because they are away.
+    public fileprivate(set) var waiting: [Peer] = []
     /// The people who did not answer in time. They may still get the message.
     public fileprivate(set) var unanswered: [Peer] = []
 
@@ -23,6 +25,8 @@ public struct DeliveryOutcome: Hashable, Sendable {
 
     /// Whether the message had recipients, and all of them have it.
     public var reachedAll: Bool { recipients > 0 && delivered.count == recipients }
+    /// Whether the message had recipients, and each has it or gets it when they are back.
+    package var isKeptForAll: Bool { recipients > 0 && delivered.count + waiting.count == recipients }
 }
 
 /// A message that was just sent, and its outcomes so far.
@@ -51,18 +55,26 @@ package struct Delivery: Sendable {
         switch event {
         case .delivered(let receipt) where receipt.chat == chat && receipt.message == outcome.message:
             outcome.delivered += people.filter { $0.user == receipt.user }.prefix(1)
+            outcome.waiting.removeAll { $0.user == receipt.user }
+            open.remove(receipt.user)
+        case .waiting(let receipt) where receipt.chat == chat && receipt.message == outcome.message:
+            guard !outcome.waiting.contains(where: { $0.user == receipt.user }) else { break }
+            outcome.waiting += people.filter { $0.user == receipt.user }.prefix(1)
             open.remove(receipt.user)
         case .failed(let failure) where failure.chat == chat && failure.message == outcome.message:
             outcome.failed += people.filter { $0.user == failure.user }.prefix(1).map {
                 .init(peer: $0, why: failure.why)
             }
+            outcome.waiting.removeAll { $0.user == failure.user }
             open.remove(failure.user)
         default: break
         }
     }
 
-    /// Whether all recipients have an outcome.
-    package var isComplete: Bool { outcome.delivered.count + outcome.failed.count >= outcome.recipients }
+    /// Whether all recipients have an outcome, or the message waits for them.
+    package var isComplete: Bool {
+        outcome.delivered.count + outcome.failed.count + outcome.waiting.count >= outcome.recipients
+    }
 
     /// The outcome if the wait ended now.
     package var result: DeliveryOutcome {

@@ -114,6 +114,15 @@ package final class LocalNode: ChatService {
                     node.assumeIsolated { $0.deliver() }
                 }
             }
+        case (.hold, .done), (.forget, .done):
+            let held = NIOLoopBound(outputs.hold(to: id, before: place), eventLoop: eventLoop)
+            node.assumeIsolated { node in
+                node.performTexts(request) { [node] reason in
+                    let failure = reason.map { ServiceAnswer.failed(.other(code: "not-kept", text: $0)) }
+                    held.value.release(failure ?? answer)
+                    node.assumeIsolated { $0.deliver() }
+                }
+            }
         default: outputs.add(answer, to: id, before: place)
         }
         deliver()
@@ -195,6 +204,32 @@ package final class LocalNode: ChatService {
 
     /// The reason why the identity ends with the node; nil for a kept identity.
     package var temporary: TemporaryIdentity? { node.assumeIsolated { $0.keyStore?.temporary } }
+
+    // MARK: Texts on disk
+
+    /// Keeps texts in a store from now on. The node is in no chat yet.
+    ///
+    /// - Parameter holds: Whether texts wait in a chat, for chats that differ from the usual.
+    package func keepTexts(in store: any TextStore, holds: [String: Bool]) {
+        let store = NIOLoopBound(store, eventLoop: eventLoop)
+        node.assumeIsolated { $0.keepTexts(in: store, holds: holds) }
+    }
+
+    /// The texts that wait, the oldest first.
+    package var waitingTexts: [WaitingEntry] { node.assumeIsolated { $0.waitingTexts(in: nil) } }
+
+    /// Returns the unread texts of an earlier run in a chat. Each text comes once.
+    package func takeRestoredTexts(in chat: String) -> [TimedEvent] {
+        node.assumeIsolated { $0.takeRestoredTexts(in: chat) }
+    }
+
+    /// Records that the user has read these messages of a chat.
+    package func readTexts(_ numbers: [MessageID], in chat: String) {
+        node.assumeIsolated { $0.readTexts(numbers, in: chat) }
+    }
+
+    /// Forgets whether texts wait in a chat that the node leaves.
+    package func forgetHold(_ chat: String) { node.assumeIsolated { $0.texts.holds[chat] = nil } }
 
     // MARK: Lifecycle
 
@@ -294,11 +329,18 @@ extension Node {
         case .block(let user): block(user)
         case .unblock(let user): unblock(user)
         case .recent: throw .other(code: "unsupported", text: "Only a daemon holds the last messages of a chat.")
+        case .hold(_, let chat):
+            try requireMember(chat)
+            guard texts.store != nil else { throw Self.keepsNoTexts }
+        case .forget(let chat, let entry): try requireTexts(chat, entry)
         case .history, .earlier, .search:
             throw .other(code: "unsupported", text: "Only a daemon keeps a history. Start it with: inkling daemon")
         // `ask` has made a join of `enter`.
         case .subscribe, .closeChat, .enter: break
         case .shutDown: stop {}
+        case .waitingTexts(let chat):
+            try requireTexts(chat, nil)
+            return .waitingTexts(waitingTexts(in: chat))
         case .peers, .knownPeers, .blockedPeople, .invitations, .fingerprint, .invite, .sightings, .chats, .status,
             .statistics:
             return nil
@@ -331,9 +373,11 @@ extension Node {
     /// The chats that the node is in, in the order in which it joined them.
     private var chatStatuses: [ChatStatus] {
         joined.map { entry in
-            ChatStatus(
+            var status = ChatStatus(
                 entry.name, hasSecret: !entry.chat.isOpen, present: entry.present.count,
                 isLooking: entry.isLooking(at: clock.now), owner: entry.chat.owner, partner: entry.chat.partner)
+            status.holdsTexts = entry.texts != nil
+            return status
         }
     }
 

@@ -20,6 +20,8 @@ package final class JoinedChat {
     private(set) var met: [PublicKey: MetPeer] = [:]
     /// The instances that discovery lists.
     var found: [String: FoundInstance] = [:]
+    /// The texts on disk; nil if no text waits in the chat.
+    var texts: ChatTexts?
 
     /// A person met in the chat, who may have left.
     struct MetPeer {

@@ -33,6 +33,7 @@ extension Node {
         let (entry, advertisement) = entry(for: chat, Membership())
         joined.append(entry)
         recall(entry)
+        if let texts = openTexts(of: chat) { restore(texts, in: entry) }
         endInvitations(to: entry.id)
         advertise(entry, advertisement)
         drain()
@@ -70,6 +71,7 @@ extension Node {
         let entry = try member(chat)
         discovery?.leave(entry.id)
         noteWhoIsThere(in: entry)
+        endTexts(of: entry) { _ in }
         // The protocol may have left the chat already, for its successor (M-63).
         try? endpoint.leave(entry.id, now: clock.now)
         leaveMoves(of: entry.chat)
@@ -134,7 +136,8 @@ extension Node {
     ) throws(NodeError) -> (message: MessageID, recipients: Int) {
         let entry = try member(chat)
         defer { drain() }
-        do {
+        guard entry.texts == nil else { return try sendText(text, in: entry, prepare) }
+        do throws(CommandError) {
             let (number, recipients) = try endpoint.send(text, to: entry.id, now: clock.now)
             let message = MessageID(rawValue: number)
             prepare(message, recipients)
@@ -157,6 +160,8 @@ extension Node {
     /// neither hears nor answers them. ``setBlocked(_:key:)`` blocks permanently.
     public func block(_ user: UserID) {
         guard !isStopped else { return }
+        texts.blocked.insert(user)
+        giveUpTexts { $0.content.key.userID == user }
         endpoint.block(user, now: clock.now)
         endInvitations(of: user)
         drain()
@@ -165,6 +170,7 @@ extension Node {
     /// Undoes a block while this node runs. A block by ``setBlocked(_:key:)`` returns in the next run.
     public func unblock(_ user: UserID) {
         guard !isStopped else { return }
+        texts.blocked.remove(user)
         endpoint.unblock(user, now: clock.now)
         drain()
     }

@@ -73,7 +73,7 @@ struct EventReaders {
         case .delivered, .failed:
             guard !isAnswered, let chat = timed.event.chat, !read(chat) else { break }
             miss(outcomes: 1, in: chat, at: timed.at)
-        case .peer, .typing, .notice, .missed: break
+        case .peer, .typing, .notice, .missed, .waiting: break
         }
         return released
     }
@@ -208,14 +208,14 @@ extension Node {
     }
 
     /// Reports an event to all readers.
-    func tell(_ event: Event, isDelayed: Bool = false) {
+    func tell(_ event: Event, at time: Timestamp = Node.wallClock(), isDelayed: Bool = false) {
         var isAnswered = false
         switch event {
         case .delivered(let receipt): isAnswered = observers.tellAnswer(event, for: receipt.message)
         case .failed(let failure): isAnswered = observers.tellAnswer(event, for: failure.message)
-        case .peer, .typing, .message, .notice, .missed: break
+        case .peer, .typing, .message, .notice, .missed, .waiting: break
         }
-        let timed = TimedEvent(at: Node.wallClock(), event: event, isDelayed: isDelayed)
+        let timed = TimedEvent(at: time, event: event, isDelayed: isDelayed)
         if case .notice(let notice) = event { standingNotices.note(notice) }
         frontEnd?.value.add(.event(timed))
         for number in readers.tell(timed, isAnswered: isAnswered) { endpoint.messageTaken(number.rawValue) }

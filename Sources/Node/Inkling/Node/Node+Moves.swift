@@ -195,9 +195,11 @@ extension Node {
     /// Joins a chat of the protocol, as the node entered it.
     func enter(_ chat: Chat) throws(CommandError) {
         let place = moving.moves.place(of: chat)
+        let texts = openTexts(of: chat)
         try endpoint.join(
             chat.keys, isSecret: !chat.isOpen, talkWith: chat.partner, owner: chat.owner,
-            generation: place?.generation ?? 0, refusing: Set(place?.removed ?? []), now: clock.now)
+            generation: place?.generation ?? 0, refusing: Set(place?.removed ?? []), keepsTexts: texts != nil,
+            seen: texts?.state.seen ?? [:], now: clock.now)
     }
 
     /// Puts the successor in the place of a chat whose people have gone.
@@ -210,6 +212,7 @@ extension Node {
         for (key, peer) in people { next.recall(key, name: peer.name, lastSeen: peer.since) }
         carry(people.keys.sorted(), from: entry.storedName, to: next.storedName)
         joined[index] = next
+        moveTexts(from: entry, to: next, moves)
         recall(next)
         advertise(next, advertisement)
         tell(.notice(.moved(chat)))

@@ -44,21 +44,24 @@ extension Node {
             let peer = remember(person, presence, in: entry)
             tell(.peer(.init(chat: entry.name, peer, why: PresenceReason(reason))))
             observers.presenceChanged(in: entry.name)
-        case .message(let id, let person, let number, let text):
-            guard let chat = joinedChat(id)?.name else { return endpoint.messageTaken(number) }
+        case .message(let id, let person, let number, let text, let textID):
+            guard let entry = joinedChat(id) else { return endpoint.messageTaken(number) }
             // The socket is not empty yet, so the message waited there while this node was stopped (J-15).
             let isDelayed = endpoint.wantsSocketDrained
+            if let textID, entry.texts != nil {
+                return receive(text, textID, number, from: person, in: entry, isDelayed: isDelayed)
+            }
             tell(
-                .message(.init(chat: chat, from: Person(person), id: MessageID(rawValue: number), text: text)),
+                .message(.init(chat: entry.name, from: Person(person), id: MessageID(rawValue: number), text: text)),
                 isDelayed: isDelayed)
         case .invite(let id, let person, let invite):
             if let entry = joinedChat(id) { receive(invite, from: person, in: entry) }
         case .delivered(let number, let id, let key):
-            guard let chat = name(of: id) else { return }
+            guard let chat = name(of: id), !finishText(number, of: key, in: chat, nil) else { return }
             let (message, user) = (MessageID(rawValue: number), userID(of: key, in: joinedChat(id)))
             tell(.delivered(.init(chat: chat, message: message, user: user)))
         case .failed(let number, let id, let key, let reason):
-            guard let chat = name(of: id) else { return }
+            guard let chat = name(of: id), !finishText(number, of: key, in: chat, FailureReason(reason)) else { return }
             let (message, user) = (MessageID(rawValue: number), userID(of: key, in: joinedChat(id)))
             tell(.failed(.init(chat: chat, message: message, user: user, why: FailureReason(reason))))
         case .keepWill(let session, let bytes, let address):
@@ -67,6 +70,14 @@ extension Node {
             informHelper { $0.drop(session) }
         case .peerIsOneself:
             tell(.notice(.peerIsOneself))
+        case .reachable(let id, let key):
+            guard let entry = joinedChat(id) else { return }
+            setLeft(false, key, in: entry)
+            sendTexts(to: key, in: entry, again: true)
+        case .unreachable(let id, let key):
+            if let entry = joinedChat(id) { becameAbsent(key, in: entry) }
+        case .left(let id, let key):
+            if let entry = joinedChat(id) { setLeft(true, key, in: entry) }
         case .successor(let id, _, let successor): follow(successor, from: id)
         case .newcomer(let id, let key): meet(key, in: id)
         }
@@ -91,7 +102,7 @@ extension Node {
 
     /// Returns the user ID of a person. A person met in the chat has a stored user ID; for others the method computes
     /// it.
-    private func userID(of key: PublicKey, in entry: JoinedChat?) -> UserID { entry?.met[key]?.user ?? key.userID }
+    func userID(of key: PublicKey, in entry: JoinedChat?) -> UserID { entry?.met[key]?.user ?? key.userID }
 
     /// Records a person's name and presence.
     ///

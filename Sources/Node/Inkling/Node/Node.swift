@@ -61,6 +61,7 @@ public actor Node {
     var isDraining = false
     nonisolated let ownKey: PublicKey
     var openInvitations = Invitations()
+    var texts = NodeTexts()
     var moving = Moving()
     /// The people this user's nodes know, in all chats and runs.
     var knownPeers = KnownPeers()
@@ -430,6 +431,7 @@ public actor Node {
         wake = nil
         countingTimer?.cancel()
         countingTimer = nil
+        texts.cancelTimers()
         moving.timer?.cancel()
         let closed = channel?.close() ?? eventLoop.makeSucceededVoidFuture()
         channel = nil

@@ -40,4 +40,22 @@ package enum NodeLimits {
     static let departureCheck = Duration.seconds(86_400)
     /// The time after joining a chat for which a node reports that it may not have found all people yet.
     static let looking = Duration.seconds(3)
+    /// The most texts of this user that wait on disk.
+    package static let waitingTexts = 1_000
+    /// The most bytes of texts that wait on disk.
+    package static let waitingTextBytes = 8 << 20
+    /// The most texts that wait on disk for one key.
+    package static let waitingTextsPerKey = 200
+    /// The time for which a text waits.
+    package static let waitingTextTime = Duration.seconds(7 * 86_400)
+    /// The time after which no text waits any more for a person whom nobody has seen.
+    package static let waitingAbsence = Duration.seconds(30 * 86_400)
+    /// The bytes that a text in memory adds to the size of its characters (M-14).
+    static let waitingTextOverhead = 256
+    /// The pause before the node sends a failed text again to a person who is there.
+    static let textRetry = TimeAmount.seconds(1)
+    /// The pause before the node writes a received text again after a failure of the disk.
+    static let diskRetry = TimeAmount.seconds(5)
+    /// The longest time between two looks for texts that are to be given up, in seconds.
+    static let textLook = 3_600.0
 }

@@ -13,9 +13,19 @@ struct SealedLog {
         let first: UInt64
         var entries = 0
         var size: Int
+        /// The part of the file that a flush covers.
+        var flushed: (entries: Int, size: Int)
         var sealer: SealedSegment.Sealer
 
         var next: UInt64 { first &+ UInt64(entries) }
+    }
+
+    /// The difference between a durable log and that of a history.
+    struct Traits {
+        let words: SealedSegment.Words
+        /// Whether a segment is flushed before the next one begins. Then a torn end is no fault, because no caller
+        /// relies on records that were not flushed.
+        let isDurable: Bool
     }
 
     private enum Writer {
@@ -29,38 +39,84 @@ struct SealedLog {
     private let id: String
     private let key: [UInt8]
     private let limits: SealedStore.Limits
-    private let write: SealedStore.Write
+    private let traits: Traits
+    private let calls: SealedStore.Calls
     private var writer = Writer.closed
+    /// Why records that were appended since the last ``flush(_:)`` are not on disk.
+    private var loss: SealedStore.Fault?
 
     init(
-        in folder: String, id: String, key: [UInt8], limits: SealedStore.Limits, write: @escaping SealedStore.Write
+        in folder: String, id: String, key: [UInt8], limits: SealedStore.Limits, traits: Traits,
+        calls: SealedStore.Calls
     ) {
-        (self.folder, self.id, self.key, self.limits, self.write) = (folder, id, key, limits, write)
+        (self.folder, self.id, self.key, self.limits) = (folder, id, key, limits)
+        (self.traits, self.calls) = (traits, calls)
     }
 
     // MARK: Writing
 
     /// Appends a record. After a failure, the log has no part of it.
     mutating func append(_ bytes: [UInt8], isNote: Bool, _ faults: inout [SealedStore.Fault]) {
+        append([bytes], areNotes: isNote, &faults)
+    }
+
+    /// Appends records by one write. After a failure, the log has no part of them.
+    mutating func append(_ records: [[UInt8]], areNotes: Bool = false, _ faults: inout [SealedStore.Fault]) {
         guard var tail = tail(&faults) else { return }
-        let sealed = tail.sealer.seal(bytes, isNote: isNote)
+        var sealed: [UInt8] = []
+        for record in records { sealed += tail.sealer.seal(record, isNote: areNotes) }
         guard let reason = append(sealed, to: tail.descriptor) else {
             tail.size += sealed.count
-            if !isNote { tail.entries += 1 }
+            if !areNotes { tail.entries += records.count }
             writer = .open(tail)
             return
         }
         // The place of the record is not used again: a copy could have a part of its ciphertext.
         ftruncate(tail.descriptor, off_t(tail.size))
-        Glibc.close(tail.descriptor)
-        writer = .ended(next: tail.next)
+        finish(tail)
         faults.append(.unwritable(path: path(tail.first), reason: reason))
+    }
+
+    /// Waits until the records are on disk.
+    ///
+    /// - Returns: The fault after which some of the records since the last flush are not on disk.
+    mutating func flush() -> SealedStore.Fault? {
+        if case .open(var tail) = writer, tail.flushed.size < tail.size {
+            if let fault = flush(tail) {
+                finish(tail, fault)
+            } else {
+                tail.flushed = (tail.entries, tail.size)
+                writer = .open(tail)
+            }
+        }
+        defer { loss = nil }
+        return loss
+    }
+
+    private func flush(_ tail: Tail) -> SealedStore.Fault? {
+        while calls.flush(tail.descriptor) != 0 {
+            if errno != EINTR { return .unwritable(path: path(tail.first), reason: StateFile.text(errno)) }
+        }
+        return nil
+    }
+
+    /// Closes the file of a segment. The next record begins another one.
+    ///
+    /// - Parameter fault: The failure of a flush. After it, nobody knows which later parts of the file are on disk.
+    private mutating func finish(_ tail: Tail, _ fault: SealedStore.Fault? = nil) {
+        let fault = fault ?? (traits.isDurable && tail.flushed.size < tail.size ? flush(tail) : nil)
+        if let fault {
+            loss = fault
+            ftruncate(tail.descriptor, off_t(tail.flushed.size))
+        }
+        Glibc.close(tail.descriptor)
+        writer = .ended(next: fault == nil ? tail.next : tail.first &+ UInt64(tail.flushed.entries))
     }
 
     private func append(_ bytes: [UInt8], to descriptor: Int32) -> String? {
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { write(descriptor, $0) }
+            let count = rest.withUnsafeBytes { calls.write(descriptor, $0) }
             if count > 0 { rest = rest.dropFirst(count) } else if errno != EINTR { return StateFile.text(errno) }
         }
         return nil
@@ -70,12 +126,10 @@ struct SealedLog {
     private mutating func tail(_ faults: inout [SealedStore.Fault]) -> Tail? {
         switch writer {
         case .open(let tail) where hasRoom(entries: tail.entries, size: tail.size): return tail
-        case .open(let tail):
-            close()
-            return begin(at: tail.next, [], &faults)
-        case .ended(let next): return begin(at: next, [], &faults)
-        case .closed: break
+        case .open(let tail): finish(tail)
+        case .ended, .closed: break
         }
+        if case .ended(let next) = writer { return begin(at: next, [], &faults) }
         guard let last = segments.last else { return begin(at: 1, [], &faults) }
         let (contents, size) = read(last, &faults)
         let next = last &+ UInt64(contents.entries)
@@ -98,7 +152,7 @@ struct SealedLog {
         at first: UInt64, _ records: [SealedSegment.Record], _ faults: inout [SealedStore.Fault]
     ) -> Tail? {
         writer = .ended(next: first)
-        var sealer = SealedSegment.Sealer(key: key, first: first)
+        var sealer = SealedSegment.Sealer(key: key, first: first, words: traits.words)
         let bytes = records.reduce(into: sealer.header) { $0 += sealer.seal($1.bytes, isNote: $1.isNote) }
         var reason = StateFile(directory: folder, name: name(first), newName: "\(id).new").write(bytes)
         var descriptor: Int32 = -1
@@ -111,7 +165,9 @@ struct SealedLog {
             return nil
         }
         let entries = records.count { !$0.isNote }
-        let tail = Tail(descriptor: descriptor, first: first, entries: entries, size: bytes.count, sealer: sealer)
+        let tail = Tail(
+            descriptor: descriptor, first: first, entries: entries, size: bytes.count, flushed: (entries, bytes.count),
+            sealer: sealer)
         writer = .open(tail)
         trim(next: tail.next)
         return tail
@@ -130,6 +186,9 @@ struct SealedLog {
         }
     }
 
+    /// Begins the first segment of a new log, without records.
+    mutating func begin(_ faults: inout [SealedStore.Fault]) { _ = begin(at: 1, [], &faults) }
+
     /// Closes the file. A later record opens the log again.
     mutating func close() {
         if case .open(let tail) = writer { Glibc.close(tail.descriptor) }
@@ -146,12 +205,15 @@ struct SealedLog {
         before: UInt64, _ faults: inout [SealedStore.Fault], _ body: (SealedStore.Record) -> Bool
     ) {
         let segments = segments
+        // A durable log drops no segment, and its key is on disk only after its first one.
+        if traits.isDurable, segments.first != 1 { faults.append(.missing(path: path(1))) }
         guard let place = segments.lastIndex(where: { $0 < before }) else { return }
         var later: UInt64?
         for first in segments[...min(place + 1, segments.count - 1)].reversed() {
             let contents = read(first, &faults).contents
             let next = first &+ UInt64(contents.entries)
-            if let later, next < later, contents.isSound, !contents.isTorn { faults.append(.missing(path: path(next))) }
+            let isWhole = contents.isSound && (traits.isDurable || !contents.isTorn)
+            if let later, next < later, isWhole { faults.append(.missing(path: path(next))) }
             later = first
             for record in contents.records.reversed() {
                 let number = first &+ UInt64(record.place) &- (record.isNote ? 1 : 0)
@@ -170,8 +232,8 @@ struct SealedLog {
             faults.append(.damaged(path: path(first)))
             return (SealedSegment.Contents(isSound: false), 0)
         }
-        let contents = SealedSegment.contents(of: bytes, key: key, first: first)
-        if !contents.isSound || contents.isTorn { faults.append(.damaged(path: path(first))) }
+        let contents = SealedSegment.contents(of: bytes, key: key, first: first, words: traits.words)
+        if !contents.isSound || contents.isTorn && !traits.isDurable { faults.append(.damaged(path: path(first))) }
         return (contents, bytes.count)
     }
 

@@ -30,6 +30,19 @@ package final class SealedStore: Sendable {
         }
     }
 
+    /// The files and the kind of the logs.
+    package struct Format: Sendable {
+        /// The names in the state directory.
+        let keyFile, folder: String
+        /// Whether logs lose no record: an append waits for the disk, and one log can replace another. Such a log has
+        /// its file's name from its key, so the file of the keys alone decides which of two is the current one.
+        let isDurable: Bool
+
+        package static let history = Format(
+            keyFile: SealedStore.keyFile, folder: SealedStore.folder, isDurable: false)
+        package static let texts = Format(keyFile: "texts.key", folder: "texts", isDurable: true)
+    }
+
     /// A record of a log.
     package struct Record: Hashable, Sendable {
         /// The number of the entry, or of the entry before the note.
@@ -54,6 +67,14 @@ package final class SealedStore: Sendable {
 
     /// Writes to a file as the function `write` of the system does.
     package typealias Write = @Sendable (Int32, UnsafeRawBufferPointer) -> Int
+    /// Flushes a file as the function `fdatasync` of the system does.
+    package typealias Flush = @Sendable (Int32) -> Int32
+
+    /// The calls of the system that tests replace.
+    struct Calls: Sendable {
+        let write: Write
+        let flush: Flush
+    }
 
     private struct State {
         var keys: [String: [UInt8]] = [:]
@@ -69,18 +90,21 @@ package final class SealedStore: Sendable {
     }
 
     private let directory: String
+    private let format: Format
     private let limits: Limits
-    private let write: Write
+    private let calls: Calls
     private let state = Mutex(State())
 
     /// Reads the keys in a state directory.
     package init(
-        in directory: String, limits: Limits = Limits(),
-        write: @escaping Write = { Glibc.write($0, $1.baseAddress, $1.count) }
+        in directory: String, _ format: Format = .history, limits: Limits = Limits(),
+        write: @escaping Write = { Glibc.write($0, $1.baseAddress, $1.count) },
+        flush: @escaping Flush = { fdatasync($0) }
     ) {
         self.directory = directory
+        self.format = format
         self.limits = limits
-        self.write = write
+        calls = Calls(write: write, flush: flush)
         state.withLock { state in
             do throws(StateFile.Failure) {
                 guard let keys = SealedKeys(text: try keyFile.read()) else { throw .damaged }
@@ -102,9 +126,11 @@ package final class SealedStore: Sendable {
         }
     }
 
-    private var folder: String { "\(directory)/\(Self.folder)" }
-    private var keyPath: String { "\(directory)/\(Self.keyFile)" }
-    private var keyFile: StateFile { StateFile(directory: directory, name: Self.keyFile, newName: "messages.key.new") }
+    private var folder: String { "\(directory)/\(format.folder)" }
+    private var keyPath: String { "\(directory)/\(format.keyFile)" }
+    private var keyFile: StateFile {
+        StateFile(directory: directory, name: format.keyFile, newName: "\(format.keyFile).new")
+    }
 
     /// The IDs of the logs.
     package var logs: Set<String> { state.withLock { Set($0.keys.keys) } }
@@ -118,7 +144,8 @@ package final class SealedStore: Sendable {
             guard !state.keys.isEmpty || access(keyPath, F_OK) == 0 else {
                 return state.faults.append(.keysMissing(path: keyPath))
             }
-            for name in names where SealedKeys.isID(name.prefix(32)) && state.keys[String(name.prefix(32))] == nil {
+            let files = Set(state.keys.map { fileID($0.key, key: $0.value) })
+            for name in names where SealedKeys.isID(name.prefix(32)) && !files.contains(String(name.prefix(32))) {
                 unlink("\(folder)/\(name)")
             }
         }
@@ -140,18 +167,21 @@ package final class SealedStore: Sendable {
         }
     }
 
-    /// Ends a log: removes its files, then its key.
+    /// Ends a log: removes its files and its key.
     ///
     /// - Returns: The reason for a failure. The key may then still be there.
     package func end(_ id: String) -> String? {
         state.withLock { state in
-            guard let key = state.keys[id] else { return nil }
+            guard let key = state.keys.removeValue(forKey: id) else { return nil }
+            var log = state.logs.removeValue(forKey: id) ?? log(id, key: key)
+            // A durable log without its files would be damaged, so its key goes first.
+            if format.isDurable, writeKeys(state) == nil || isCurrent(state) {
+                log.remove()
+                return nil
+            }
             // On a full disk, the removed files make room for the new file of keys.
-            open(id, &state)
-            state.logs[id]?.remove()
-            state.logs[id] = nil
-            state.keys[id] = nil
-            guard let reason = writeKeys(state) else { return nil }
+            log.remove()
+            guard let reason = writeKeys(state), !isCurrent(state) else { return nil }
             state.keys[id] = key
             return reason
         }
@@ -193,10 +223,20 @@ package final class SealedStore: Sendable {
     @discardableResult
     private func open(_ id: String, _ state: inout State) -> Bool {
         guard let key = state.keys[id] else { return false }
-        if state.logs[id] == nil {
-            state.logs[id] = SealedLog(in: folder, id: id, key: key, limits: limits, write: write)
-        }
+        if state.logs[id] == nil { state.logs[id] = log(id, key: key) }
         return true
+    }
+
+    private func log(_ id: String, key: [UInt8]) -> SealedLog {
+        let traits = SealedLog.Traits(words: format.isDurable ? .checked : .plain, isDurable: format.isDurable)
+        return SealedLog(
+            in: folder, id: fileID(id, key: key), key: key, limits: limits, traits: traits, calls: calls)
+    }
+
+    /// Returns the beginning of the names of a log's files.
+    private func fileID(_ id: String, key: [UInt8]) -> String {
+        guard format.isDurable else { return id }
+        return hexadecimal(deriveKey(key, salt: [], info: Array("inkling log name".utf8)).prefix(16))
     }
 
     private func report(_ faults: [Fault], _ state: inout State) {
@@ -207,51 +247,127 @@ package final class SealedStore: Sendable {
     }
 
     private func writeKeys(_ state: borrowing State) -> String? {
-        if case .keysUnusable(let path, let reason) = state.keyFault { return "\(path) can't be used: \(reason)" }
+        if let reason = unusable(state) { return reason }
         return keyFile.write(SealedKeys(keys: state.keys).text)
+    }
+
+    private func unusable(_ state: borrowing State) -> String? {
+        guard case .keysUnusable(let path, let reason) = state.keyFault else { return nil }
+        return "\(path) can't be used: \(reason)"
+    }
+
+    /// Whether the file of the keys has these keys, perhaps after a write that failed behind the file's renaming.
+    private func isCurrent(_ state: borrowing State) -> Bool {
+        (try? keyFile.read()) == SealedKeys(keys: state.keys).text
     }
 }
 
-/// The keys of logs, as the text of their file: a line with the version, then one with ID and key for each log.
-struct SealedKeys {
-    private static let label = "inkling message keys 1"
+/// Logs that lose no record whose append was flushed.
+extension SealedStore {
+    /// Whether the file of the keys can't be used, so that nothing can be written.
+    package var isUnusable: Bool { state.withLock { $0.keyFault != nil } }
 
-    var keys: [String: [UInt8]]
-
-    init(keys: [String: [UInt8]]) { self.keys = keys }
-
-    init?(text: [UInt8]) {
-        let lines = String(decoding: text, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-        guard lines.first?[...] == Self.label[...], lines.last?.isEmpty == true else { return nil }
-        keys = [:]
-        for line in lines.dropFirst().dropLast() {
-            let parts = line.split(separator: " ", omittingEmptySubsequences: false)
-            guard parts.count == 2, Self.isID(parts[0]), parts[1].utf8.count == 64 else { return nil }
-            let digits = parts[1].utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-            guard digits.count == 64 else { return nil }
-            keys[String(parts[0])] = stride(from: 0, to: 64, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+    /// Passes all records of a durable log to `body`, the first one first.
+    ///
+    /// - Returns: Whether no part of the log is damaged or missing.
+    package func readAll(_ id: String, _ body: ([UInt8]) -> Void) -> Bool {
+        state.withLock { state in
+            guard open(id, &state) else { return true }
+            var faults: [Fault] = []
+            var records: [[UInt8]] = []
+            state.logs[id]?.read(before: .max, &faults) {
+                records.append($0.bytes)
+                return true
+            }
+            for record in records.reversed() { body(record) }
+            report(faults, &state)
+            return faults.isEmpty
         }
     }
 
-    var text: [UInt8] {
-        let lines = keys.sorted { $0.key < $1.key }.map { "\($0.key) \(hexadecimal($0.value))\n" }
-        return Array((Self.label + "\n" + lines.joined()).utf8)
+    /// Appends records to a durable log, and begins it if necessary. Only ``flush(_:)`` waits for the disk.
+    ///
+    /// - Returns: The reason for a failure. A part of the records may then be in the log.
+    package func append(_ records: [[UInt8]], to id: String) -> String? {
+        state.withLock { state in
+            if !open(id, &state), let reason = replace([id: []], &state) { return reason }
+            var faults: [Fault] = []
+            var rest = records[...]
+            while !rest.isEmpty, faults.isEmpty {
+                // A segment must stay small enough to be read.
+                var size = 0
+                let part = rest.prefix(while: { record in
+                    defer { size += record.count }
+                    return size < limits.segmentBytes
+                })
+                state.logs[id]?.append(Array(part), &faults)
+                rest = rest.dropFirst(part.count)
+            }
+            return reason(faults, &state)
+        }
     }
 
-    static func isID(_ text: some StringProtocol) -> Bool {
-        text.utf8.count == 32 && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+    /// Waits until all records of a durable log are on disk.
+    ///
+    /// - Returns: The reason why some of those since the last call are not.
+    package func flush(_ id: String) -> String? {
+        state.withLock { state in
+            let fault = state.logs[id]?.flush()
+            return reason(fault.map { [$0] } ?? [], &state)
+        }
     }
-}
 
-extension Chat {
-    /// The ID of the chat's log in a ``SealedStore``. Nobody can compute it without the secret.
-    package var logID: String {
-        let parts = ["inkling log", name, secret?.text ?? "", owner?.description ?? ""]
-        return hexadecimal(SHA256.hash(Array(parts.joined(separator: "\n").utf8)).prefix(16))
+    /// Replaces durable logs by others, with new keys. The change is complete or has no effect, also after a kill.
+    ///
+    /// - Returns: The reason for a failure.
+    package func replace(_ logs: [String: [[UInt8]]]) -> String? {
+        state.withLock { state in replace(logs, &state) }
     }
-}
 
-private func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    private func replace(_ logs: [String: [[UInt8]]], _ state: inout State) -> String? {
+        if let reason = unusable(state) { return reason }
+        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { return "\(folder): \(StateFile.text(errno))" }
+        let keys = state.keys
+        var new: [String: SealedLog] = [:]
+        var faults: [Fault] = []
+        for (id, records) in logs {
+            let key = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
+            var log = log(id, key: key)
+            log.begin(&faults)
+            for record in records where faults.isEmpty { log.append([record], &faults) }
+            if let fault = log.flush() { faults.append(fault) }
+            new[id] = log
+            state.keys[id] = key
+        }
+        var reason = reason(faults, &state)
+        if reason == nil { reason = writeKeys(state) }
+        guard reason == nil || isCurrent(state) else {
+            for id in logs.keys { new[id]?.remove() }
+            state.keys = keys
+            return reason
+        }
+        for (id, key) in keys where logs[id] != nil {
+            state.logs[id]?.close()
+            // A power failure can bring back the old keys if their folder is not flushed.
+            var old = log(id, key: key)
+            if reason == nil { old.remove() }
+        }
+        for (id, log) in new { state.logs[id] = log }
+        return nil
+    }
+
+    /// Returns the reason for a failed write, and reports the other faults.
+    private func reason(_ faults: [Fault], _ state: inout State) -> String? {
+        var reason: String?
+        var others: [Fault] = []
+        for fault in faults {
+            if case .unwritable(let path, let text) = fault {
+                reason = "\(path): \(text)"
+            } else {
+                others.append(fault)
+            }
+        }
+        report(others, &state)
+        return reason
+    }
 }

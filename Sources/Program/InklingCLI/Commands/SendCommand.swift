@@ -64,18 +64,19 @@ struct SendCommand: ParsableCommand {
             }
             guard let result = session.result else { throw ExitCode(1) }
             guard let outcome = result.outcome, outcome.recipients > 0 else {
-                if json { try report(settings.chat, [], [], result.labels) }
+                if json { try report(settings.chat, [], [], [], result.labels) }
                 throw CommandFailure(text: "not sent: " + settings.nobodyText)
             }
             // People without an answer count as failed, because this node stops now and will get no more answers.
             let missed = outcome.failed.map { ($0.peer, $0.why) } + outcome.unanswered.map { ($0, .quit) }
-            try report(settings.chat, outcome.delivered, missed, result.labels)
-            if !outcome.reachedAll { throw ExitCode(1) }
+            try report(settings.chat, outcome.delivered, missed, outcome.waiting, result.labels)
+            if !outcome.isKeptForAll { throw ExitCode(1) }
         }
     }
 
     private func report(
-        _ chat: Chat, _ delivered: [Peer], _ missed: [(peer: Peer, why: FailureReason)], _ labels: Labels
+        _ chat: Chat, _ delivered: [Peer], _ missed: [(peer: Peer, why: FailureReason)], _ waiting: [Peer],
+        _ labels: Labels
     ) throws {
         var labels = labels
         for missed in missed {
@@ -95,9 +96,11 @@ struct SendCommand: ParsableCommand {
                                     JSONValue.members(of: $0.peer.person) + [("why", .string($0.why.rawValue))])
                             })
                     ),
-                ])
-        } else if !delivered.isEmpty {
-            try Output.standard.answer("Delivered to \(delivered.map { labels.marked($0) }.joined(separator: ", "))")
+                ] + (waiting.isEmpty ? [] : [("waiting", .array(waiting.map { .person($0.person) }))]))
+        } else {
+            for (words, people) in [("Delivered to", delivered), ("Waiting for", waiting)] where !people.isEmpty {
+                try Output.standard.answer("\(words) \(people.map { labels.marked($0) }.joined(separator: ", "))")
+            }
         }
     }
 
@@ -109,6 +112,8 @@ struct SendCommand: ParsableCommand {
         // One of the two nodes restarted, or was stopped for longer than peers wait.
         case .lostState: "connection lost"
         case .replaced: "restarted"
+        case .givenUp: "given up"
+        case .noRoom: "too many messages wait"
         case .bye, .will, .left, .blocked: "left"
         }
     }

@@ -26,6 +26,7 @@ final class DaemonProgram {
     private var signals: SignalPipe?
     private var writer: KeptChatsWriter?
     private var history: MessageHistory?
+    private var textLogs: TextLogs?
     /// Whether the daemon may write the list of kept chats.
     private var mayKeep = true
     private var hookTask: Scheduled<Void>?
@@ -151,15 +152,18 @@ final class DaemonProgram {
             let history = MessageHistory(
                 in: directory, on: loop, logID: { [unowned node] in node.logID(of: $0) }, threads: .alone())
             self.history = history
+            let kept = kept(in: directory, of: node)
+            let textLogs = TextLogs(in: directory, on: loop, threads: .alone())
+            self.textLogs = textLogs
             let hub = NodeHub(
-                node, kept: kept(in: directory, of: node), announcesAbsence: goesAwayAlone,
+                node, kept: kept.chats, holds: kept.holds, announcesAbsence: goesAwayAlone,
                 counts: LocalNode.countsAsTyping,
                 NodeHub.Surroundings(
                     steady: { Clock.steady }, wall: { Clock.wall },
-                    keep: { [unowned self] in keep($0, in: directory, completion: $1) },
+                    keep: { [unowned self] in keep(KeptChats($0, holds: $1), in: directory, completion: $2) },
                     rank: { [unowned node] in node.rank(of: $0, in: $1) },
                     chat: { [unowned node] source, name throws(NodeError) in try node.chat(of: source, named: name) },
-                    shutDown: { [unowned self] in stop() }, history: history))
+                    shutDown: { [unowned self] in stop() }, history: history, texts: Self.unreadTexts(of: node)))
             hub.messageUnseen = { [unowned self] in unseen($0, $1) }
             hub.chatRefused = { [logger] chat, error in
                 logger.error("the daemon can't be in \(SafeText.line(chat.name)): \(SafeText.line(error.text))")
@@ -169,6 +173,7 @@ final class DaemonProgram {
                 on: loop,
                 steady: { Clock.steady }, report: { [logger] in logger.notice("\($0)") })
             phase = .running(node, hub, server)
+            node.keepTexts(in: textLogs, holds: kept.holds)
             hub.begin()
             server.listen(on: socket) { [self] error in
                 if let error { return fail("\(error)") }
@@ -189,7 +194,14 @@ final class DaemonProgram {
 
     // MARK: Chats to stay in
 
-    private func keep(_ chats: [Chat], in directory: String, completion: @escaping (String?) -> Void) {
+    private static func unreadTexts(of node: LocalNode) -> UnreadTexts {
+        UnreadTexts(
+            restored: { [unowned node] in node.takeRestoredTexts(in: $0) },
+            read: { [unowned node] in node.readTexts($0, in: $1) },
+            forgetSwitch: { [unowned node] in node.forgetHold($0) })
+    }
+
+    private func keep(_ kept: KeptChats, in directory: String, completion: @escaping (String?) -> Void) {
         let path = "\(directory)/\(KeptChatsFile.name)"
         guard mayKeep else {
             logger.error("the list of chats to stay in is left as it is, and forgets this change")
@@ -201,24 +213,24 @@ final class DaemonProgram {
         }
         let writer = self.writer ?? KeptChatsWriter(KeptChatsFile(in: directory), on: loop, threads: .alone())
         self.writer = writer
-        writer.write(chats) { [logger] reason in
+        writer.write(kept.chats, holds: kept.holds) { [logger] reason in
             if let reason { logger.error("the list of chats to stay in can't be written: \(reason)") }
             completion(reason.map { "\(path) can't be written: \($0). Make room for it, and join again." })
         }
     }
 
     /// Returns the chats to stay in, each in its newest place. The last run may have ended before it wrote a move here.
-    private func kept(in directory: String, of node: LocalNode) -> [Chat] {
+    private func kept(in directory: String, of node: LocalNode) -> KeptChats {
         let stored = stored(in: directory)
-        let present = stored.compactMap { node.present($0) }
+        let present = KeptChats(stored.chats.compactMap { node.present($0) }, holds: stored.holds)
         if present != stored { keep(present, in: directory) { _ in } }
         return present
     }
 
-    private func stored(in directory: String) -> [Chat] {
+    private func stored(in directory: String) -> KeptChats {
         switch KeptChatsFile(in: directory).read() {
-        case .missing: return []
-        case .chats(let chats): return chats
+        case .missing: return KeptChats()
+        case .chats(let chats, let holds): return KeptChats(chats, holds: holds)
         case .damaged:
             mayKeep = false
             logger.error("the list of chats to stay in is damaged, and is not used; repair or remove it")
@@ -229,7 +241,7 @@ final class DaemonProgram {
             mayKeep = false
             logger.error("the list of chats to stay in can't be read: \(reason)")
         }
-        return []
+        return KeptChats()
     }
 
     // MARK: While another node has the state directory
@@ -369,9 +381,13 @@ final class DaemonProgram {
     }
 
     private func written(_ completion: @escaping () -> Void) {
+        let hasTexts = { [textLogs] in
+            guard let textLogs else { return completion() }
+            textLogs.whenIdle(completion)
+        }
         let isKept = { [history] in
-            guard let history else { return completion() }
-            history.whenIdle(completion)
+            guard let history else { return hasTexts() }
+            history.whenIdle(hasTexts)
         }
         guard let writer else { return isKept() }
         writer.whenIdle(isKept)

@@ -16,6 +16,8 @@ final class SendSession: CommandSession {
     private var notices = NoticePrinter()
     /// Whether the node was in the chat before, and so has found all people already.
     private var wasThere = false
+    /// Whether the node keeps messages to the chat for people who are away.
+    private var keepsTexts = false
     private var joinID: RequestID?
     private var sendID: RequestID?
     private var phase = Phase.joining
@@ -86,7 +88,9 @@ final class SendSession: CommandSession {
 
     private func receive(_ answer: ServiceAnswer) {
         switch (phase, answer) {
-        case (.joining, .chats(let chats)): wasThere = chats.contains { $0.name == chat && !$0.isLooking }
+        case (.joining, .chats(let chats)):
+            wasThere = chats.contains { $0.name == chat && !$0.isLooking }
+            keepsTexts = chats.contains { $0.name == chat && $0.holdsTexts }
         case (.joining, .joined(let chat, let peers)):
             host.warn(of: chat)
             phase = .waiting
@@ -122,7 +126,7 @@ final class SendSession: CommandSession {
     func tick() {
         guard let time = nextTick, time <= host.now.steady else { return }
         switch phase {
-        case .waiting where present.isEmpty: conclude(nil)
+        case .waiting where present.isEmpty && !keepsTexts: conclude(nil)
         case .waiting: send()
         case .delivering(let delivery, _): conclude(delivery.result)
         case .joining, .asking, .naming, .over: break

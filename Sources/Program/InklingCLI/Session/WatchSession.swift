@@ -103,7 +103,7 @@ final class WatchSession: Session {
             guard wishes.showsMessages, missed.messages > 0 else { return }
             Output.error.write(line: "inkling: messages were left out, as nobody took them in time: \(missed.messages)")
         case .notice(let notice): notices.print(notice)
-        case .peer, .typing, .message, .delivered, .failed, .missed: break
+        case .peer, .typing, .message, .delivered, .failed, .waiting, .missed: break
         }
     }
 

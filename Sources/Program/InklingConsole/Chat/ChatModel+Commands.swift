@@ -26,8 +26,10 @@ extension ChatModel {
         case .decline(let number): decline(number)
         case .admit(let name): admit(name)
         case .clear: clear()
-        case .who, .whois, .verify, .block, .unblock, .mute, .show, .find, .resend, .invite, .history, .remove,
-            .owner, .own:
+        case .waiting(nil): listWaiting()
+        case .forget(let number): forget(number)
+        case .who, .whois, .verify, .block, .unblock, .mute, .show, .find, .resend, .invite, .history, .waiting,
+            .remove, .owner, .own:
             guard let index = openIndex else {
                 return answer(ChatLines.error("You are not in a chat. Join one: /join NAME"))
             }
@@ -43,6 +45,7 @@ extension ChatModel {
         case .unblock(let name): unblock(name, in: states[index])
         case .resend: resend(in: index)
         case .find(let text): find(text, in: index)
+        case .waiting(let isOn?): hold(isOn, in: chat)
         case .history(let isOn, let isSure): history(isOn, isSure: isSure, in: states[index].chat)
         case .show(let name): answer(showFolded(name, in: index))
         case .block(let name): block(name, in: states[index])
@@ -74,6 +77,7 @@ extension ChatModel {
         case (.refresh, .peers(let chat), .peers(let peers)): refresh(peers, in: chat)
         case (.refresh, _, _): break
         case (.history(let step), _, _): receive(answer, to: request, step)
+        case (.texts, _, _): receive(answer, aboutTexts: request)
         case (_, _, .failed(let error)): self.answer(ChatLines.error(commandText(error, for: purpose)))
         case (.join, _, .joined(let chat, let peers)): joined(chat, peers)
         case (.enter, _, .joined(let chat, let peers)): entered(chat, peers)
@@ -179,7 +183,8 @@ extension ChatModel {
         add(chat, peers)
         let index = states.count - 1
         // Lines about people who are already there follow the greeting.
-        let begin = [nowIn(chat)] + go(to: index) + states[index].greeting(isFound: Self.isFound(peers))
+        let greeting = states[index].greeting(isFound: Self.isFound(peers), keepsTexts: display.outlivesNode)
+        let begin = [nowIn(chat)] + go(to: index) + greeting
         show(begin)
         show(apply(present: peers, in: index))
     }

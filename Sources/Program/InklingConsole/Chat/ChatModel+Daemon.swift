@@ -141,7 +141,8 @@ extension ChatModel {
             _ = muted.countMessage(from: message.sender.user.description)
             lines = states[index].receive(
                 message: message.text, from: message.sender, page: page, at: moment.steady,
-                time: texts.localTime(timed.at), isDelayed: timed.isDelayed)
+                time: texts.localTime(timed.at), isDelayed: timed.isDelayed,
+                written: written(message, at: timed.at))
         case .missed(let missed):
             chat = missed.chat
             let what = missed.messages == 1 ? "1 message" : "\(missed.messages) messages"

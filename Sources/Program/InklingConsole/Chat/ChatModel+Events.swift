@@ -25,14 +25,19 @@ extension ChatModel {
             let isMuted = muted.countMessage(from: message.sender.user.description)
             let lines = states[index].receive(
                 message: message.text, from: message.sender, page: page, at: moment.steady, time: localTime,
-                isDelayed: timed.isDelayed)
+                isDelayed: timed.isDelayed, written: written(message, at: timed.at))
             if display.rings, !lines.isEmpty, states[index].mentionsUser(message.text) { ring() }
             return shown(lines, in: index, isMessage: !isMuted)
         case .delivered(let receipt):
+            if receipt.entry != nil { return lateOutcome(of: receipt.user, in: receipt.chat, failure: nil) }
             if let lines = outcome(ofInvite: receipt.message, isFailure: false) { return lines }
             guard let index = index(of: receipt.chat) else { return [] }
             return shown(states[index].recordOutcome(of: receipt.message, by: receipt.user, failure: nil), in: index)
+        case .waiting(let receipt):
+            guard let index = index(of: receipt.chat) else { return [] }
+            return shown(states[index].recordWait(of: receipt.message, for: receipt.user), in: index)
         case .failed(let failure):
+            if failure.entry != nil { return lateOutcome(of: failure.user, in: failure.chat, failure: failure.why) }
             if let lines = outcome(ofInvite: failure.message, isFailure: true) { return lines }
             guard let index = index(of: failure.chat) else { return [] }
             return shown(

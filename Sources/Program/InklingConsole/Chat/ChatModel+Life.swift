@@ -17,7 +17,8 @@ extension ChatModel {
             if firstChat.isOpen { show([ChatLines.openWarning(chat: firstChat.name, takesCommands: false)]) }
             return show(apply(present: peers, in: 0))
         }
-        show(explanation + (open?.greeting(isFound: Self.isFound(peers)) ?? []) + nameWarning)
+        let greeting = open?.greeting(isFound: Self.isFound(peers), keepsTexts: display.outlivesNode) ?? []
+        show(explanation + greeting + nameWarning)
         show(apply(present: peers, in: 0))
         aloneAt = moment.steady + Self.aloneTime
         if display.form == .screen { minuteAt = moment.steady + Self.minute }

@@ -47,6 +47,8 @@ package struct ChatModel: Sendable {
     var newcomers: [Newcomer] = []
     /// The invites without an outcome: to whom, and to which chat.
     var sentInvites: [MessageID: (label: Labels.Label, chat: String)] = [:]
+    /// The entries of the waiting messages that the last list has shown, in its order.
+    var listedTexts: [UInt64] = []
 
     var keyboard = Keyboard()
     /// Whether the last key was Ctrl-C on an empty line.

@@ -76,7 +76,7 @@ package struct ChatState {
         }
     }
 
-    var hasUnanswered: Bool { sent.values.contains { !$0.isSettled } }
+    var hasUnanswered: Bool { sent.values.contains { !$0.isKnown } }
     /// The people who are there, by name.
     var present: [Peer] { online.compactMap { people[$0] }.sorted { ($0.name, $0.user) < ($1.name, $1.user) } }
     var anybodyOnline: Bool { !online.isEmpty }
@@ -90,12 +90,14 @@ package struct ChatState {
 
     /// Returns the first lines of the chat.
     ///
-    /// - Parameter isFound: whether another person is there already.
-    func greeting(isFound: Bool) -> [Line] {
+    /// - Parameters:
+    ///   - isFound: whether another person is there already.
+    ///   - keepsTexts: whether messages wait for members who are away.
+    func greeting(isFound: Bool, keepsTexts: Bool) -> [Line] {
         let name = SafeText.line(chat.name)
         guard chat.partner == nil else { return [ChatLines.talk(name)] }
         return [chat.isOpen ? ChatLines.openWarning(chat: name) : ChatLines.privateChat(name)]
-            + (isFound ? [] : [ChatLines.looking()])
+            + (isFound ? [] : [ChatLines.looking(keepsTexts: keepsTexts && !chat.isOpen)])
     }
 
     /// Returns the indicator without dots; empty when nobody is typing.
@@ -198,15 +200,21 @@ package struct ChatState {
     ///   - page: the page that decides which messages are too long; `nil` to show all messages.
     ///   - time: the time when the message came.
     ///   - isDelayed: whether the message may have been written long before.
+    ///   - written: when a message was written that waited; nil for others.
     package mutating func receive(
-        message text: String, from person: Person, page: Page?, at now: Int64, time: LocalTime, isDelayed: Bool = false
+        message text: String, from person: Person, page: Page?, at now: Int64, time: LocalTime, isDelayed: Bool = false,
+        written: LocalTime? = nil
     ) -> [Line] {
         if people[person.user] == nil { labels.update(Labels.Person(person)) }
         guard !muted.contains(person.user) else { return [] }
         let (user, text) = (person.user.description, Self.composed(text))
         transcript.add(Transcript.Message(user: user, text: text, time: time))
         var line = ChatLines.said(text, by: label(of: person.user), highlighting: mention)
-        if isDelayed { line.spans.append(Line.Span(text: "  (written earlier)", emphasis: .dim)) }
+        if let written {
+            line.spans.append(Line.Span(text: "  (written \(written.text(on: time.day)))", emphasis: .dim))
+        } else if isDelayed {
+            line.spans.append(Line.Span(text: "  (written earlier)", emphasis: .dim))
+        }
         if let page {
             guard !floods.countMessage(from: user, at: now) else {
                 folded.fold(text, from: user, at: now, time: time)
@@ -249,18 +257,29 @@ package struct ChatState {
     package mutating func recordOutcome(of message: MessageID, by user: UserID, failure: FailureReason?) -> [Line] {
         guard var delivery = sent[message] else { return [] }
         answers += 1
+        var late: Line?
         if let failure {
             delivery.fail(label(of: user), why: failure)
         } else {
-            delivery.succeed(label(of: user))
+            late = delivery.succeed(label(of: user))
         }
         sent[message] = delivery
-        guard delivery.isSettled else { return [] }
+        let reports = held?.number == message ? [] : [late].compactMap { $0 }
+        guard delivery.isSettled else { return reports }
         if delivery.reachedNobody { lostMessages += 1 }
         if delivery.hasFailed { unsent.add(delivery.text) }
         let lines = held?.number == message ? releaseHeld() : [delivery.line].compactMap { $0 }
         sent[message] = nil
-        return lines
+        return reports + lines
+    }
+
+    /// Records that one of this user's messages waits for a person.
+    package mutating func recordWait(of message: MessageID, for user: UserID) -> [Line] {
+        guard var delivery = sent[message] else { return [] }
+        delivery.wait(for: label(of: user))
+        sent[message] = delivery
+        guard delivery.isKnown else { return [] }
+        return held?.number == message ? releaseHeld() : [delivery.waitingLine].compactMap { $0 }
     }
 
     /// Whether a message failed or reached nobody.
@@ -278,7 +297,7 @@ package struct ChatState {
     /// - Returns: The last lines about this user's messages.
     package mutating func abandon(isSeen: Bool) -> [Line] {
         let lines = releaseHeld()
-        let open = sent.sorted { $0.key < $1.key }.map(\.value.abandonedLine)
+        let open = sent.sorted { $0.key < $1.key }.filter { !$0.value.isKnown }.map(\.value.abandonedLine)
         sent = [:]
         let rest = open.count - Self.abandonedLines
         let reports =

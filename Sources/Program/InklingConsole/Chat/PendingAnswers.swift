@@ -38,6 +38,8 @@ struct PendingAnswers: Sendable {
         /// The join of a chat of the user's own, to which the people of that chat are invited.
         case own(from: String)
         case admit(Newcomer)
+        /// A request about messages that wait for people who are away.
+        case texts
     }
 
     /// The longest time for a daemon's answer before the prompt reports its silence, in milliseconds.

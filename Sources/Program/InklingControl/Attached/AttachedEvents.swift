@@ -40,21 +40,30 @@ enum AttachedEvents {
             guard let from = line["from"]?.object?.person, let number = line["message"]?.message,
                 let text = line["text"]?.string
             else { return nil }
-            return .message(.init(chat: chat, from: from, id: number, text: text))
+            return .message(.init(chat: chat, from: from, id: number, text: text, written: line["written"]?.time))
         case "delivered":
-            guard let message = line["message"]?.message, let user = line["user"]?.user else { return nil }
-            return .delivered(.init(chat: chat, message: message, user: user))
+            guard let (message, entry) = outcome(line), let user = line["user"]?.user else { return nil }
+            return .delivered(.init(chat: chat, message: message, user: user, entry: entry))
         case "failed":
-            guard let message = line["message"]?.message, let user = line["user"]?.user,
+            guard let (message, entry) = outcome(line), let user = line["user"]?.user,
                 let why = line["why"]?.string.flatMap({ FailureReason(rawValue: $0) })
             else { return nil }
-            return .failed(.init(chat: chat, message: message, user: user, why: why))
+            return .failed(.init(chat: chat, message: message, user: user, why: why, entry: entry))
+        case "waiting":
+            guard let message = line["message"]?.message, let user = line["user"]?.user else { return nil }
+            return .waiting(.init(chat: chat, message: message, user: user))
         case "missed":
             return .missed(
                 .init(
                     chat: chat, messages: line["messages"]?.integer ?? 0, outcomes: line["outcomes"]?.integer ?? 0))
         default: return nil
         }
+    }
+
+    /// Returns what an outcome is about: a message, or a text that an earlier run of the node sent.
+    private static func outcome(_ line: JSONMembers) -> (MessageID, entry: UInt64?)? {
+        if let message = line["message"]?.message { return (message, nil) }
+        return line["entry"]?.unsigned.map { (0, $0) }
     }
 
     /// Returns a notice as its own case if programs act upon it, and any other by its code and text.

@@ -18,6 +18,14 @@ package enum DaemonLimits {
     static let waitingBytes = 1 << 20
     /// The most waiting bytes of one person, in all chats.
     static let waitingBytesPerPerson = 1 << 18
+    /// The most unread texts with an ID of a chat.
+    static let waitingTexts = 1_000
+    /// The most unread texts with an ID of one person in a chat.
+    static let waitingTextsPerPerson = 250
+    /// The most bytes of unread texts with an ID, in all chats.
+    static let waitingTextBytes = 8 << 20
+    /// The most bytes of unread texts with an ID of one person, in all chats.
+    static let waitingTextBytesPerPerson = 2 << 20
     /// The most last messages of a chat.
     static let recentMessages = 200
     /// The most bytes of the last messages of a chat.

@@ -223,10 +223,12 @@ package final class HubFrontEnd: ChatService {
         guard let message = output.message else { return true }
         unfamiliar[message.id] = nil
         guard untaken.removeValue(forKey: message.id) != nil else { return false }
-        if hub.isWaiting(message.id, in: message.chat) {
+        if !hub.isWaiting(message.id, in: message.chat) {
+            if shows(message.chat) { hub.showed(message) }
+        } else {
             told[message.chat, default: []].insert(message.id)
             // Only messages that still wait matter.
-            if told[message.chat, default: []].count > 2 * DaemonLimits.waitingMessages {
+            if told[message.chat, default: []].count > 2 * (DaemonLimits.waitingMessages + DaemonLimits.waitingTexts) {
                 forgetTold(in: message.chat, but: hub.waiting)
             }
         }
@@ -258,7 +260,7 @@ package final class HubFrontEnd: ChatService {
         case .event(let timed):
             return switch timed.event {
             case .message(let message): message.text.utf8.count + DaemonLimits.messageOverhead
-            case .delivered, .failed: DaemonLimits.messageOverhead
+            case .delivered, .failed, .waiting: DaemonLimits.messageOverhead
             case .peer, .typing, .notice, .missed: 0
             }
         }

@@ -14,9 +14,12 @@ package struct KeptChats: Equatable, Sendable {
 
     /// The chats, in the order in which they were kept.
     package var chats: [Chat]
+    /// Whether texts wait in these chats, for those that differ from the usual.
+    package var holds: [String: Bool]
 
-    package init(_ chats: [Chat] = []) {
+    package init(_ chats: [Chat] = [], holds: [String: Bool] = [:]) {
         self.chats = chats
+        self.holds = holds
     }
 
     package init(_ bytes: [UInt8]) throws(Fault) {
@@ -34,11 +37,18 @@ package struct KeptChats: Equatable, Sendable {
             throw .damaged
         }
         chats = []
+        holds = [:]
         for element in elements {
             guard let chat = Self.chat(element), !chats.contains(where: { $0.name == chat.name }) else {
                 throw .damaged
             }
             chats.append(chat)
+            guard case .object(let members) = element else { continue }
+            switch members["hold"] {
+            case nil: break
+            case .boolean(let isOn): holds[chat.name] = isOn
+            default: throw .damaged
+            }
         }
     }
 
@@ -66,6 +76,7 @@ package struct KeptChats: Equatable, Sendable {
             if let secret = chat.secret { members.append(("secret", .string(secret.text))) }
             if let owner = chat.owner { members.append(("owner", .string(owner.description))) }
             if let partner = chat.partner { members.append(("with", .string(partner.description))) }
+            if let isOn = holds[chat.name] { members.append(("hold", .boolean(isOn))) }
             return .object(members)
         }
         return Array(JSONValue.object([("version", .integer(Self.version)), ("chats", .array(chats))]).text.utf8) + [

@@ -7,7 +7,7 @@ package struct KeptChatsFile: Sendable {
 
     package enum Reading: Equatable {
         case missing
-        case chats([Chat])
+        case chats([Chat], holds: [String: Bool] = [:])
         /// The file is damaged and stays unchanged. The daemon keeps no chats.
         case damaged
         /// A later version wrote the file, which stays unchanged. The daemon keeps no chats.
@@ -26,7 +26,8 @@ package struct KeptChatsFile: Sendable {
         do throws(StateFile.Failure) {
             let bytes = try file.read()
             do throws(KeptChats.Fault) {
-                return .chats(try KeptChats(bytes).chats)
+                let kept = try KeptChats(bytes)
+                return .chats(kept.chats, holds: kept.holds)
             } catch {
                 return error == .newer ? .newer : .damaged
             }
@@ -42,5 +43,8 @@ package struct KeptChatsFile: Sendable {
     /// Replaces the chats in the file, completely or not at all.
     ///
     /// - Returns: The reason for a failure.
-    package func write(_ chats: [Chat]) -> String? { file.write(KeptChats(chats).bytes) }
+    package func write(_ kept: KeptChats) -> String? { file.write(kept.bytes) }
+
+    /// Replaces the chats in the file, all with the usual switches.
+    package func write(_ chats: [Chat]) -> String? { write(KeptChats(chats)) }
 }

@@ -9,7 +9,7 @@ package final class KeptChatsWriter {
     private let eventLoop: any EventLoop
     private let threads: NIOThreadPool
     private var isWriting = false
-    private var next: [Chat]?
+    private var next: KeptChats?
     /// The completions that wait for the next write.
     private var waiting: [(String?) -> Void] = []
     private var idle: [() -> Void] = []
@@ -24,8 +24,8 @@ package final class KeptChatsWriter {
     ///
     /// - Parameter completion: Called on the event loop: with nil when these or later chats are on disk, else with the
     ///   reason.
-    package func write(_ chats: [Chat], completion: @escaping (String?) -> Void) {
-        next = chats
+    package func write(_ chats: [Chat], holds: [String: Bool] = [:], completion: @escaping (String?) -> Void) {
+        next = KeptChats(chats, holds: holds)
         waiting.append(completion)
         proceed()
     }

@@ -10,6 +10,6 @@ extension NodeHub {
         guard let index = kept.firstIndex(where: { $0.name == chat.name }) else { return }
         kept[index] = chat
         // After a failure, the node still finds the new chat by the old one.
-        surroundings.keep(kept) { [weak self] _ in self?.deadlineChanged() }
+        storeKept { [weak self] _ in self?.deadlineChanged() }
     }
 }

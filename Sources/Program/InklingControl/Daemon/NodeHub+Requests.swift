@@ -23,6 +23,7 @@ extension NodeHub {
         case .recent(let chat):
             frontEnd.answer(
                 joined[chat] == nil ? .failed(.unknownChat(chat)) : .recent(recent.messages(in: chat)))
+        case .hold(let isOn, let chat): switchHold(isOn, in: chat, for: frontEnd)
         case .history(let isOn, let chat): switchHistory(isOn, in: chat, for: frontEnd)
         case .earlier(let chat, let before, let count):
             list(HistoryQuery(before: before, count: count), in: chat, for: frontEnd)
@@ -41,7 +42,7 @@ extension NodeHub {
         case .rename: ask(request, .rename(frontEnd))
         case .setVerified, .setBlocked, .block, .unblock, .peers, .measureRoundTrips, .knownPeers,
             .blockedPeople, .fingerprint, .invite, .sightings, .chats, .status, .statistics, .invitations, .decline,
-            .knock, .move, .admit:
+            .knock, .move, .admit, .waitingTexts, .forget:
             ask(request, .answer(frontEnd))
         }
     }
@@ -68,12 +69,15 @@ extension NodeHub {
             frontEnd.answer(answer)
         case .present(let frontEnd, let chat):
             if case .peers(let peers) = answer { enqueue(peers, in: chat, to: frontEnd) }
+        case .hold(let frontEnd): frontEnd.answer(answer)
         case .rename(let frontEnd):
             frontEnd?.answer(answer)
             if answer == .done { enqueueUser() }
         case .restore(let chat):
             switch answer {
-            case .joined: joined[chat.name] = chat
+            case .joined:
+                joined[chat.name] = chat
+                restoreTexts(in: chat.name)
             case .failed(let error): chatRefused(chat, error)
             default: break
             }
@@ -130,6 +134,7 @@ extension NodeHub {
         switch answer {
         case .joined(let chat, let peers):
             joined[chat.name] = chat
+            restoreTexts(in: chat.name)
             guard isKept else { return enter(chat, peers, frontEnd) }
             // The people in the chat may have changed since the front end asked.
             keep(chat, for: frontEnd) { [self] in ask(.peers(chat: chat.name), .enter(frontEnd, chat)) }
@@ -156,7 +161,7 @@ extension NodeHub {
     private func keep(_ chat: Chat, for frontEnd: HubFrontEnd, then goOn: @escaping () -> Void) {
         guard !isKept(chat.name) else { return goOn() }
         kept.append(chat)
-        surroundings.keep(kept) { [weak self] reason in
+        storeKept { [weak self] reason in
             guard let self else { return }
             guard let reason else {
                 goOn()
@@ -187,7 +192,7 @@ extension NodeHub {
         if frontEnd.openChat == chat { frontEnd.openChat = nil }
         if isKept {
             kept.removeAll { $0.name == chat }
-            surroundings.keep(kept) { _ in }
+            storeKept { _ in }
         }
         var isLeft = false
         let left = joined[chat]
@@ -236,7 +241,7 @@ extension NodeHub {
 
     private func read(_ chat: String, _ frontEnd: HubFrontEnd) {
         guard joined[chat] != nil else { return frontEnd.answer(.failed(.unknownChat(chat))) }
-        waiting.read(frontEnd.told[chat] ?? [], in: chat)
+        endWaiting(frontEnd.told[chat] ?? [], in: chat)
         for other in frontEnds { other.toldLost[chat] = nil }
         frontEnd.forgetTold(in: chat)
         frontEnd.answer(.done)

@@ -12,9 +12,9 @@ package final class NodeHub {
         let steady: () -> Int64
         /// The time of day.
         let wall: () -> Timestamp
-        /// Writes the kept chats, and calls back on the event loop. The argument is nil when they are on disk, else the
-        /// reason for the failure and the remedy.
-        let keep: ([Chat], @escaping (String?) -> Void) -> Void
+        /// Writes the kept chats with their switches of waiting texts, and calls back on the event loop. The argument is
+        /// nil when they are on disk, else the reason for the failure and the remedy.
+        let keep: ([Chat], [String: Bool], @escaping (String?) -> Void) -> Void
         /// Returns how well the user knows a person in a chat.
         let rank: (UserID, _ chat: String) -> SenderRank
         /// Returns the chat that a front end joins, by the name that the user gave it.
@@ -23,14 +23,17 @@ package final class NodeHub {
         let shutDown: () -> Void
         /// Keeps the messages of chats whose users want that.
         let history: any ChatHistory
+        /// The received texts that the node keeps on disk until they are read.
+        let texts: UnreadTexts
 
         package init(
             steady: @escaping () -> Int64, wall: @escaping () -> Timestamp,
-            keep: @escaping ([Chat], @escaping (String?) -> Void) -> Void,
+            keep: @escaping ([Chat], [String: Bool], @escaping (String?) -> Void) -> Void,
             rank: @escaping (UserID, _ chat: String) -> SenderRank,
             chat: @escaping (ChatSource, String?) throws(NodeError) -> Chat, shutDown: @escaping () -> Void,
-            history: any ChatHistory
+            history: any ChatHistory, texts: UnreadTexts = UnreadTexts()
         ) {
+            self.texts = texts
             self.history = history
             self.steady = steady
             self.wall = wall
@@ -60,6 +63,8 @@ package final class NodeHub {
         case present(HubFrontEnd, String)
         /// The hub joins a kept chat at its start.
         case restore(Chat)
+        /// A front end switches waiting texts, as the chat had them before.
+        case hold(HubFrontEnd)
     }
 
     private let node: any ChatService
@@ -80,6 +85,8 @@ package final class NodeHub {
     var joined: [String: Chat] = [:]
     /// The chats that the node stays in without a front end, in the order in which they were kept.
     var kept: [Chat] = []
+    /// Whether texts wait, for the kept chats that differ from the usual.
+    var holds: [String: Bool] = [:]
     /// The people who type, by chat.
     var typing: [String: [Person]] = [:]
     var standingNotices = StandingNotices()
@@ -93,22 +100,25 @@ package final class NodeHub {
     /// Whether the node is about to stop.
     private var isEnding = false
     /// The front end that sent a message and the number of outcomes due, by message.
-    private var senders: [MessageID: (frontEnd: Int, outcomes: Int)] = [:]
+    private(set) var senders: [MessageID: (frontEnd: Int, outcomes: Int)] = [:]
 
     /// Makes a hub without front ends.
     ///
     /// - Parameters:
     ///   - node: A node that is in no chat yet, and has no sink.
     ///   - kept: The chats to join at the start.
+    ///   - holds: Whether texts wait there, for chats that differ from the usual.
     ///   - announcesAbsence: Whether the user is away while no front end shows a chat.
     ///   - counts: Returns whether a draft counts as typing (T-9).
     package init(
-        _ node: any ChatService, kept: [Chat], announcesAbsence: Bool, counts: @escaping (String) -> Bool,
+        _ node: any ChatService, kept: [Chat], holds: [String: Bool] = [:], announcesAbsence: Bool,
+        counts: @escaping (String) -> Bool,
         _ surroundings: Surroundings
     ) {
         self.node = node
         self.surroundings = surroundings
         self.kept = kept
+        self.holds = holds
         drafts = DraftUnion(counts: counts)
         attention = Attention(isEnabled: announcesAbsence)
     }
@@ -153,7 +163,7 @@ package final class NodeHub {
         for timed in frontEnd.finish(why) {
             // Messages that no front end showed wait for a reader.
             if case .message(let message) = timed.event, message.chat == wasShown, !isShown(message.chat) {
-                waiting.add(timed, rank: rank(of: message))
+                hold(timed, rank: rank(of: message))
             }
         }
         for chat in frontEnd.chats.sorted() { release(chat) { ask(.leave(chat: chat), .none) } }
@@ -189,6 +199,7 @@ package final class NodeHub {
         else { return }
         typing[chat] = nil
         waiting.forget(chat: chat)
+        if holds.removeValue(forKey: chat) != nil { surroundings.texts.forgetSwitch(chat) }
         recent.forget(chat: chat)
         drafts.forget(chat: chat)
         for frontEnd in frontEnds { frontEnd.forgetTold(in: chat) }
@@ -228,20 +239,25 @@ package final class NodeHub {
             if joined[message.chat] != nil { recent.add(message, at: timed.at, isDelayed: timed.isDelayed) }
             keepLast(in: message.chat)
             if !isShown(message.chat) {
-                waiting.add(timed, rank: rank)
+                hold(timed, rank: rank)
                 messageUnseen(timed, rank)
             }
             for frontEnd in frontEnds where frontEnd.wants(timed.event) { frontEnd.add(timed, rank: rank) }
             return
+        case .waiting(let receipt):
+            recent.record(receipt)
+            return forward(waiting: timed, of: receipt)
         case .typing(let chat, let people): typing[chat] = people.isEmpty ? nil : people
         case .notice(let notice):
             standingNotices.note(notice)
             if case .moved(let chat) = notice { moved(chat) }
         case .delivered(let receipt):
             recent.record(receipt)
+            if receipt.entry != nil { return forward(lateOutcome: timed, in: receipt.chat) }
             return forward(outcome: timed, of: receipt.message, in: receipt.chat)
         case .failed(let failure):
             recent.record(failure)
+            if failure.entry != nil { return forward(lateOutcome: timed, in: failure.chat) }
             return forward(outcome: timed, of: failure.message, in: failure.chat)
         case .peer, .missed: break
         }
@@ -249,13 +265,13 @@ package final class NodeHub {
     }
 
     /// Returns how well the user knows a sender. A member of a private chat is not a stranger.
-    private func rank(of message: ReceivedMessage) -> SenderRank {
+    func rank(of message: ReceivedMessage) -> SenderRank {
         let isPrivate = joined[message.chat].map(\.isOpen) == false
         return max(surroundings.rank(message.sender.user, message.chat), isPrivate ? .member : .stranger)
     }
 
     /// Reports an outcome to the sender and to all who get the messages of the chat.
-    private func forward(outcome: TimedEvent, of message: MessageID, in chat: String) {
+    func forward(outcome: TimedEvent, of message: MessageID, in chat: String) {
         guard let sender = senders[message] else { return }
         senders[message] = sender.outcomes > 1 ? (sender.frontEnd, sender.outcomes - 1) : nil
         if senders[message] == nil { keepOutcomes(of: message, in: chat) }

@@ -17,17 +17,24 @@ package struct RecentMessages {
             }
         }
 
+        /// Changes an own message; does nothing for an evicted one.
+        mutating func update(_ number: MessageID, _ change: (inout RecentMessage) -> Void) {
+            // Most outcomes are about one of the latest messages.
+            for index in messages.indices.reversed() {
+                guard case .own(let own, _, _) = messages[index].content, own.message == number else { continue }
+                return change(&messages[index])
+            }
+        }
+
         /// Changes the outcomes of an own message, if the message is still here.
         mutating func update(
             _ number: MessageID, _ change: (inout [UserID], inout [RecentMessage.Failure]) -> Void
         ) {
-            // Most outcomes are about one of the latest messages.
-            for index in messages.indices.reversed() {
-                guard case .own(let own, var delivered, var failed) = messages[index].content, own.message == number
-                else { continue }
+            update(number) { message in
+                guard case .own(let own, var delivered, var failed) = message.content else { return }
                 change(&delivered, &failed)
-                messages[index].content = .own(own, delivered: delivered, failed: failed)
-                return
+                message.waiting.removeAll { delivered.last == $0 || failed.last?.user == $0 }
+                message.content = .own(own, delivered: delivered, failed: failed)
             }
         }
     }
@@ -63,6 +70,12 @@ package struct RecentMessages {
     package mutating func record(_ failure: DeliveryFailure) {
         chats[failure.chat]?.update(failure.message) { _, failed in
             failed.append(RecentMessage.Failure(user: failure.user, why: failure.why))
+        }
+    }
+
+    package mutating func record(_ receipt: WaitingReceipt) {
+        chats[receipt.chat]?.update(receipt.message) { message in
+            if !message.waiting.contains(receipt.user) { message.waiting.append(receipt.user) }
         }
     }
 

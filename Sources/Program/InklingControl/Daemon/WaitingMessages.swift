@@ -7,6 +7,8 @@ package struct WaitingMessages {
         package let content: ReceivedMessage
         let rank: SenderRank
 
+        /// Whether the node keeps the message on disk, where it has limits of its own.
+        var isText: Bool { content.written != nil }
         /// Bytes, as the limits count them.
         var size: Int { content.text.utf8.count + DaemonLimits.messageOverhead }
     }
@@ -19,8 +21,12 @@ package struct WaitingMessages {
     }
 
     private var chats: [String: Chat] = [:]
-    /// The size of all messages for the limits, in bytes.
+    /// The size of all messages that are only in memory, for the limits, in bytes.
     package private(set) var size = 0
+    /// The size of all texts with an ID, for the limits, in bytes.
+    private var textSize = 0
+    /// The texts with an ID that were evicted by the last addition.
+    private var evictedTexts: [ReceivedMessage] = []
 
     package init() {}
 
@@ -36,29 +42,59 @@ package struct WaitingMessages {
     }
 
     /// Adds a message, and evicts messages of the lowest rank if there is no room.
-    package mutating func add(_ timed: TimedEvent, rank: SenderRank) {
-        guard case .message(let content) = timed.event else { return }
+    ///
+    /// - Returns: The evicted texts with an ID, which the node need not keep any more.
+    @discardableResult
+    package mutating func add(_ timed: TimedEvent, rank: SenderRank) -> [ReceivedMessage] {
+        guard case .message(let content) = timed.event else { return [] }
+        evictedTexts = []
         let (chat, user) = (content.chat, content.sender.user)
         let message = Message(event: timed, content: content, rank: rank)
         let messages = chats[chat]?.messages ?? []
         let place = (messages.lastIndex { $0.content.id < content.id } ?? -1) + 1
         chats[chat, default: Chat()].messages.insert(message, at: place)
-        size += message.size
-        while exceedsInChat(user, chat) { evict(in: [chat]) { $0.content.sender.user == user } }
-        while sizeOfAll(by: user) > DaemonLimits.waitingBytesPerPerson {
-            evict(in: Array(chats.keys)) { $0.content.sender.user == user }
+        count(message, 1)
+        let isText = message.isText
+        let limits = isText ? Self.textLimits : Self.limits
+        while exceedsInChat(user, chat, isText, limits) {
+            evict(in: [chat]) { $0.isText == isText && $0.content.sender.user == user }
         }
-        while count(in: chat) > DaemonLimits.waitingMessages { evict(in: [chat]) { _ in true } }
-        while size > DaemonLimits.waitingBytes {
-            let rank = chats.values.flatMap { $0.messages.lazy.map(\.rank) }.min() ?? .stranger
-            evict(in: largestChat(of: rank)) { $0.rank == rank }
+        while sizeOfAll(by: user, isText) > limits.bytesPerPerson {
+            evict(in: Array(chats.keys)) { $0.isText == isText && $0.content.sender.user == user }
         }
+        while self.messages(in: chat).count(where: { $0.isText == isText }) > limits.messages {
+            evict(in: [chat]) { $0.isText == isText }
+        }
+        while (isText ? textSize : size) > limits.bytes {
+            let ranks = chats.values.flatMap { $0.messages.lazy.filter { $0.isText == isText }.map(\.rank) }
+            let rank = ranks.min() ?? .stranger
+            evict(in: largestChat(of: rank, isText)) { $0.isText == isText && $0.rank == rank }
+        }
+        return evictedTexts
+    }
+
+    private struct Limits {
+        let messages: Int
+        let messagesPerPerson: Int
+        let bytes: Int
+        let bytesPerPerson: Int
+    }
+
+    private static let limits = Limits(
+        messages: DaemonLimits.waitingMessages, messagesPerPerson: DaemonLimits.waitingMessagesPerPerson,
+        bytes: DaemonLimits.waitingBytes, bytesPerPerson: DaemonLimits.waitingBytesPerPerson)
+    private static let textLimits = Limits(
+        messages: DaemonLimits.waitingTexts, messagesPerPerson: DaemonLimits.waitingTextsPerPerson,
+        bytes: DaemonLimits.waitingTextBytes, bytesPerPerson: DaemonLimits.waitingTextBytesPerPerson)
+
+    private mutating func count(_ message: Message, _ sign: Int) {
+        if message.isText { textSize += sign * message.size } else { size += sign * message.size }
     }
 
     /// Returns the chat in which messages of a rank take the most room.
-    private func largestChat(of rank: SenderRank) -> [String] {
+    private func largestChat(of rank: SenderRank, _ isText: Bool) -> [String] {
         let sizes = chats.map { chat, state in
-            (chat: chat, size: state.messages.reduce(0) { $1.rank == rank ? $0 + $1.size : $0 })
+            (chat: chat, size: state.messages.reduce(0) { $1.rank == rank && $1.isText == isText ? $0 + $1.size : $0 })
         }
         return sizes.max { ($0.size, $1.chat) < ($1.size, $0.chat) }.map { [$0.chat] } ?? []
     }
@@ -82,34 +118,41 @@ package struct WaitingMessages {
     }
 
     /// Removes messages that the user read.
-    package mutating func read(_ numbers: Set<MessageID>, in chat: String) {
-        guard var state = chats[chat] else { return }
+    ///
+    /// - Returns: The texts with an ID among them, which the node need not keep any more.
+    @discardableResult
+    package mutating func read(_ numbers: Set<MessageID>, in chat: String) -> [ReceivedMessage] {
+        guard var state = chats[chat] else { return [] }
         state.lost = 0
-        state.messages.removeAll { message in
-            guard numbers.contains(message.content.id) else { return false }
-            size -= message.size
-            return true
-        }
+        let read = state.messages.filter { numbers.contains($0.content.id) }
+        for message in read { count(message, -1) }
+        state.messages.removeAll { numbers.contains($0.content.id) }
         chats[chat] = state.messages.isEmpty ? nil : state
+        return read.filter(\.isText).map(\.content)
     }
 
     /// Removes all messages of a chat that the node left.
     package mutating func forget(chat: String) {
-        size -= messages(in: chat).reduce(0) { $0 + $1.size }
+        for message in messages(in: chat) { count(message, -1) }
         chats[chat] = nil
     }
 
-    private func exceedsInChat(_ user: UserID, _ chat: String) -> Bool {
-        messages(in: chat).count { $0.content.sender.user == user } > DaemonLimits.waitingMessagesPerPerson
+    private func exceedsInChat(_ user: UserID, _ chat: String, _ isText: Bool, _ limits: Limits) -> Bool {
+        messages(in: chat).count { $0.isText == isText && $0.content.sender.user == user } > limits.messagesPerPerson
     }
 
-    private func sizeOfAll(by user: UserID) -> Int {
-        chats.values.reduce(0) { $0 + $1.messages.reduce(0) { $1.content.sender.user == user ? $0 + $1.size : $0 } }
+    private func sizeOfAll(by user: UserID, _ isText: Bool) -> Int {
+        chats.values.reduce(0) { sum, chat in
+            chat.messages.reduce(sum) {
+                $1.isText == isText && $1.content.sender.user == user ? $0 + $1.size : $0
+            }
+        }
     }
 
     private mutating func remove(_ index: Int, in chat: String) {
         guard let message = chats[chat]?.messages.remove(at: index) else { return }
-        size -= message.size
+        count(message, -1)
+        if message.isText { evictedTexts.append(message.content) }
         chats[chat]?.lost += 1
         chats[chat]?.lostAt = message.event.at
     }

@@ -45,17 +45,23 @@ package struct JSONEvents: Sendable {
             line.add("text", message.text)
             if hasWaited { line.add("waited", .boolean(true)) }
             if timed.isDelayed { line.add("delayed", .boolean(true)) }
+            if let written = message.written { line.add("written", .seconds(written)) }
         case .delivered(let receipt):
             line = JSONLine(on: "delivered", at: timed.at)
             line.add("chat", receipt.chat)
-            line.add("message", .unsigned(receipt.message.rawValue))
+            line.add(receipt.message, receipt.entry)
             line.add("user", receipt.user.description)
         case .failed(let failure):
             line = JSONLine(on: "failed", at: timed.at)
             line.add("chat", failure.chat)
-            line.add("message", .unsigned(failure.message.rawValue))
+            line.add(failure.message, failure.entry)
             line.add("user", failure.user.description)
             line.add("why", failure.why.rawValue)
+        case .waiting(let receipt):
+            line = JSONLine(on: "waiting", at: timed.at)
+            line.add("chat", receipt.chat)
+            line.add("message", .unsigned(receipt.message.rawValue))
+            line.add("user", receipt.user.description)
         case .notice(let about):
             return JSONLine(
                 on: "notice", at: timed.at,
@@ -99,6 +105,13 @@ package struct JSONEvents: Sendable {
             ]
         default: []
         }
+    }
+}
+
+extension JSONLine {
+    /// Adds what an outcome is about: a message, or a text that an earlier run of the node sent.
+    fileprivate mutating func add(_ message: MessageID, _ entry: UInt64?) {
+        if let entry { add("entry", .unsigned(entry)) } else { add("message", .unsigned(message.rawValue)) }
     }
 }
 

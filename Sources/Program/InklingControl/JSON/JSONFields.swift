@@ -6,7 +6,7 @@ struct JSONFields {
     static let names = [
         "do", "id", "text", "tag", "chat", "secret", "user", "invite", "open", "keep", "key", "name", "blocked",
         "events", "chats", "confirm", "invitation", "on", "before", "count", "keys",
-        "removed", "owner",
+        "removed", "owner", "entry",
     ]
     /// The most chats that a `subscribe` may list.
     static let subscribedChats = 32

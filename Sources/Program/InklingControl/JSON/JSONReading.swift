@@ -78,6 +78,7 @@ extension JSONMembers {
             waiting: self["waiting"]?.integer ?? 0, present: self["present"]?.integer ?? 0,
             isLooking: self["looking"]?.boolean ?? false, owner: self["owner"]?.key, partner: self["with"]?.key)
         status.keepsHistory = self["history"]?.boolean ?? false
+        status.holdsTexts = self["hold"]?.boolean ?? false
         return status
     }
 

@@ -12,7 +12,8 @@ extension RecentMessage {
                 at, ("from", .person(message.sender)), ("message", .unsigned(message.id.rawValue)),
                 ("text", .string(message.text)),
             ]
-            return .object(members + (isDelayed ? [("delayed", .boolean(true))] : []) + kept)
+            let written = message.written.map { [("written", JSONValue.seconds($0))] } ?? []
+            return .object(members + (isDelayed ? [("delayed", .boolean(true))] : []) + written + kept)
         case .own(let message, let delivered, let failed):
             return .object(
                 [
@@ -20,7 +21,7 @@ extension RecentMessage {
                     ("sent", .unsigned(message.message.rawValue)), ("to", .integer(message.recipients)),
                     ("text", .string(message.text)), ("delivered", .strings(delivered.map(\.description))),
                     ("failed", .array(failed.map(\.value))),
-                ] + kept)
+                ] + (waiting.isEmpty ? [] : [("waiting", .strings(waiting.map(\.description)))]) + kept)
         }
     }
 
@@ -42,6 +43,7 @@ extension JSONMembers {
         var message = heldMessage(in: chat)
         message?.entry = self["entry"]?.unsigned
         message?.isUnread = self["unread"]?.boolean ?? false
+        message?.waiting = self["waiting"]?.strings?.compactMap { UserID($0) } ?? []
         return message
     }
 
@@ -49,7 +51,8 @@ extension JSONMembers {
         guard let at = self["at"]?.time, let text = self["text"]?.string else { return nil }
         guard self["own"]?.boolean == true else {
             guard let sender = self["from"]?.object?.person, let number = self["message"]?.message else { return nil }
-            let message = ReceivedMessage(chat: chat, from: sender, id: number, text: text)
+            let message = ReceivedMessage(
+                chat: chat, from: sender, id: number, text: text, written: self["written"]?.time)
             return RecentMessage(at: at, .received(message, isDelayed: self["delayed"]?.boolean ?? false))
         }
         guard let number = self["sent"]?.message, let recipients = self["to"]?.integer,

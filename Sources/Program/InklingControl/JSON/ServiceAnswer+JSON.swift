@@ -43,6 +43,7 @@ extension ServiceAnswer {
                 on: "fingerprint", [("key", request.key.map { .string($0.description) }), ("groups", .strings(groups))])
         case .recent(let messages):
             JSONLine(on: request.listing, [("chat", chat), ("messages", .array(messages.map { $0.value(of: node) }))])
+        case .waitingTexts(let texts): JSONLine(on: "waiting", [("waiting", .array(texts.map(\.value)))])
         case .invite(let invite): JSONLine(on: "invite", [("chat", chat), ("invite", invite.map(JSONValue.string))])
         case .sightings(let instance, let found):
             JSONLine(
@@ -93,6 +94,7 @@ extension ServiceAnswer {
         case .fingerprint: return line["groups"]?.strings.map { .fingerprint($0) }
         case .recent(let chat), .earlier(let chat, _, _), .search(_, let chat, _):
             return line.list("messages") { $0.recentMessage(in: chat) }.map { .recent($0) }
+        case .waitingTexts: return line.list("waiting", \.waitingEntry).map { .waitingTexts($0) }
         case .invite: return .invite(line["invite"]?.string)
         case .sightings:
             return line.list("found", \.sighting).map { .sightings(instance: line["instance"]?.string, $0) }
@@ -106,7 +108,7 @@ extension ServiceAnswer {
         case .statistics: return .statistics(line.statistics)
         case .leave, .open, .closeChat, .read, .history, .compose, .startTyping, .stopTyping, .measureRoundTrips,
             .setAway, .rename, .setVerified, .setBlocked, .block, .unblock, .subscribe, .shutDown, .decline, .knock,
-            .admit:
+            .admit, .hold, .forget:
             return line["on"]?.string == "ok" ? .done : nil
         }
     }
@@ -118,7 +120,7 @@ extension ChatStatus {
             [
                 ("chat", .string(name)), ("secret", .boolean(hasSecret)), ("kept", .boolean(isKept)),
                 ("present", .integer(present)), ("waiting", .integer(waiting)), ("looking", .boolean(isLooking)),
-                ("history", .boolean(keepsHistory)),
+                ("history", .boolean(keepsHistory)), ("hold", .boolean(holdsTexts)),
             ] + (owner.map { [("owner", .string($0.description))] } ?? [])
                 + (partner.map { [("with", .string($0.description))] } ?? []))
     }

@@ -52,7 +52,7 @@ package struct RequestCodec: Sendable {
             }),
         chat("read", ServiceRequest.read(chat:)),
         chat("recent", ServiceRequest.recent(chat:)),
-        .history, .earlier, .search,
+        .history, .earlier, .search, .hold, .waiting, .forget,
         plain("away", .setAway(true)),
         plain("back", .setAway(false)),
         RequestCodec(
@@ -198,12 +198,13 @@ extension ServiceRequest {
         switch self {
         case .join(let chat, _), .keep(let chat, _): chat.name
         case .leave(let chat), .open(let chat), .read(let chat), .recent(let chat), .compose(_, let chat),
-            .history(_, let chat), .earlier(let chat, _, _), .search(_, let chat, _),
+            .history(_, let chat), .hold(_, let chat), .earlier(let chat, _, _), .search(_, let chat, _),
             .startTyping(let chat), .stopTyping(let chat), .send(_, let chat), .peers(let chat),
             .measureRoundTrips(let chat), .invite(let chat), .sendInvite(let chat, _), .sightings(let chat),
             .move(let chat, _, _, _), .admit(let chat, _):
             chat
         case .enter(_, let name, _, _): name
+        case .waitingTexts(let chat), .forget(let chat, _): chat
         default: nil
         }
     }

@@ -83,7 +83,7 @@ package struct NameKeeper {
 
     /// The private chats kept by a release that had no list of names.
     private var keptNames: [String] {
-        guard let directory, case .chats(let chats) = KeptChatsFile(in: directory).read() else { return [] }
+        guard let directory, case .chats(let chats, _) = KeptChatsFile(in: directory).read() else { return [] }
         return chats.filter { !$0.isOpen }.map(\.name)
     }
 

@@ -108,7 +108,7 @@ final class Member {
         case .pong: if !isUp { send(Record(number: 0, type: .name, body: Array(name.utf8)), attacker) }
         case .ack(let ack): expected = max(expected, ack.next)
         case .bye: beginAgain()
-        case .heartbeat, .typing, .record, .forward, .unknown: break
+        case .heartbeat, .typing, .record, .forward, .textID, .unknown: break
         }
     }
 

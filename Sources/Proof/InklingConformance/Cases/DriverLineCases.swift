@@ -56,6 +56,7 @@ extension Catalogue {
                 "{\"do\":\"block\",\"user\":\"nobody\"}", "{\"do\":\"unblock\"}", "{\"do\":\"who\",\"chat\":7}",
                 "{\"do\":\"move\"}", "{\"do\":\"move\",\"keys\":null}", "{\"do\":\"move\",\"keys\":[7]}",
                 "{\"do\":\"admit\"}", "{\"do\":\"admit\",\"key\":null}",
+                "{\"do\":\"hold\"}", "{\"do\":\"waiting\",\"chat\":7}", "{\"do\":\"forget\",\"entry\":\"x\"}",
             ]
             for line in lines {
                 program.feed(Array(line.utf8))

@@ -117,5 +117,37 @@ extension Catalogue {
                     when: { peer.state.acknowledged > number })
             }
         },
+        Case("M-81.1", "a text beside a text ID comes once and is acknowledged", also: "M-87") { trial in
+            let (program, peer) = try trial.startLinked(needs: .messages)
+            let run = trial.noise(8)
+            func id(_ number: UInt64) -> [UInt8] {
+                run + number.bigEndianBytes + UInt64(1_764_000_000_000).bigEndianBytes
+            }
+            func frame(_ body: [UInt8]) -> [UInt8] { [0x41, 0, UInt8(body.count)] + body }
+            let whole: UInt8 = 3
+            let records: [(name: String, frames: [UInt8], flags: UInt8)] = [
+                ("with an ID", frame(id(1)), whole),
+                ("with an ID that is too short", frame(id(2).dropLast()), whole),
+                ("with an ID that is too long", frame(id(3) + [0]), whole),
+                ("with an empty ID", frame([]), whole),
+                ("with the number 0", frame(id(0)), whole),
+                ("with two IDs", frame(id(4)) + frame(id(5)), whole),
+                ("with an ID, in two parts", frame(id(6)), 1), (": the second", frame(id(7)), 2),
+            ]
+            var expected: [String] = []
+            for (name, frames, flags) in records {
+                let number = peer.state.nextOwnRecord
+                peer.state.nextOwnRecord += 1
+                peer.sendPlaintext([2, 0] + frame(id(8)) + [7, 0, 1])
+                peer.sendPlaintext([2, 0] + frames + [4] + number.bigEndianBytes + [flags] + Array(name.utf8))
+                if flags == 2 { expected.append((expected.popLast() ?? "") + name) } else { expected.append(name) }
+                try trial.wait(
+                    .seconds(3), for: "an ack of the record \(name)", when: { peer.state.acknowledged > number })
+            }
+            try trial.wait(
+                .seconds(3), for: "the messages \(expected)",
+                actual: { "the messages \(program.messages(from: peer.user))" },
+                when: { program.messages(from: peer.user) == expected })
+        },
     ]
 }

@@ -44,7 +44,7 @@ extension Peer {
             }
             sendAck(on: session)
         case .bye: if state === states.last { forget() } else { state.ended = true }
-        case .heartbeat, .typing, .unknown: break
+        case .heartbeat, .typing, .textID, .unknown: break
         }
     }
 

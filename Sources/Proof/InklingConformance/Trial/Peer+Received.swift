@@ -65,6 +65,7 @@ extension Frame {
         case .pong(let token): "pong(\(token))"
         case .bye(let reason): "bye(\(reason))"
         case .forward(let next): "forward(\(next))"
+        case .textID(let id): "text ID(\(id.number))"
         case .unknown(let type, let body): "frame 0x\(String(type, radix: 16)) of \(body.count) bytes"
         }
     }

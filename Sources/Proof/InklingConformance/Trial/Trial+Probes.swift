@@ -125,7 +125,7 @@ extension Frame {
     var endsLink: Bool {
         switch self {
         case .bye, .ack: true
-        case .heartbeat, .typing, .record, .ping, .pong, .forward, .unknown: false
+        case .heartbeat, .typing, .record, .ping, .pong, .forward, .textID, .unknown: false
         }
     }
 }

@@ -126,7 +126,7 @@ final class HostileLink {
         case .heartbeat(let heartbeat): heartbeat.status.isTyping || heartbeat.status.isAway
         case .typing(let status): status.isTyping || status.isAway
         case .record(let record): record.number > 0
-        case .ack, .ping, .pong, .bye, .forward, .unknown: false
+        case .ack, .ping, .pong, .bye, .forward, .textID, .unknown: false
         }
     }
 

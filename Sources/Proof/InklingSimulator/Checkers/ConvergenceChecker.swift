@@ -34,7 +34,8 @@ struct ConvergenceChecker {
             phase = .converging(until: calmAt + simulation.patience)
         case .converging(let until):
             let stranded = simulation.stranded()
-            let disagreements = stranded + simulation.disagreements()
+            let unshown = simulation.unshownTexts()
+            let disagreements = stranded + unshown + simulation.disagreements()
             if disagreements.isEmpty, simulation.nobodyIsShownTyping {
                 for host in simulation.speakers {
                     host.chats.sorted().forEach { simulation.act(host, .edit(chat: $0)) }
@@ -42,8 +43,9 @@ struct ConvergenceChecker {
                 phase = .typing(until: now + .milliseconds(750))
             } else if now >= until {
                 let text = disagreements.first ?? "typing is still shown"
-                simulation.checker.report(
-                    stranded.isEmpty ? .divergence : .strandedMember, "\(disagreements.count): \(text)", now)
+                let rule: Violation.Rule =
+                    !stranded.isEmpty ? .strandedMember : unshown.isEmpty ? .divergence : .lostMessage
+                simulation.checker.report(rule, "\(disagreements.count): \(text)", now)
             }
         case .typing(let until):
             guard now >= until else { return }
@@ -95,6 +97,10 @@ struct ConvergenceChecker {
                 if now >= until { simulation.checker.report(.lostMessage, "no report of \(open.text.prefix(24))", now) }
                 return
             }
+            if let text = simulation.unshownTexts().first {
+                if now >= until { simulation.checker.report(.lostMessage, text, now) }
+                return
+            }
             simulation.checkLeftovers()
             phase = .done
         case .done:
@@ -116,6 +122,8 @@ extension Simulation {
         if hosts.contains(where: \.wasReverted) { return .seconds(80) }
         // An owner's node that departed publishes nothing, so that only its own slow openings may remain (L-5).
         if chain != nil, scenario.faultsEnd > 60_000 { return .seconds(80) }
+        // A text on a link that a peer has left fails when the link is forgotten (L-83).
+        if texts != nil { return .seconds(80) }
         // The links of an adversary that vanishes without a bye last up to 8.3 s.
         if adversary != nil { return .seconds(16) }
         return .seconds((!isFoundAnew || isParted) && scenario.faultsEnd > 80_000 ? 80 : 10)

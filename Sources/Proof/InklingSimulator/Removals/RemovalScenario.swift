@@ -102,7 +102,7 @@ extension Scenario {
 }
 
 extension Scenario.HostPlan {
-    fileprivate init(_ plan: Scenario.HostPlan, identity: Int, chats: [Int]) {
+    init(_ plan: Scenario.HostPlan, identity: Int, chats: [Int]) {
         self.init(
             identity: identity, chats: chats, sendsTyping: plan.sendsTyping, keepsWills: plan.keepsWills,
             hasTwoAddresses: plan.hasTwoAddresses, lateness: plan.lateness)
@@ -111,7 +111,7 @@ extension Scenario.HostPlan {
 
 extension Scenario.Step {
     /// The step, unless it is one that hides what the scenario is about. A sleep lasts some minutes at most.
-    fileprivate var withoutSnapshots: Scenario.Step? {
+    var withoutSnapshots: Scenario.Step? {
         switch action {
         case .snapshot, .revert, .holdBack, .block, .unblock: nil
         case .sleep(let length): .init(number: number, at: at, host: host, action: .sleep(min(length, 180_000)))

@@ -176,7 +176,7 @@ extension Simulation {
         input(host) {
             try? $0.join(
                 self.chats[chat], isSecret: chat >= 2, owner: owner, generation: membership?.generation ?? 0,
-                refusing: refused, now: $1)
+                refusing: refused, keepsTexts: self.texts != nil, seen: host.store.seen, now: $1)
         }
     }
 

@@ -110,6 +110,8 @@ final class SimulatedHost {
     var membership: Membership?
     /// The owner's chat in which the host's node claims to be the owner, or forgot its generation.
     var lie: Int?
+    /// The texts that the node's daemon keeps, in scenarios with texts that wait.
+    var store = TextStore()
     var lateness: SeededGenerator
     /// The host's processor. Its work takes time only in scenarios with an adversary.
     var processor = Processor()

@@ -42,7 +42,7 @@ final class SimulatedNode {
     func react(to body: (inout Endpoint, Instant) -> Void, ofSession index: UInt32?, _ now: Instant) -> Reaction {
         let reaction = endpoint.react(to: body, ofSession: index, now, (dropped, surplus), takesMessages)
         if !takesMessages {
-            for case .message(_, let author, let number, let text) in reaction.outputs {
+            for case .message(_, let author, let number, let text, _) in reaction.outputs {
                 untaken.append(number)
                 untakenBytes += text.utf8.count
                 untakenBytesOfAuthors[author.key, default: 0] += text.utf8.count
@@ -149,7 +149,7 @@ extension Endpoint {
         var outputs: [Output] = []
         while let output = nextOutput() {
             outputs.append(output)
-            if takesMessages, case .message(_, _, let number, _) = output { messageTaken(number) }
+            if takesMessages, case .message(_, _, let number, _, _) = output { messageTaken(number) }
         }
         return Reaction(
             outputs: outputs, chat: chat, dropped: counters.drops.values.reduce(0, +) - before.dropped,

@@ -92,6 +92,7 @@ extension Simulation {
 
     func send(_ host: SimulatedHost, _ chat: Int, _ size: Int) {
         guard host.chats.contains(chat), let node = host.node, !node.isSuspended else { return }
+        if texts != nil { return sendKept(host, chat, size) }
         let tag = chats[chat].id
         let people = node.endpoint.present(in: tag).map(\.person.key)
         let identities = people.compactMap { key in hosts.first { $0.key == key }?.plan.identity }
@@ -297,7 +298,7 @@ extension Simulation {
             resume(host)
             endLies(of: host)
             // Members who are present need the owners.
-            if chain?.ownerHosts.contains(host.index) ?? false { start(host) }
+            if chain?.ownerHosts.contains(host.index) ?? false || texts != nil { start(host) }
             for chat in host.browsed {
                 if host.chats.contains(chat) { act(host, .empty(chat: chat)) }
                 if scenario.network.isFoundAnew { browse(host, chat) }

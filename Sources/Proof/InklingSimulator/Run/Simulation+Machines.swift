@@ -27,6 +27,7 @@ extension Simulation {
         host.endBlocks(now)
         host.lie = nil
         host.chats = Set(host.savedChats)
+        if texts != nil { host.store.restart(seed: seed) }
         traffic.restarted(host.index, now)
         input(host) { $0.setNetworks(host.networks, port: port, now: $1) }
         if host.plan.keepsWills { input(host) { $0.keepsWills(now: $1) } }

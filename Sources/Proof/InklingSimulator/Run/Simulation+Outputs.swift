@@ -30,14 +30,16 @@ extension Simulation {
             trace { "host \(host.index) shows \(self.names([person])) \(presence) (\(why)), \(person.name)" }
             if adversary != nil { report(limits.told(of: person.key, in: chat, by: host, now), host) }
             checker.presence(person, in: chat, is: presence, why: why, by: host.index, now)
-        case .message(let chat, let person, _, let text):
+        case .message(let chat, let person, let number, let text, let id):
             note(Array(text.utf8))
+            if let id { return receiveKept(text, id, number, from: person.key, host) }
             trace { "host \(host.index) shows message \(text.prefix(24))" }
             if adversary?.holds(person.key) ?? false {
                 return report(limits.message(from: person.key, by: host, now), host)
             }
             show(text, of: person, in: chat, on: host)
         case .delivered(let number, _, let key):
+            if texts != nil { return finish(number, for: key, isDelivered: true, host) }
             report(number, key, .delivered, host)
         case .failed(let number, let chat, let key, let reason):
             coverage.failures[reason, default: 0] += 1
@@ -50,6 +52,7 @@ extension Simulation {
                 checker.checkLoss(of: identity, in: chat, by: host.index, now)
             }
             trace { "host \(host.index): message \(number) failed (\(reason))" }
+            if texts != nil { return finish(number, for: key, isDelivered: false, host) }
             report(number, key, .failed, host)
         case .keepWill(let session, let bytes, let address):
             checker.sent(bytes, .bye, by: host.index, now)
@@ -64,7 +67,9 @@ extension Simulation {
             note(key.bytes)
             trace { "host \(host.index) reports a newcomer, \(key.userID)" }
             events.add(.meet(host: host.index, key), at: now)
-        case .invite, .peerIsOneself:
+        case .reachable(_, let key):
+            if texts != nil { becomeReachable(key, for: host) }
+        case .unreachable, .left, .invite, .peerIsOneself:
             return
         }
     }

@@ -48,6 +48,10 @@ package final class Simulation {
         case follow(host: Int, ChatID, from: PublicKey, Successor)
         /// A key that the owner did not expect shows in a departed chat.
         case meet(host: Int, PublicKey)
+        /// A daemon writes the received texts to its disk.
+        case commit(host: Int, incarnation: Int)
+        /// A daemon sends the unfinished texts of a person.
+        case flush(host: Int, incarnation: Int, PublicKey)
         case tick
         case faultsEnd
     }
@@ -72,6 +76,8 @@ package final class Simulation {
     var chats = Simulation.chats
     /// The owner's chats; nil in most scenarios.
     var chain: Chain?
+    /// The texts that wait for people who are away; nil in most scenarios.
+    var texts: TextLedger?
     let hasRenames: Bool
     /// The identities with more devices than a node keeps of one key (D-9).
     private(set) lazy var crowds = identitiesOfManyDevices()
@@ -140,6 +146,7 @@ package final class Simulation {
         liveness = LivenessChecker(hosts: hosts)
         convergence = ConvergenceChecker(calmAt: .zero + .milliseconds(scenario.calmAt))
         if let plan = scenario.removals { begin(plan) }
+        if scenario.keepsTexts { texts = TextLedger() }
         if measuresAccuracy { accuracy = AccuracyMeter(hosts: hosts) }
     }
 
@@ -200,6 +207,8 @@ package final class Simulation {
         case .writingEnds(let host): accuracy?.wrote(host, now)
         case .follow(let host, let chat, let key, let successor): follow(hosts[host], chat, from: key, successor)
         case .meet(let host, let key): welcome(key, to: hosts[host])
+        case .commit(let host, let incarnation): commit(hosts[host], incarnation)
+        case .flush(let host, let incarnation, let key): flush(hosts[host], incarnation, key)
         case .tick: tick()
         case .faultsEnd: endFaults()
         }
@@ -215,6 +224,7 @@ package final class Simulation {
         liveness.check(self)
         checkTables()
         checkChain()
+        checkTexts()
         if hosts.count <= 10 { checkLinks() }
         if let message = checker.messages.firstOverdue(now, hosts) {
             checker.report(.lostMessage, "\(message.text.prefix(40)) delivered and not shown", now)

@@ -14,6 +14,8 @@ package struct Scenario: Sendable {
     package var adversary: AdversaryPlan?
     /// The plan of a private chat whose owner removes members; nil in most scenarios.
     package internal(set) var removals: RemovalPlan?
+    /// Whether the nodes keep texts for people who are away.
+    package internal(set) var keepsTexts = false
 
     /// One machine with a node of one user.
     package struct HostPlan: Sendable {

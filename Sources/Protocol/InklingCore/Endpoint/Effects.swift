@@ -34,7 +34,7 @@ struct Effects: Sendable {
     }
 
     mutating func tell(_ output: Output) {
-        if case .message(let chat, let person, _, _) = output, let gate = gates[chat],
+        if case .message(let chat, let person, _, _, _) = output, let gate = gates[chat],
             gate.typists.contains(person.key) || !gate.messages.isEmpty
         {
             gates[chat]?.messages.append((person.key, output))

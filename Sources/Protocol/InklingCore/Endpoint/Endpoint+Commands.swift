@@ -127,9 +127,12 @@ extension Endpoint {
     ///   - owner: The key that may move the chat; nil in a chat without an owner.
     ///   - generation: The generation of the successor by which the node enters the chat; 0 for an invite (M-61).
     ///   - refused: The keys that the owner has removed (M-64).
+    ///   - keepsTexts: Whether the owner of the endpoint keeps texts with an ID on its disk (M-82).
+    ///   - seen: The IDs of earlier texts, from that disk (M-83).
     package mutating func join(
         _ keys: ChatKeys, isSecret: Bool, talkWith other: PublicKey? = nil, owner: PublicKey? = nil,
-        generation: UInt32 = 0, refusing refused: Set<PublicKey> = [], now: Instant
+        generation: UInt32 = 0, refusing refused: Set<PublicKey> = [], keepsTexts: Bool = false,
+        seen: [PublicKey: SeenTexts] = [:], now: Instant
     ) throws(CommandError) {
         begin(now)
         defer { finish() }
@@ -141,6 +144,7 @@ extension Endpoint {
         if !refused.isEmpty { surroundings.refused[chat] = refused }
         if isSecret { surroundings.secretChats.insert(chat) }
         surroundings.talks[chat] = other
+        if keepsTexts { texts.join(chat, seen: seen, surroundings) }
         if epochs[chat] == nil { epochs[chat] = Epochs(run: effects.number()) }
         for address in directory.peersByHand { directory.ask(.byHand(address), address, in: chat, now: now) }
     }
@@ -161,10 +165,11 @@ extension Endpoint {
         surroundings.talks[chat] = nil
         surroundings.refused[chat] = nil
         surroundings.departures[chat] = nil
+        _ = texts.leave(chat)
     }
 
     /// Returns whether the node is in a chat, and has not departed from it.
-    private func takesPart(in chat: ChatID) -> Bool {
+    func takesPart(in chat: ChatID) -> Bool {
         chats.contains(chat) && surroundings.departures[chat] == nil
     }
 
@@ -211,20 +216,23 @@ extension Endpoint {
     /// Sends a message to all people in a chat with a named link, up or down (M-36). The message ends typing, in the
     /// same datagram and before the text (M-9).
     ///
-    /// - Parameter text: 1 to 65,536 bytes of UTF-8.
+    /// - Parameters:
+    ///   - text: 1 to 65,536 bytes of UTF-8.
+    ///   - ids: The IDs of the text for people for whom the owner keeps the text (M-80). For a person whose links have
+    ///     no room, or lack an older text, the message fails at once with ``FailureReason/stalled`` (M-84).
+    ///   - waiting: The people who get nothing now, because older texts wait for them (M-84).
     /// - Returns: The number of the message, and the number of recipients.
     /// - Throws: An error after which nothing was sent.
     package mutating func send(
-        _ text: String, to chat: ChatID, now: Instant
+        _ text: String, to chat: ChatID, ids textIDs: [PublicKey: TextID] = [:],
+        without waiting: Set<PublicKey> = [], now: Instant
     ) throws(CommandError) -> (message: UInt64, recipients: Int) {
         begin(now)
         defer { finish() }
         guard takesPart(in: chat) else { throw .unknownChat }
-        let bytes = Array(text.utf8)
-        guard !bytes.isEmpty else { throw .messageEmpty }
-        guard bytes.count <= Limits.messageSizes.upperBound else { throw .messageTooLong(bytes: bytes.count) }
-        let ids = links.ids(in: chat).filter { links[$0].takesMessages }
-        let (message, open, failed, recipients) = try addToOutbox(bytes.count, over: ids, now)
+        let bytes = try checked(text)
+        let ids = links.ids(in: chat).filter { links[$0].takesMessages && !waiting.contains(links[$0].key) }
+        let (message, open, failed, recipients) = try addToOutbox(bytes.count, textIDs, over: ids, now)
         effects.counters.messagesSent += 1
         chats[chat].draft = ""
         let edge = chats[chat].announcer.end(now)
@@ -232,7 +240,9 @@ extension Endpoint {
             if surroundings.configuration.isGreasing, let body = effects.greasingRecord() {
                 links[id].sender.grease(body)
             }
-            links[id].sender.enqueue(message, text: bytes, now: now)
+            let textID = textIDs[links[id].key]
+            if let textID { texts.sent(message, textID, to: links[id].personID) }
+            links[id].sender.enqueue(message, text: bytes, textID, now: now)
             requestRecords(id, now)
         }
         let sent = sendRecords(now)
@@ -266,15 +276,25 @@ extension Endpoint {
         return message
     }
 
-    /// Adds a message or invite of `size` bytes for these links.
+    /// Returns the bytes of a text.
+    func checked(_ text: String) throws(CommandError) -> [UInt8] {
+        let bytes = Array(text.utf8)
+        guard !bytes.isEmpty else { throw .messageEmpty }
+        guard bytes.count <= Limits.messageSizes.upperBound else { throw .messageTooLong(bytes: bytes.count) }
+        return bytes
+    }
+
+    /// Adds a message or invite of `size` bytes for these links. A text with an ID is never refused (M-84).
     ///
     /// - Returns: Its number, the links with room, the people for whom it failed at once, and the number of people.
     /// - Throws: ``CommandError/queueFull(_:)`` (M-14, M-30).
-    private mutating func addToOutbox(
-        _ size: Int, over ids: [LinkID], _ now: Instant
+    mutating func addToOutbox(
+        _ size: Int, _ textIDs: [PublicKey: TextID] = [:], over ids: [LinkID], _ now: Instant
     ) throws(CommandError) -> (UInt64, open: [LinkID], failed: [Outbox<LinkID, PersonID>.Outcome], recipients: Int) {
         let rooms = ids.map {
-            (link: $0, person: links[$0].personID, room: links[$0].sender.room(for: size, now: now))
+            let hasID = !textIDs.isEmpty && textIDs[links[$0].key] != nil
+            let room = hasID ? roomForText(size, on: $0, now) : links[$0].sender.room(for: size, now: now)
+            return (link: $0, person: links[$0].personID, room: room)
         }
         guard case .accepted(let message, let open, let failed) = outbox.add(to: rooms) else {
             let full = rooms.first { $0.room == .full } ?? rooms.first
@@ -284,7 +304,7 @@ extension Endpoint {
     }
 
     /// Frees the text of a received message that the user has taken (M-20). The message is the one that
-    /// ``Output/message(_:from:number:text:)`` handed out under `number`. Texts not taken use up the node's room: an
+    /// ``Output/message(_:from:number:text:id:)`` handed out under `number`. Texts not taken use up the node's room: an
     /// owner that takes none gets at most 8 MiB of text.
     package mutating func messageTaken(_ number: UInt64) {
         guard let (link, size) = untaken.removeValue(forKey: number) else { return }

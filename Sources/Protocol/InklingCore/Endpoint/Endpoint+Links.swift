@@ -54,6 +54,7 @@ extension Endpoint {
         release(id)
         directory.uncover(before, links, surroundings)
         for message in failed { tell(outbox.failed(message, to: before.personID, over: id, .lostState)) }
+        reportUnreachable(before)
         if before.isShown { roster.keepShown(before.personID, until: now + Limits.keptShown) }
         reportGone(before, .replaced, now)
     }
@@ -73,6 +74,7 @@ extension Endpoint {
         initiations.answered(from: link.address, &effects)
         remember(link)
         sendHeartbeat(id, now)
+        if link.isNamed { reportReachable(link) }
         cameUp(link, now)
     }
 
@@ -84,6 +86,7 @@ extension Endpoint {
         let reason: PresenceReason = isSilent ? .silence : .replaced
         if !isSilent, links[id].isShown { roster.keepShown(links[id].personID, until: now + Limits.keptShown) }
         guard links[id].liveness.lifetime(now) >= Limits.shortestUp else { return forget(id, .silence, reason, now) }
+        let before = links[id]
         links.count(isUp: false)
         links[id].liveness.goDown(now)
         links[id].sender.goDown(now: now)
@@ -93,6 +96,7 @@ extension Endpoint {
         links[id].unheardCopies = Limits.copies.map { now + $0 }
         send([.heartbeat(heartbeat(of: id))], .heartbeat, on: id)
         let link = links[id]
+        reportUnreachable(before)
         reportGone(link, reason, now)
         wentDown(link, now)
     }
@@ -102,6 +106,7 @@ extension Endpoint {
     /// Ends a link because of the peer's bye or last will (L-34).
     mutating func endByBye(_ id: LinkID, _ reason: ByeReason, _ now: Instant) {
         directory.rest(links[id], now: now)
+        if reason == .left { reportLeft(links[id]) }
         let isWill = reason == .lastWill
         forget(id, isWill ? .will : .bye, isWill ? .will : .bye, now)
     }
@@ -130,6 +135,7 @@ extension Endpoint {
         for message in link.sender.unfinished {
             tell(outbox.failed(message, to: link.personID, over: id, isReplaced ? .replaced : failure))
         }
+        reportUnreachable(link)
         reportGone(link, presence, now)
         let hasEpoch = epochs[link.chat]?.forget(link.key) ?? true
         wasForgotten(link, now)
@@ -139,6 +145,7 @@ extension Endpoint {
     /// Frees the link's part of the text pools and of the record rates.
     private mutating func release(_ id: LinkID) {
         pools.remove(id)
+        texts.forget(id)
         pacer.remove(id)
     }
 
@@ -270,6 +277,7 @@ extension Endpoint {
     /// Reports the outcome of a message for a person (M-17).
     mutating func tell(_ outcome: Outbox<LinkID, PersonID>.Outcome?) {
         guard let outcome else { return }
+        texts.finished(outcome.message, to: outcome.person)
         let (chat, key) = (outcome.person.chat, outcome.person.key)
         if let failure = outcome.failure {
             effects.counters.messagesFailed += 1

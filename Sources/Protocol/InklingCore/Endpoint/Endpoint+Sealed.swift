@@ -133,16 +133,20 @@ extension Endpoint {
         var events: [RecordEvent] = []
         for frame in [received.forward, received.record].compactMap({ $0 }) {
             let wasNamed = links[id].isNamed
-            for event in links[id].receive(frame, &pools, surroundings, now: now) {
+            let keepsTexts = texts.chats.contains(links[id].chat)
+            let textID = keepsTexts ? received.textID : nil
+            for event in links[id].receive(frame, textID, &pools, surroundings, now: now) {
                 switch event {
                 case .name(let name): links[id].status.name = name
-                case .message, .invite, .successor: events.append(event)
+                case .message, .text, .invite, .successor: events.append(event)
                 }
             }
             acknowledge(id)
+            if keepsTexts, case .forward = frame { texts.forget(id, below: links[id].receiver.acknowledged) }
             guard !wasNamed, links[id].isNamed else { continue }
             links[id].sender.peerWasNamed(now: now)
             sendHeartbeat(id, now)
+            reportReachable(links[id])
             // Until now, the heartbeats did not announce typing to this peer (L-85, T-8).
             if status(of: id).isTyping { links[id].nextHeartbeat = nextHeartbeat(of: id, now) }
         }
@@ -152,6 +156,7 @@ extension Endpoint {
     private mutating func deliver(_ event: RecordEvent, from id: LinkID) {
         switch event {
         case .message(let text): deliver(text, from: id)
+        case .text(let text, let textID, let record): deliver(text, textID, record: record, from: id)
         // In a chat with an owner, only the owner invites (M-46).
         case .invite(let invite) where invite?.owner.map { $0 == links[id].key } ?? true:
             effects.tell(.invite(links[id].chat, from: links[id].person, invite))
@@ -160,13 +165,16 @@ extension Endpoint {
         }
     }
 
-    private mutating func deliver(_ text: String, from id: LinkID) {
+    /// - Returns: The number of the message.
+    @discardableResult
+    mutating func deliver(_ text: String, _ textID: TextID? = nil, from id: LinkID) -> UInt64 {
         effects.counters.messagesReceived += 1
         if links[id].typedSinceMessage { effects.counters.messagesPrecededByTyping += 1 }
         links[id].typedSinceMessage = false
-        let number = UInt64(effects.counters.messagesReceived)
+        let number = reserveMessageNumber()
         untaken[number] = (id, text.utf8.count)
-        effects.tell(.message(links[id].chat, from: links[id].person, number: number, text: text))
+        effects.tell(.message(links[id].chat, from: links[id].person, number: number, text: text, id: textID))
+        return number
     }
 
     // MARK: Addresses
@@ -233,6 +241,8 @@ struct ReceivedFrames {
     private(set) var ack: Ack?
     private(set) var forward: Frame?
     private(set) var record: Frame?
+    /// The ID of the text that begins in ``record``. Of several the first counts (M-81).
+    private(set) var textID: TextID?
     private(set) var bye: ByeReason?
 
     init(_ frames: [Frame], _ sealed: SealedDatagram, isNewest: Bool) {
@@ -251,6 +261,7 @@ struct ReceivedFrames {
             case .forward: forward = frame
             case .record: record = frame
             case .bye(let reason): bye = reason
+            case .textID(let id): textID = textID ?? id
             case .unknown: continue
             }
         }

@@ -165,7 +165,12 @@ extension Endpoint {
             if record.type == .successor { effects.counters.successorsSent += 1 }
             effects.counters.retransmissions += links[id].sender.repeats - repeats
             sent.insert(id)
-            send([.typing(status(of: id)), .record(record)], .record, on: id)
+            var frames = [Frame.typing(status(of: id)), .record(record)]
+            if let textID = links[id].sender.window.textID(of: record) {
+                frames.insert(.textID(textID), at: 1)
+                effects.counters.textsRetransmitted += links[id].sender.repeats - repeats
+            }
+            send(frames, .record, on: id)
             if links[id].sender.wantsToSend { pacer.request(id) }
         }
         return sent

@@ -67,6 +67,9 @@ package struct Endpoint: Sendable {
     var pools = TextPools<LinkID, Source, ChatID>()
     /// The links and sizes of received messages that the user has not taken, by number.
     var untaken: [UInt64: (link: LinkID, size: Int)] = [:]
+    var texts = KeptTexts()
+    /// The number of the last received message.
+    var lastMessage: UInt64 = 0
     var farewells = Farewells()
     /// The last addresses of links that a suspension ended (L-88).
     var lastLinks: [(person: PersonID, address: Address)] = []
@@ -82,6 +85,12 @@ package struct Endpoint: Sendable {
         admission = AdmissionControl(now: now, &effects)
         pacer = RecordPacer(now: now)
         lastInput = now
+    }
+
+    /// Returns a number among those of received messages that no other message gets, for a text of an earlier run.
+    package mutating func reserveMessageNumber() -> UInt64 {
+        lastMessage += 1
+        return lastMessage
     }
 
     // MARK: Outputs

@@ -42,10 +42,20 @@ package enum Output: Equatable, Sendable {
     /// A person's presence changed.
     case presence(ChatID, Person, Presence, PresenceReason)
     /// A complete message arrived, in order. `number` counts the messages that this node received. The owner calls
-    /// ``Endpoint/messageTaken(_:)`` when its user has taken the message.
-    case message(ChatID, from: Person, number: UInt64, text: String)
+    /// ``Endpoint/messageTaken(_:)`` when its user has taken the message. With an ID, the owner first calls
+    /// ``Endpoint/textsKept(_:now:)`` when text and ID are on its disk.
+    case message(ChatID, from: Person, number: UInt64, text: String, id: TextID?)
     /// The person invites this user to a chat, or knocks for a talk if there is no invite (M-46, M-47).
     case invite(ChatID, from: Person, Invite?)
+    /// A link with the person begins to take messages or is up again, in a chat whose texts the owner keeps. The owner
+    /// now sends what is unfinished for the person (M-86), before anything else.
+    case reachable(ChatID, PublicKey)
+    /// No link with the person is up any more, in a chat whose texts the owner keeps. From now on the unfinished texts
+    /// for the person wait: those without an outcome stay in the queues of links that may come up again.
+    case unreachable(ChatID, PublicKey)
+    /// The person's last link ended by a bye with the reason *left*: the person left the chat, or blocked this node's
+    /// user. The outcomes of messages and the person's presence follow.
+    case left(ChatID, PublicKey)
     /// The person acknowledged one of this node's messages completely.
     case delivered(message: UInt64, ChatID, PublicKey)
     /// One of this node's messages may not have reached the person.
@@ -111,6 +121,10 @@ package struct Counters: Equatable, Sendable {
     package var messagesSent = 0
     package var messagesReceived = 0
     package var messagesPrecededByTyping = 0
+    /// The repeated first records of texts with an ID.
+    package var textsRetransmitted = 0
+    /// The texts that came again with an ID that the node had seen (M-83).
+    package var textsRepeated = 0
     package var messagesDelivered = 0
     package var messagesFailed = 0
     package var recordsSent = 0

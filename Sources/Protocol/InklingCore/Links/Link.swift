@@ -244,13 +244,16 @@ extension Link {
 
     /// Applies a record or a forward (M-15, M-38).
     mutating func receive(
-        _ frame: Frame, _ pools: inout TextPools<LinkID, Source, ChatID>, _ surroundings: Surroundings, now: Instant
+        _ frame: Frame, _ textID: TextID? = nil, _ pools: inout TextPools<LinkID, Source, ChatID>,
+        _ surroundings: Surroundings, now: Instant
     ) -> [RecordEvent] {
         let (id, tenant) = (id, surroundings.tenant(of: self))
         switch frame {
-        case .record(let record): return receiver.receive(record, now: now) { pools.grant($0, to: id, tenant) }
+        case .record(let record):
+            let textID = record.beginsText ? textID : nil
+            return receiver.receive(record, textID, now: now) { pools.grant($0, to: id, tenant) }
         case .forward(let next): return receiver.receive(forward: next, now: now) { pools.grant($0, to: id, tenant) }
-        case .heartbeat, .typing, .ack, .ping, .pong, .bye, .unknown: return []
+        case .heartbeat, .typing, .ack, .ping, .pong, .bye, .textID, .unknown: return []
         }
     }
 

@@ -13,7 +13,8 @@ struct Outbox<LinkID: Hashable & Sendable, PersonID: Hashable & Sendable>: Senda
     enum Admission: Equatable, Sendable {
         /// A peer's queue is full, so the node sends the message to nobody (M-14, M-30).
         case refused
-        /// The node queues the message on these links. For the people in `failed`, the message failed at once (M-30).
+        /// The node queues the message on these links. For the people in `failed`, the message failed at once (M-30,
+        /// M-84).
         case accepted(message: UInt64, over: [LinkID], failed: [Outcome])
     }
 
@@ -29,7 +30,8 @@ struct Outbox<LinkID: Hashable & Sendable, PersonID: Hashable & Sendable>: Senda
     /// Adds a message for named links, whether they are up, suspect or down (M-36).
     mutating func add(to links: [(link: LinkID, person: PersonID, room: RecordSender.Room)]) -> Admission {
         let open = links.filter { $0.room == .fits }
-        guard !links.contains(where: { $0.room == .full }), links.isEmpty || !open.isEmpty else { return .refused }
+        let isForNobody = open.isEmpty && !links.isEmpty && !links.contains { $0.room == .waits }
+        guard !isForNobody, !links.contains(where: { $0.room == .full }) else { return .refused }
         newest += 1
         var waiting: [PersonID: Set<LinkID>] = [:]
         for link in open { waiting[link.person, default: []].insert(link.link) }
@@ -40,6 +42,14 @@ struct Outbox<LinkID: Hashable & Sendable, PersonID: Hashable & Sendable>: Senda
         }
         return .accepted(message: newest, over: open.map(\.link), failed: failed)
     }
+
+    /// Adds links to a message that waits for a person (M-86).
+    mutating func extend(_ message: UInt64, to person: PersonID, over links: [LinkID]) {
+        messages[message]?[person]?.formUnion(links)
+    }
+
+    /// Ends a message for a person without an outcome.
+    mutating func withdraw(_ message: UInt64, to person: PersonID) { finish(message, person) }
 
     /// Records that a link acknowledged a message completely.
     ///

@@ -6,6 +6,8 @@ enum RecordEvent: Equatable, Sendable {
     case name(String)
     /// A complete message.
     case message(String)
+    /// A complete text with its ID. The record, its last one, is acknowledged once the text is kept (M-82).
+    case text(String, TextID, record: UInt32)
     /// An invite to another chat, or a knock, which has none (M-46).
     case invite(Invite?)
     /// The body of a successor record.
@@ -20,7 +22,7 @@ enum RecordEvent: Equatable, Sendable {
 struct RecordReceiver: Sendable {
     private enum Assembly {
         case none
-        case begun(text: [UInt8], since: Instant)
+        case begun(text: [UInt8], TextID?, since: Instant)
         /// The receiver accepts no record until a forward arrives (M-43).
         case givenUp
     }
@@ -30,6 +32,10 @@ struct RecordReceiver: Sendable {
     private(set) var isPeerNamed = false
     private var expected: UInt32 = 0
     private var beyond: [UInt32: Record] = [:]
+    /// The text IDs of records in ``beyond``.
+    private var textIDs: [UInt32: TextID] = [:]
+    /// The last records of texts that the node has put out and not kept yet, in order (M-82).
+    private var unkept: [UInt32] = []
     private var assembly = Assembly.none
     /// The time since when the expected record is missing while later records are held.
     private var gapSince: Instant?
@@ -40,16 +46,21 @@ struct RecordReceiver: Sendable {
 
     /// The ack with the expected record and the held later ones (M-15).
     var ack: Ack {
+        // A bitmap would make the sender repeat the unkept record at once (M-12).
+        guard acknowledged == expected else { return Ack(next: acknowledged) }
         var bitmap: UInt16 = 0
         for number in beyond.keys { bitmap |= 1 << UInt16(number - expected - 1) }
         return Ack(next: expected, bitmap: bitmap)
     }
 
+    /// The lowest record that is not acknowledged.
+    var acknowledged: UInt32 { unkept.first ?? expected }
+
     /// The time when the receiver drops held records and a begun message; nil without any, or while the link is down
     /// (M-43).
     var nextDeadline: Instant? {
         var since = gapSince
-        if case .begun(_, let begun) = assembly { since = earliest(since, or: begun) }
+        if case .begun(_, _, let begun) = assembly { since = earliest(since, or: begun) }
         guard let since, downSince == nil else { return nil }
         return min(since + Limits.longestGap, lastRecord + Limits.waitingWithoutRecord)
     }
@@ -58,16 +69,22 @@ struct RecordReceiver: Sendable {
 
     /// Receives a record. A record that is not the expected one may be held.
     ///
-    /// - Parameter grant: Answers a demand for room, and reserves the room if there is any.
+    /// - Parameters:
+    ///   - id: The ID of the text that the record begins; nil if the node need not keep the text.
+    ///   - grant: Answers a demand for room, and reserves the room if there is any.
     /// - Returns: The names, messages and invites that the record completes, in order.
-    mutating func receive(_ record: Record, now: Instant, grant: (TextDemand) -> Bool) -> [RecordEvent] {
+    mutating func receive(
+        _ record: Record, _ id: TextID? = nil, now: Instant, grant: (TextDemand) -> Bool
+    ) -> [RecordEvent] {
         if case .givenUp = assembly { return [] }
         lastRecord = now
         // After the highest number, no number would be left to expect.
         guard record.number >= expected, record.number < .max, beyond[record.number] == nil else { return [] }
-        guard record.number > expected else { return take(record, now, grant) }
-        guard record.number - expected < UInt32(Limits.recordsAbove), grant(.hold(record.body.count)) else { return [] }
+        guard record.number - acknowledged < UInt32(Limits.recordsAbove) else { return [] }
+        guard record.number > expected else { return take((record, id), now, grant) }
+        guard grant(.hold(record.body.count)) else { return [] }
         beyond[record.number] = record
+        textIDs[record.number] = id
         gapSince = gapSince ?? now
         return []
     }
@@ -77,11 +94,15 @@ struct RecordReceiver: Sendable {
         guard number > expected else { return [] }
         dropMessage(grant)
         dropHeld(below: number, grant)
+        unkept = []
         expected = number
         lastRecord = now
         gapSince = beyond.isEmpty ? nil : now
         return take(removeExpected(grant), now, grant)
     }
+
+    /// Lets acks acknowledge the last record of a text, because the node has kept or seen the text (M-82, M-83).
+    mutating func keep(_ record: UInt32) { unkept.removeAll { $0 == record } }
 
     /// Drops held records and a begun message when their time has passed (M-43).
     mutating func advance(_ now: Instant, grant: (TextDemand) -> Bool) {
@@ -101,16 +122,20 @@ struct RecordReceiver: Sendable {
         downSince = nil
         lastRecord = lastRecord + pause
         gapSince = gapSince.map { $0 + pause }
-        if case .begun(let text, let since) = assembly { assembly = .begun(text: text, since: since + pause) }
+        if case .begun(let text, let id, let since) = assembly {
+            assembly = .begun(text: text, id, since: since + pause)
+        }
     }
 
     // MARK: Records in order
 
     /// Applies the expected record, and the held records that follow it directly.
-    private mutating func take(_ record: Record?, _ now: Instant, _ grant: (TextDemand) -> Bool) -> [RecordEvent] {
+    private mutating func take(
+        _ record: (Record, TextID?)?, _ now: Instant, _ grant: (TextDemand) -> Bool
+    ) -> [RecordEvent] {
         var events: [RecordEvent] = []
         var next = record
-        while let record = next, apply(record, now, grant, &events) {
+        while let (record, id) = next, apply(record, id, now, grant, &events) {
             expected += 1
             gapSince = beyond.isEmpty ? nil : now
             next = removeExpected(grant)
@@ -120,17 +145,17 @@ struct RecordReceiver: Sendable {
     }
 
     /// Returns the expected record if it was held, and frees its room.
-    private mutating func removeExpected(_ grant: (TextDemand) -> Bool) -> Record? {
+    private mutating func removeExpected(_ grant: (TextDemand) -> Bool) -> (Record, TextID?)? {
         guard let record = beyond.removeValue(forKey: expected) else { return nil }
         _ = grant(.drop(record.body.count))
-        return record
+        return (record, textIDs.removeValue(forKey: expected))
     }
 
     /// Applies a record in order.
     ///
     /// - Returns: Whether the receiver accepted the record. If not, there is no room for it (M-39).
     private mutating func apply(
-        _ record: Record, _ now: Instant, _ grant: (TextDemand) -> Bool, _ events: inout [RecordEvent]
+        _ record: Record, _ id: TextID?, _ now: Instant, _ grant: (TextDemand) -> Bool, _ events: inout [RecordEvent]
     ) -> Bool {
         switch record.type {
         case .name:
@@ -139,7 +164,7 @@ struct RecordReceiver: Sendable {
             return true
         case .text:
             // Texts of a peer that has not named itself are not shown, and neither is the peer (L-85).
-            return !isPeerNamed || join(record, now, grant, &events)
+            return !isPeerNamed || join(record, id, now, grant, &events)
         case .invite:
             if isPeerNamed, let invite = record.invite { events.append(.invite(invite)) }
             return true
@@ -153,16 +178,16 @@ struct RecordReceiver: Sendable {
 
     /// Adds a text to the message in progress. A text that breaks M-1 is dropped together with the message (M-23).
     private mutating func join(
-        _ record: Record, _ now: Instant, _ grant: (TextDemand) -> Bool, _ events: inout [RecordEvent]
+        _ record: Record, _ id: TextID?, _ now: Instant, _ grant: (TextDemand) -> Bool, _ events: inout [RecordEvent]
     ) -> Bool {
         switch assembly {
         case .givenUp: return false
         case .none:
             guard record.isFirst else { return true }
-            guard !record.isLast else { return deliver(record.body, grant, &events) }
+            guard !record.isLast else { return deliver(record.body, id, in: record, grant, &events) }
             guard grant(.begin) else { return false }
-            assembly = .begun(text: record.body, since: now)
-        case .begun(var text, let since):
+            assembly = .begun(text: record.body, id, since: now)
+        case .begun(var text, let id, let since):
             guard !record.isFirst, text.count + record.body.count <= Limits.messageSizes.upperBound else {
                 dropMessage(grant)
                 return true
@@ -170,20 +195,28 @@ struct RecordReceiver: Sendable {
             // With a single reference, the text grows in place without a copy.
             assembly = .none
             text += record.body
-            if record.isLast, deliver(text, grant, &events) {
+            if record.isLast, deliver(text, id, in: record, grant, &events) {
                 _ = grant(.end)
                 return true
             }
             if record.isLast { text.removeLast(record.body.count) }
-            assembly = .begun(text: text, since: since)
+            assembly = .begun(text: text, id, since: since)
             return !record.isLast
         }
         return true
     }
 
-    private func deliver(_ text: [UInt8], _ grant: (TextDemand) -> Bool, _ events: inout [RecordEvent]) -> Bool {
-        guard grant(.deliver(text.count)) else { return false }
-        events.append(.message(String(decoding: text, as: UTF8.self)))
+    private mutating func deliver(
+        _ bytes: [UInt8], _ id: TextID?, in last: Record, _ grant: (TextDemand) -> Bool, _ events: inout [RecordEvent]
+    ) -> Bool {
+        guard grant(.deliver(bytes.count)) else { return false }
+        let text = String(decoding: bytes, as: UTF8.self)
+        if let id {
+            unkept.append(last.number)
+            events.append(.text(text, id, record: last.number))
+        } else {
+            events.append(.message(text))
+        }
         return true
     }
 
@@ -197,6 +230,7 @@ struct RecordReceiver: Sendable {
     private mutating func dropHeld(below number: UInt32, _ grant: (TextDemand) -> Bool) {
         for (held, record) in beyond where held < number { _ = grant(.drop(record.body.count)) }
         beyond = beyond.filter { $0.key >= number }
+        textIDs = textIDs.filter { $0.key >= number }
     }
 }
 

@@ -65,6 +65,9 @@ struct RecordSender: Sendable {
         case full
         /// The queue is full, and its oldest message is older than 5 s. The message fails on this link (M-30).
         case overdue
+        /// The text has an ID, and the link has no room or lacks an older text. The text fails on this link, and its
+        /// owner keeps it (M-84).
+        case waits
     }
 
     /// Returns the room for a message of `size` bytes.
@@ -89,6 +92,9 @@ struct RecordSender: Sendable {
         queue.successor != nil && isPeerNamed && !queue.isSuccessorWaiting
             && !window.parts.contains { $0.type == .successor }
     }
+
+    /// The IDs of the unfinished texts.
+    var textIDs: Set<TextID> { window.textIDs.union(queue.textIDs) }
 
     /// The smoothed round trip; nil before the first sample.
     var roundTrip: Duration? { timer.smoothed }
@@ -126,9 +132,9 @@ struct RecordSender: Sendable {
     // MARK: Inputs
 
     /// Queues a message of 1 to 65,536 bytes of UTF-8.
-    mutating func enqueue(_ message: UInt64, text: [UInt8], now: Instant) {
+    mutating func enqueue(_ message: UInt64, text: [UInt8], _ id: TextID? = nil, now: Instant) {
         precondition(Limits.messageSizes.contains(text.count), "A message has 1 to 65,536 bytes.")
-        queue.add(message, text: text)
+        queue.add(message, .text, id, text: text)
         settle(now)
     }
 
@@ -151,6 +157,14 @@ struct RecordSender: Sendable {
         let failed = queue.close(with: successor)
         settle(now)
         return failed
+    }
+
+    /// Removes a text of which no record was sent.
+    ///
+    /// - Returns: Whether the text was there.
+    mutating func withdraw(_ id: TextID, now: Instant) -> Bool {
+        defer { settle(now) }
+        return queue.remove(id)
     }
 
     /// Adds a record of the greasing type before the next message.
@@ -182,11 +196,11 @@ struct RecordSender: Sendable {
 
     /// Begins a new state on a down link (L-69).
     ///
-    /// - Returns: The messages of which the node had sent a record. They fail with `lost-state`. All other messages
-    ///   stay queued.
+    /// - Returns: The messages of which the node had sent a record, and all texts with an ID (M-86). They fail with
+    ///   `lost-state`. All other messages stay queued.
     mutating func restart(now: Instant) -> [UInt64] {
         let begun = queue.dropBegun().map { [$0] } ?? []
-        let failed = RecordSender.messages(of: window.parts, then: begun)
+        let failed = RecordSender.messages(of: window.parts, then: begun) + queue.dropIdentified()
         queue.beginState()
         timer = RetransmissionTimer(isOnLink: timer.isOnLink)
         (window, forward, acknowledged, newestAck) = (SendWindow(), .none, 0, nil)

@@ -12,6 +12,8 @@ struct SendQueue {
         var type = RecordType.text
         var isFirst = true
         var isLast = true
+        /// The ID of the text; nil for other messages, and for texts that nobody keeps (M-80).
+        var textID: TextID?
         let body: [UInt8]
         /// The link's up time when the first record of the message was sent.
         let begun: Duration
@@ -23,6 +25,7 @@ struct SendQueue {
     private struct Waiting {
         let message: UInt64
         let type: RecordType
+        let textID: TextID?
         var text: [UInt8]
         var offset = 0
         var begun: Duration?
@@ -62,9 +65,12 @@ struct SendQueue {
 
     private var isBetweenMessages: Bool { isEmpty || waiting[head].offset == 0 }
 
-    mutating func add(_ message: UInt64, _ type: RecordType = .text, text: [UInt8]) {
+    /// The IDs of the texts that wait completely or in part.
+    var textIDs: [TextID] { waiting[head...].compactMap(\.textID) }
+
+    mutating func add(_ message: UInt64, _ type: RecordType = .text, _ id: TextID? = nil, text: [UInt8]) {
         bytes += text.count + Limits.queuedMessageOverhead
-        waiting.append(Waiting(message: message, type: type, text: text))
+        waiting.append(Waiting(message: message, type: type, textID: id, text: text))
     }
 
     mutating func rename(_ name: String) {
@@ -113,6 +119,30 @@ struct SendQueue {
         return begun.message
     }
 
+    /// Removes the texts with an ID, of which nothing was sent (M-86).
+    ///
+    /// - Returns: Their messages.
+    mutating func dropIdentified() -> [UInt64] {
+        let dropped = waiting[head...].filter { $0.textID != nil }
+        guard !dropped.isEmpty else { return [] }
+        bytes -= dropped.reduce(0) { $0 + $1.text.count + Limits.queuedMessageOverhead }
+        waiting = waiting[head...].filter { $0.textID == nil }
+        head = 0
+        return dropped.map(\.message)
+    }
+
+    /// Removes a text with an ID if nothing of it was sent.
+    ///
+    /// - Returns: Whether the text was there.
+    mutating func remove(_ id: TextID) -> Bool {
+        guard let place = waiting[head...].firstIndex(where: { $0.textID == id && $0.offset == 0 }) else {
+            return false
+        }
+        bytes -= waiting[place].text.count + Limits.queuedMessageOverhead
+        waiting.remove(at: place)
+        return true
+    }
+
     mutating func removeAll() {
         bytes = 0
         waiting = []
@@ -137,7 +167,9 @@ struct SendQueue {
         }
         guard !isEmpty else { return nil }
         let first = waiting[head]
-        var end = min(first.offset + Limits.maximumRecordTextSize, first.text.count)
+        let room =
+            first.offset == 0 && first.textID != nil ? Limits.maximumIdentifiedTextSize : Limits.maximumRecordTextSize
+        var end = min(first.offset + room, first.text.count)
         // A continuation byte of UTF-8 must stay with the bytes before it.
         while end < first.text.count, end > first.offset, first.text[end] & 0xC0 == 0x80 { end -= 1 }
         let begun = first.begun ?? up
@@ -147,7 +179,7 @@ struct SendQueue {
         if isLast { advanceHead() }
         let part = Part(
             message: first.message, type: first.type, isFirst: first.offset == 0, isLast: isLast,
-            body: Array(first.text[first.offset..<end]), begun: begun)
+            textID: first.textID, body: Array(first.text[first.offset..<end]), begun: begun)
         bytes -= part.cost
         return part
     }

@@ -47,6 +47,14 @@ struct SendWindow {
     var inFlight: Int { sent.count(where: \.isInFlight) }
     /// Whether the window has room for a record's first transmission (M-10, M-34).
     var hasRoom: Bool { isOpen && sent.count < Limits.recordsAbove }
+    /// The IDs of the texts of which a record is unacknowledged.
+    var textIDs: Set<TextID> { Set(sent.lazy.compactMap(\.part.textID)) }
+    /// Returns the text ID to send beside a record, which begins a text (M-80).
+    func textID(of record: Record) -> TextID? {
+        guard record.isFirst, record.number >= base, record.number < next else { return nil }
+        return sent[Int(record.number - base)].part.textID
+    }
+
     /// Whether a record may be sent again now.
     var hasRepeat: Bool { repeatIndex != nil }
 

@@ -11,6 +11,7 @@ package enum Mutant: String, CaseIterable, Sendable {
     case loneEdge, hastyStarts, lostStart, rareHeartbeats, lazyHeartbeats, noStretching, silentHeartbeats
     case lazyAway, swallowedName, swallowedText, frequentHeartbeats
     case followsAnybody, leadsBack, refusesNobody, givesAnybody, givesFormer, givesOnce, hastySuccessor, showsDeparted
+    case hastyAck, showsRepeated, hastyCopy, unreachable, forgetsSeen, anotherID, overtakes
 }
 
 extension Mutant: Comparable {

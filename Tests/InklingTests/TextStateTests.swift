@@ -1,0 +1,64 @@
+import Inkling
+import InklingCore
+import InklingModel
+import InklingWire
+import Testing
+
+/// The records of texts and the state that results from them.
+@Suite("Records of texts")
+struct TextStateTests {
+    private static func records() throws -> [TextRecord] {
+        let runs = [SeenTexts.Run(run: 1, highest: .max, below: 5), SeenTexts.Run(run: 2, highest: 3, below: 0)]
+        return [
+            try SomeText.waiting(1), try SomeText.waiting(2, size: 8_000), try SomeText.finished(1),
+            try SomeText.received(3), try SomeText.read(3), .seen(try SomeText.key(), SeenTexts(runs: runs)),
+            .seen(try SomeText.key(), SeenTexts()), .highestEntry(1 << 52),
+            .received(KeptText(key: try SomeText.key(), name: "", id: SomeText.id(1), at: 0, text: "")),
+        ]
+    }
+
+    @Test("each record is the same after its form on disk, and no part of the form is a trap")
+    func roundTrip() throws {
+        for record in try Self.records() {
+            let bytes = record.bytes
+            #expect(TextRecord(bytes) == record)
+            for size in 0..<min(bytes.count, 300) { #expect(TextRecord(Array(bytes.prefix(size))) != record) }
+            #expect(TextRecord([9] + bytes.dropFirst()) == nil, "a kind of a later version")
+        }
+    }
+
+    @Test("texts stay in order, and a record that comes again has no effect")
+    func fold() throws {
+        var state = SomeText.state([
+            try SomeText.waiting(1), try SomeText.waiting(2), try SomeText.waiting(3), try SomeText.waiting(2),
+            try SomeText.finished(1), try SomeText.finished(1), try SomeText.finished(9),
+            try SomeText.received(4), try SomeText.received(5), try SomeText.received(6), try SomeText.received(5),
+            try SomeText.read(5), try SomeText.received(5), try SomeText.read(8),
+        ])
+        #expect(state.entries == [2, 3] && state.unreadNumbers == [4, 6] && state.highestEntry == 3)
+        #expect(
+            state.waiting.first
+                == WaitingText(
+                    entry: 2, key: try SomeText.key(), name: "Bob", id: SomeText.id(2), at: 1.5, text: "2"))
+        let seen = try #require(state.seen[try SomeText.key()])
+        #expect((4...6).allSatisfy { seen.contains(SomeText.id($0)) } && !seen.contains(SomeText.id(7)))
+        // Another person's text with the same ID is another text.
+        state.apply(try SomeText.finished(2, for: 2))
+        state.apply(try SomeText.received(4, from: 2))
+        #expect(state.entries == [2, 3] && state.unreadNumbers == [4, 6, 4])
+    }
+
+    // M-83
+    @Test("a state forgets the IDs of the person whose text came first, beyond 1,024 people")
+    func people() throws {
+        var state = TextState()
+        for number in 1...Limits.peopleSeen { state.apply(try SomeText.received(1, from: number)) }
+        state.apply(try SomeText.received(2, from: 1))
+        state.apply(try SomeText.received(1, from: Limits.peopleSeen + 1))
+        #expect(state.seen.count == Limits.peopleSeen)
+        #expect(try state.seen[SomeText.key(2)] == nil)
+        #expect(try state.seen[SomeText.key(1)] != nil)
+        state.apply(try SomeText.received(1, from: 2))
+        #expect(state.unread.count { $0.id.number == 1 } == Limits.peopleSeen + 1, "it is there and unread already")
+    }
+}

@@ -1,0 +1,243 @@
+import Inkling
+import InklingModel
+import InklingWire
+import Testing
+
+/// Texts that wait for people who are away, over loopback, with real files.
+@Suite("Waiting texts of a node", .serialized, .timeLimit(.minutes(2)))
+struct WaitingTextTests {
+    private static func waits(_ events: [Event]) -> Int {
+        events.count { if case .waiting = $0 { true } else { false } }
+    }
+
+    private static func outcomes(_ events: [Event]) -> [Event] {
+        events.filter {
+            switch $0 {
+            case .delivered, .failed: true
+            default: false
+            }
+        }
+    }
+
+    /// Runs a body with the folders of Alice and Bob, who have met.
+    private static func withMet(_ body: (_ alice: TextNode, _ bob: TextNode, String, String) async throws -> Void)
+        async throws
+    {
+        let (first, second) = (try TextFolder(), try TextFolder())
+        let alice = try await TextNode("Alice", in: first.path)
+        let bob = try await TextNode("Bob", in: second.path, peers: [alice.identity.port])
+        try await alice.meet(bob)
+        try await bob.meet(alice)
+        try await body(alice, bob, first.path, second.path)
+        withExtendedLifetime((first, second)) {}
+    }
+
+    // M-82, M-83, M-84
+    @Test("a text waits for a member who is away, over restarts of both, and comes once and in order")
+    func restarts() async throws {
+        try await Self.withMet { alice, bob, first, second in
+            try await bob.stop()
+            try await alice.wait("Bob is gone") { try await $0.isAlone }
+            try await alice.send("one")
+            try await alice.send("two")
+            try await alice.wait("both wait") { Self.waits(try await $0.events) == 2 }
+            #expect(try await alice.recipients == [1, 1])
+            #expect(try await alice.waiting == ["one", "two"])
+            try await alice.stop()
+
+            let later = try await TextNode("Alice", in: first)
+            #expect(try await later.waiting == ["one", "two"])
+            try await later.send("three")
+            try await later.wait("it waits too") { Self.waits(try await $0.events) == 1 }
+            let entries = try await later.run { $0.waitingTexts }
+            #expect(Set(entries.map(\.entry)).count == 3)
+            #expect(entries.allSatisfy { $0.name == "Bob" && $0.chat == "team" })
+
+            let back = try await TextNode("Bob", in: second, peers: [later.identity.port])
+            try await back.wait("all came") { try await $0.texts.count >= 3 }
+            #expect(try await back.texts == ["one", "two", "three"])
+            let written = try await back.messages.compactMap(\.written)
+            #expect(zip(written, entries).allSatisfy { abs($0.seconds(since: $1.at)) < 0.002 } && written.count == 3)
+            try await later.wait("outcomes") { Self.outcomes(try await $0.events).count == 3 }
+            let user = back.identity.user
+            #expect(
+                Self.outcomes(try await later.events) == [
+                    .delivered(.init(chat: "team", message: 0, user: user, entry: entries[0].entry)),
+                    .delivered(.init(chat: "team", message: 0, user: user, entry: entries[1].entry)),
+                    .delivered(.init(chat: "team", message: 1, user: user)),
+                ])
+            #expect(try await later.waiting.isEmpty)
+
+            // Bob reads the first text. The others stay unread over a restart, with their times.
+            try await back.run { node in node.readTexts([1], in: "team") }
+            try await back.stop()
+            let again = try await TextNode("Bob", in: second, peers: [later.identity.port])
+            let unread = try await again.run { $0.takeRestoredTexts(in: "team") }
+            let texts = unread.compactMap { if case .message(let it) = $0.event { it.text } else { nil } }
+            #expect(texts == ["two", "three"])
+            #expect(try await again.run { $0.takeRestoredTexts(in: "team") }.isEmpty, "once")
+            try await again.meet(later)
+            try await later.send("four")
+            try await again.wait("the next one") { try await !$0.texts.isEmpty }
+            #expect(try await again.texts == ["four"], "no text came again")
+            try await later.stop()
+            try await again.stop()
+        }
+    }
+
+    // M-82
+    @Test("a text is neither shown nor acknowledged before it is on disk")
+    func slowDisk() async throws {
+        try await Self.withMet { alice, bob, _, _ in
+            try await bob.setFailure("the disk is full")
+            try await alice.send("one")
+            try await alice.send("two")
+            try await Task.sleep(for: .seconds(1))
+            #expect(Self.outcomes(try await alice.events).isEmpty)
+            #expect(try await bob.texts.isEmpty)
+            try await bob.setFailure(nil)
+            try await alice.wait("outcomes") { Self.outcomes(try await $0.events).count == 2 }
+            #expect(try await bob.texts == ["one", "two"])
+            try await alice.stop()
+            try await bob.stop()
+        }
+    }
+
+    //
+    @Test("a text that the disk refuses does not wait")
+    func fullDisk() async throws {
+        try await Self.withMet { alice, bob, _, _ in
+            try await bob.stop()
+            try await alice.wait("Bob is gone") { try await $0.isAlone }
+            try await alice.setFailure("the disk is full")
+            try await alice.send("one")
+            try await alice.wait("an outcome") { !Self.outcomes(try await $0.events).isEmpty }
+            let failed = Event.failed(.init(chat: "team", message: 1, user: bob.identity.user, why: .noRoom))
+            #expect(Self.outcomes(try await alice.events) == [failed])
+            #expect(Self.waits(try await alice.events) == 0)
+            try await alice.stop()
+        }
+    }
+
+    //
+    @Test("a text in flight waits when the person's node is killed, and a live one needs no disk")
+    func live() async throws {
+        try await Self.withMet { alice, bob, _, second in
+            try await alice.send("live")
+            try await alice.wait("an outcome") { Self.outcomes(try await $0.events).count == 1 }
+            #expect(Self.waits(try await alice.events) == 0)
+            try await bob.setFailure("not any more")
+            try await alice.send("late")
+            try await bob.stop()
+            try await alice.wait("it waits") { Self.waits(try await $0.events) == 1 }
+            #expect(try await alice.waiting == ["late"])
+            let back = try await TextNode("Bob", in: second, peers: [alice.identity.port])
+            try await back.wait("it came") { try await !$0.texts.isEmpty }
+            #expect(try await back.texts == ["late"])
+            try await alice.wait("an outcome") { Self.outcomes(try await $0.events).count == 2 }
+            try await alice.stop()
+            try await back.stop()
+        }
+    }
+
+    //
+    @Test("nothing waits for somebody who left the chat, over restarts, until they are back")
+    func left() async throws {
+        try await Self.withMet { alice, bob, first, second in
+            try await bob.run { node in node.ask(.leave(chat: "team")) }
+            try await alice.wait("Bob is gone") { try await $0.isAlone }
+            try await alice.send("one")
+            try await bob.stop()
+            try await alice.stop()
+            let later = try await TextNode("Alice", in: first)
+            try await later.send("two")
+            #expect(try await later.recipients == [0])
+            let back = try await TextNode("Bob", in: second, peers: [later.identity.port])
+            try await later.meet(back)
+            try await back.stop()
+            try await later.wait("Bob is gone") { try await $0.isAlone }
+            try await later.send("three")
+            try await later.wait("it waits") { Self.waits(try await $0.events) == 1 }
+            #expect(try await later.waiting == ["three"])
+            try await later.stop()
+        }
+    }
+
+    //
+    @Test("texts are given up at the user's word, by a block, and by the switch")
+    func givingUp() async throws {
+        try await Self.withMet { alice, bob, first, second in
+            let user = bob.identity.user
+            try await bob.stop()
+            try await alice.wait("Bob is gone") { try await $0.isAlone }
+            for text in ["one", "two", "three"] { try await alice.send(text) }
+            try await alice.wait("all wait") { try await $0.waiting.count == 3 }
+            let entry = try await alice.run { $0.waitingTexts[1].entry }
+            try await alice.forget()
+            try await alice.run { node in node.ask(.forget(chat: nil, entry: entry)) }
+            try await alice.wait("the outcome") { !Self.outcomes(try await $0.events).isEmpty }
+            #expect(
+                Self.outcomes(try await alice.events) == [
+                    .failed(.init(chat: "team", message: 2, user: user, why: .givenUp))
+                ])
+            #expect(try await alice.waiting == ["one", "three"])
+            try await alice.forget()
+            try await alice.run { node in node.ask(.forget(chat: nil, entry: entry)) }
+            try await alice.wait("an answer") { try await !$0.outputs.isEmpty }
+            guard case .answer(.failed(.other("unknown-entry", _)), _) = try await alice.outputs.first else {
+                Issue.record("\(try await alice.outputs)")
+                return
+            }
+            try await alice.run { node in node.ask(.forget(chat: nil, entry: nil)) }
+            try await alice.wait("nothing waits") { try await $0.waiting.isEmpty }
+            #expect(Self.outcomes(try await alice.events).count == 2)
+            try await alice.send("four")
+            try await alice.wait("it waits") { try await $0.waiting == ["four"] }
+            try await alice.run { node in node.ask(.block(user)) }
+            try await alice.wait("the block") { try await $0.waiting.isEmpty }
+            try await alice.run { node in node.ask(.unblock(user)) }
+            try await alice.send("five")
+            try await alice.wait("it waits") { try await $0.waiting == ["five"] }
+            try await alice.run { node in node.ask(.hold(false, chat: "team")) }
+            try await alice.wait("the switch") { try await $0.waiting.isEmpty }
+            try await alice.forget()
+            try await alice.send("six")
+            #expect(Self.waits(try await alice.events) == 0)
+            try await alice.run { node in node.ask(.hold(true, chat: "team")) }
+            try await alice.send("seven")
+            try await alice.wait("it waits") { try await $0.waiting == ["seven"] }
+            try await alice.stop()
+            let later = try await TextNode("Alice", in: first)
+            let back = try await TextNode("Bob", in: second, peers: [later.identity.port])
+            try await back.wait("the last one") { try await !$0.texts.isEmpty }
+            #expect(try await back.texts == ["seven"])
+            try await later.stop()
+            try await back.stop()
+        }
+    }
+
+    //
+    @Test("in an open chat nothing waits by itself, and an ID has no effect there")
+    func open() async throws {
+        let (first, second) = (try TextFolder(), try TextFolder())
+        let team = try Chat("team")
+        let alice = try await TextNode("Alice", in: first.path, chat: team)
+        let bob = try await TextNode("Bob", in: second.path, peers: [alice.identity.port], chat: team)
+        try await alice.meet(bob)
+        try await alice.send("hi")
+        try await bob.wait("the message") { try await $0.texts == ["hi"] }
+        #expect(try await bob.messages.allSatisfy { $0.written == nil })
+        try await bob.stop()
+        try await alice.wait("Bob is gone") { try await $0.isAlone }
+        try await alice.forget()
+        try await alice.send("nobody")
+        #expect(try await alice.waiting.isEmpty)
+        #expect(Self.waits(try await alice.events) == 0)
+        try await alice.stop()
+        let later = try await TextNode("Alice", in: first.path, chat: team, holds: ["team": true])
+        try await later.send("tea")
+        try await later.wait("it waits") { try await $0.waiting == ["tea"] }
+        try await later.stop()
+        withExtendedLifetime((first, second)) {}
+    }
+}
