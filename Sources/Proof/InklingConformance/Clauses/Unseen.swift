@@ -2,8 +2,6 @@ extension Clause {
     private static let socket =
         "the suite drives a program by its standard streams, and attaches to no socket"
 
-    private static let texts = "no command lets a program keep texts yet"
-
     /// The clauses that no case can check from outside, and the reasons.
     static let unseen: [String: String] = [
         "L-29": "a vanished service and a goodbye need a discovery daemon; an ICMP error need not reach a UDP socket",
@@ -12,11 +10,11 @@ extension Clause {
         "L-56": "the suite does not look at the headers of IP",
         "L-79": "a counter reaches 2^32 - 3 after four thousand million datagrams",
         "M-69": "a peer of the suite can't have the program's private key",
-        "M-82": texts,
-        "M-83": texts,
-        "M-84": texts,
-        "M-85": texts,
-        "M-86": texts,
+        "M-82": socket,
+        "M-83": socket,
+        "M-84": socket,
+        "M-85": socket,
+        "M-86": socket,
         "T-25": "the time of day of the machine would have to be set",
         "D-8": "a daemon publishes the addresses of its own machine alone, so none that is off-link can be advertised",
         "D-10": "how many resolves are under way is seen by the program and its daemon alone",
