@@ -93,7 +93,7 @@ extension ChatModel {
     }
 
     private func name(ofOwner key: PublicKey, in state: ChatState) -> String {
-        state.knownLabel(of: key.userID)?.text ?? key.userID.description
+        state.people.values.first { $0.key == key }.map { state.label(of: $0.user).text } ?? key.userID.description
     }
 
     /// Shows who moves, and asks for the confirmation.
