@@ -123,7 +123,7 @@ struct CompletionTests {
             Row(typed: "/whoi", result: "/whois "), Row(typed: "/v", result: "/verify "),
             Row(typed: "/VER", result: "/verify "),
             Row(typed: "/who", result: "/who", answer: .nothing, second: .choices(["/who", "/whois"])),
-            Row(typed: "/w", result: "/who", second: .choices(["/who", "/whois"])),
+            Row(typed: "/wh", result: "/who", second: .choices(["/who", "/whois"])),
             Row(typed: "/", result: "/", answer: .nothing, second: .choices(PromptCommand.names)),
             Row(typed: "/x", result: "/x", answer: .nothing), Row(typed: "//w", result: "//w", answer: .nothing),
             Row(typed: "/whois a", result: "/whois Anna Maria"),

@@ -122,7 +122,7 @@ struct RequestCodecTests {
             instance: "x", user: bob.user, addresses: ["[fe80::1%2]:7000"], isOneself: true, isLinked: false)
         let own = OwnMessage(at: 2.5, chat: "a", message: 3, recipients: 2, text: "\n")
         let failed = RecentMessage.Failure(user: Somebody.carol.user, why: .lostState)
-        var waitingMessage = RecentMessage(at: 3.5, .own(own, delivered: [], failed: []))
+        var waitingMessage = RecentMessage(at: 2.5, .own(own, delivered: [], failed: []))
         waitingMessage.waiting = [bob.user]
         let recent = [
             RecentMessage(
