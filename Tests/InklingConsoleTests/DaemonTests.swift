@@ -67,6 +67,15 @@ struct DaemonTests {
         #expect(stage.newRequests().contains(.join(try Chat("team"))))
     }
 
+    @Test("a prompt with the invite of a chat that has moved joins the present one by its name")
+    func oldInvite() throws {
+        var stage = ChatStage(try Chat("team", secret: ChatStage.secret), outlivesNode: true)
+        stage.node.failures = [.chatMoved("team")]
+        stage.begin()
+        #expect(stage.newRequests().contains(.join(try Chat("team"))))
+        #expect(!stage.newEffects().contains { if case .cannotStart = $0 { true } else { false } })
+    }
+
     @Test("when the daemon is back the chats are joined again, and who did not come back with it is told")
     func back() {
         var stage = ChatStage.begun([.bob, .charlie], outlivesNode: true)

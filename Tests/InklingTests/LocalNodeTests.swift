@@ -386,6 +386,22 @@ struct LocalNodeTests {
         #expect(try await alice.outputs.first?.answer == .failed(.chatMoved("team")))
         await bob.stop()
         try await alice.stop()
+        // A prompt has only the old invite at its next start, and the chat that its user left stays closed.
+        let prompt = try await TestFrontEnd.inLobby("Alice") {
+            $0.isEphemeral = false
+            $0.stateDirectory = directory.path
+        }
+        try await prompt.forget()
+        try await prompt.run { node in
+            node.followsMoves = true
+            node.ask(.join(team))
+            node.ask(.leave(chat: "team"))
+            node.ask(.join(team))
+        }
+        let answers = try await prompt.outputs.compactMap(\.answer)
+        #expect(answers.contains { if case .joined(chat, _) = $0 { true } else { false } })
+        #expect(answers.last == .failed(.chatMoved("team")))
+        try await prompt.stop()
     }
 
     @Test("opening a chat empties the input field of the one before (T-10)")

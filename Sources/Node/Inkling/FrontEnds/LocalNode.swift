@@ -18,6 +18,9 @@ package final class LocalNode: ChatService {
     /// Returns why the node may not join a chat, by its name and by whether the user confirmed the name; nil if it may.
     package var nameRefusal: (Chat, _ isConfirmed: Bool) -> NodeError? = { _, _ in nil }
 
+    /// Whether a join of a chat that has moved means the newest one. A user of a prompt may have only the old invite.
+    package var followsMoves = false
+
     /// Returns the chat that a front end joins, under the name that the user gave it, or else one that the node may use.
     package func chat(of source: ChatSource, named name: String?) throws(NodeError) -> Chat {
         let chats = try node.assumeIsolated { node in
@@ -84,6 +87,7 @@ package final class LocalNode: ChatService {
     }
 
     private func perform(_ request: ServiceRequest) -> RequestID {
+        let request = followed(request)
         let id = nextRequestID.advance()
         let place = outputs.arrivalCount
         if let move = ServiceMove(request) {

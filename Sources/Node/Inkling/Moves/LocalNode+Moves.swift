@@ -44,6 +44,14 @@ extension LocalNode {
     /// Returns the chat in which the node would be now in place of a chat; nil if the user has left it.
     package func present(_ chat: Chat) -> Chat? { node.assumeIsolated { $0.present(chat) } }
 
+    /// Returns a request, with the newest chat in place of one that has moved if the front end wants that.
+    func followed(_ request: ServiceRequest) -> ServiceRequest {
+        guard followsMoves, case .join(let chat, let isConfirmed) = request, let present = present(chat) else {
+            return request
+        }
+        return .join(present, isConfirmed: isConfirmed)
+    }
+
     /// Returns the ID of a chat's history.
     package func logID(of chat: Chat) -> String { node.assumeIsolated { $0.logID(of: chat) } }
 

@@ -15,7 +15,10 @@ enum NodeStart {
     ) {
         guard let daemon = settings.daemon else {
             return LocalNode.start(settings.node, on: loop, logger: logger) { result in
-                if case .success(let node) = result { node.nameRefusal = settings.names.refusal }
+                if case .success(let node) = result {
+                    node.nameRefusal = settings.names.refusal
+                    node.followsMoves = settings.mode != .json
+                }
                 completion(result.map { ($0, nil) })
             }
         }

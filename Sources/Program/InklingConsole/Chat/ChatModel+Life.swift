@@ -9,6 +9,7 @@ extension ChatModel {
     ///
     /// - Parameter chat: the chat as the node has it. If the node was in the chat before, it has the secret.
     mutating func begun(_ chat: Chat, _ peers: [Peer]) {
+        let hasMoved = !firstChat.isOpen && !chat.isOpen && chat != firstChat
         (firstChat, hasBegun) = (chat, true)
         add(chat, peers)
         openIndex = 0
@@ -18,7 +19,8 @@ extension ChatModel {
             return show(apply(present: peers, in: 0))
         }
         let greeting = open?.greeting(isFound: Self.isFound(peers), keepsTexts: display.outlivesNode) ?? []
-        show(explanation + greeting + nameWarning)
+        let move = hasMoved ? [ChatLines.notice("\(SafeText.line(chat.name)) has moved to a new secret")] : []
+        show(explanation + move + greeting + nameWarning)
         show(apply(present: peers, in: 0))
         aloneAt = moment.steady + Self.aloneTime
         if display.form == .screen { minuteAt = moment.steady + Self.minute }

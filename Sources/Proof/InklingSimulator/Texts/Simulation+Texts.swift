@@ -58,7 +58,7 @@ extension Simulation {
         }
     }
 
-    /// Records the outcome of a message: the person has the text, or it waits.
+    /// Records the outcome of a message. After a failure, the text waits.
     func finish(_ message: UInt64, for key: PublicKey, isDelivered: Bool, _ host: SimulatedHost) {
         guard let place = host.store.own[key]?.firstIndex(where: { $0.message == message }) else {
             guard !isDelivered else { return }

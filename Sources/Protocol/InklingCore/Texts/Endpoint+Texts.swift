@@ -84,8 +84,8 @@ extension Endpoint {
 
     /// Sends a text to one person with its old ID, on the links that do not have it yet (M-84, M-86).
     ///
-    /// The owner sends the unfinished texts of a person in their order, after ``Output/reachable(_:_:)`` and after each
-    /// outcome for the person, and newer ones only afterwards.
+    /// The owner sends the unfinished texts of a person in their order, and newer ones only afterwards. The owner does so
+    /// after ``Output/reachable(_:_:)`` and after each outcome for the person.
     ///
     /// - Returns: The number of the message. A text without an outcome keeps its number.
     /// - Throws: An error after which nothing was sent. ``CommandError/unknownPerson`` if there is no link.
@@ -135,8 +135,8 @@ extension Endpoint {
         return !links.ids(of: person).contains { links[$0].sender.textIDs.contains(id) }
     }
 
-    /// Returns the room on a link for a text with an ID. A link gets no text while it lacks an older unfinished one, so
-    /// that its texts stay in order (M-84).
+    /// Returns the room on a link for a text with an ID. A link gets no text while it lacks an older unfinished one. Its
+    /// texts thus stay in order (M-84).
     ///
     /// - Parameter message: The number of the text's message; nil for a new message.
     func roomForText(_ size: Int, before message: UInt64? = nil, on link: LinkID, _ now: Instant) -> RecordSender.Room {
