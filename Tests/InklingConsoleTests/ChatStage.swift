@@ -216,7 +216,7 @@ struct StageNode {
     /// The kept messages of the private chat.
     var kept: [RecentMessage] = []
     var keepsHistory = false
-    /// The texts that wait for people who are away.
+    /// The texts that wait for people who are offline.
     var waitingTexts: [WaitingEntry] = []
     /// The errors that answer the next requests in order, apart from those about typing and presence.
     var failures: [NodeError] = []

@@ -2,7 +2,7 @@ import InklingConsole
 import InklingModel
 import Testing
 
-/// Messages that wait for people who are away, at the prompt.
+/// Messages that wait for people who are offline, at the prompt.
 @Suite("Waiting messages at the prompt")
 struct WaitingCommandTests {
     private static func stage(people: [StagePerson] = [.bob], outlivesNode: Bool = true) throws -> ChatStage {
@@ -46,7 +46,7 @@ struct WaitingCommandTests {
         #expect(stage.newLines() == ["12:00 * May not have reached Bob (given up): tea"])
     }
 
-    @Test("of several people, those who are away are named")
+    @Test("of several people, those who are offline are named")
     func several() throws {
         var stage = try Self.stage(people: [.bob, .charlie])
         _ = stage.enter("tea")
@@ -129,7 +129,7 @@ struct WaitingCommandTests {
 
     @Test("the first lines say whether messages wait")
     func greeting() throws {
-        for (outlivesNode, text) in [(true, "wait for members who are away"), (false, "reach only people")] {
+        for (outlivesNode, text) in [(true, "wait for members who are offline"), (false, "reach only people")] {
             var stage = ChatStage(try Chat("team", secret: ChatStage.secret), outlivesNode: outlivesNode)
             stage.begin()
             #expect(stage.newLines().contains { $0.contains(text) })

@@ -140,7 +140,7 @@ package enum ServiceRequest: Hashable, Sendable {
     /// Lists the last kept messages of a chat with a text, or those before an entry. Answered by
     /// ``ServiceAnswer/recent(_:)``.
     case search(String, chat: String, before: UInt64? = nil)
-    /// Lets texts to a chat wait for members who are away, or gives up all that wait. Only a daemon keeps texts.
+    /// Lets texts to a chat wait for members who are offline, or gives up all that wait. Only a daemon keeps texts.
     case hold(Bool, chat: String)
     /// Lists the texts that wait, of a chat or of all. Answered by ``ServiceAnswer/waitingTexts(_:)``.
     case waitingTexts(chat: String?)
@@ -229,7 +229,7 @@ package enum ServiceAnswer: Hashable, Sendable {
     case knownPeers([KnownPeer])
     /// The digits of a fingerprint, in groups.
     case fingerprint([String])
-    /// The texts that wait for people who are away, the oldest first.
+    /// The texts that wait for people who are offline, the oldest first.
     case waitingTexts([WaitingEntry])
     /// Messages of a chat, in their order.
     case recent([RecentMessage])

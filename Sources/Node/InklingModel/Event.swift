@@ -11,7 +11,7 @@ public enum Event: Sendable, Hashable {
     case delivered(DeliveryReceipt)
     /// A message that this node sent may not have reached a person (M-17): nothing more will be known.
     case failed(DeliveryFailure)
-    /// A message that this node sent waits on disk for a person who is away. Its outcome follows.
+    /// A message that this node sent waits on disk for a person who is offline. Its outcome follows.
     case waiting(WaitingReceipt)
     /// Something about the node that its user may want to know, or that it is over.
     case notice(Notice)
@@ -57,7 +57,7 @@ public struct ReceivedMessage: Sendable, Hashable {
     public let id: MessageID
     /// 1 to 65,536 bytes of UTF-8, as sent: make the text safe before you print it, with InklingText.
     public let text: String
-    /// When the author says to have written the text, if their node keeps texts for people who are away; else nil.
+    /// When the author says to have written the text, if their node keeps texts for people who are offline; else nil.
     public let written: Timestamp?
 
     package init(chat: String, from sender: Person, id: MessageID, text: String, written: Timestamp? = nil) {

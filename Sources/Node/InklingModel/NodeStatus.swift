@@ -16,7 +16,7 @@ package struct ChatStatus: Hashable, Sendable {
     package var partner: PublicKey?
     /// Whether the node keeps the chat's messages on disk.
     package var keepsHistory = false
-    /// Whether texts wait there for members who are away.
+    /// Whether texts wait there for members who are offline.
     package var holdsTexts = false
 
     package init(

@@ -55,9 +55,9 @@ package enum ChatLines {
 
     /// Returns the first line of a chat in which nobody has been found yet.
     ///
-    /// - Parameter keepsTexts: whether messages wait for members who are away.
+    /// - Parameter keepsTexts: whether messages wait for members who are offline.
     package static func looking(keepsTexts: Bool = false) -> Line {
-        let reach = keepsTexts ? "wait for members who are away" : "reach only people who are online"
+        let reach = keepsTexts ? "wait for members who are offline" : "reach only people who are online"
         return notice("Looking for others. Messages \(reach).")
     }
 

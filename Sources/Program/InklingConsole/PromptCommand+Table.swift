@@ -189,7 +189,7 @@ extension PromptCommand {
             name: "waiting", takes: .anything, short: "/waiting", purpose: "see what waits for whom",
             usage: "/waiting [on or off]", refusal: "/waiting takes on or off",
             details: [
-                "List the messages that the daemon keeps for people who are away. It sends them when they are back, and "
+                "List the messages that the daemon keeps for people who are offline. It sends them when they are back, and "
                     + "gives them up after 7 days.",
                 "on or off: whether messages to this chat wait. They do in a private chat. off gives up those that wait.",
             ]),

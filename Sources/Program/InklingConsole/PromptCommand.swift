@@ -52,7 +52,7 @@ package enum PromptCommand: Equatable, Sendable {
     /// Whether to keep the messages of the open chat; nil to show whether they are kept. With `isSure`, the user confirms
     /// that the kept ones are removed.
     case history(Bool?, isSure: Bool = false)
-    /// Whether messages to the open chat wait for members who are away; nil to list those that wait.
+    /// Whether messages to the open chat wait for members who are offline; nil to list those that wait.
     case waiting(Bool?)
     /// The number of a waiting message to give up; nil for all.
     case forget(Int?)

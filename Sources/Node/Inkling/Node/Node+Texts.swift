@@ -3,7 +3,7 @@ import InklingModel
 import InklingWire
 import NIOCore
 
-/// The texts of the user that wait for people who are away.
+/// The texts of the user that wait for people who are offline.
 extension Node {
     /// Keeps texts in a store from now on. The node is in no chat yet.
     ///
@@ -89,7 +89,7 @@ extension Node {
 
     // MARK: Sending
 
-    /// Sends a text to the people of a chat, and keeps it for those who are away.
+    /// Sends a text to the people of a chat, and keeps it for those who are offline.
     func sendText(
         _ text: String, in entry: JoinedChat, _ prepare: (_ message: MessageID, _ recipients: Int) -> Void
     ) throws(NodeError) -> (message: MessageID, recipients: Int) {
@@ -117,7 +117,7 @@ extension Node {
         return (message, recipients.count)
     }
 
-    /// Returns whether texts wait for a person who is away.
+    /// Returns whether texts wait for a person who is offline.
     private func mayWait(_ key: PublicKey, in entry: JoinedChat) -> Bool {
         guard let peer = entry.met[key], let chatTexts = entry.texts, key != ownKey else { return false }
         return !chatTexts.left.contains(key) && !texts.blocked.contains(peer.user)
@@ -344,6 +344,6 @@ extension Node {
     }
 
     static var keepsNoTexts: NodeError {
-        .other(code: "unsupported", text: "Only a daemon keeps texts for people who are away.")
+        .other(code: "unsupported", text: "Only a daemon keeps texts for people who are offline.")
     }
 }

@@ -16,7 +16,7 @@ final class SendSession: CommandSession {
     private var notices = NoticePrinter()
     /// Whether the node was in the chat before, and so has found all people already.
     private var wasThere = false
-    /// Whether the node keeps messages to the chat for people who are away.
+    /// Whether the node keeps messages to the chat for people who are offline.
     private var keepsTexts = false
     private var joinID: RequestID?
     private var sendID: RequestID?

@@ -1,7 +1,7 @@
 import InklingModel
 import InklingText
 
-/// Messages that wait for people who are away. Only a daemon keeps them.
+/// Messages that wait for people who are offline. Only a daemon keeps them.
 extension ChatModel {
     /// The difference between the times of writing and arrival above which a message counts as one that waited. Below
     /// it, the clocks of two computers may differ.
@@ -40,7 +40,7 @@ extension ChatModel {
         guard display.outlivesNode else {
             return answer(
                 ChatLines.error(
-                    "Only a daemon keeps messages for people who are away. Start it with: inkling daemon"))
+                    "Only a daemon keeps messages for people who are offline. Start it with: inkling daemon"))
         }
         ask(request, for: .texts)
     }
@@ -53,7 +53,7 @@ extension ChatModel {
         case (.hold(true, _), .done):
             self.answer(
                 ChatLines.notice(
-                    "From now on, messages to this chat wait on your computer for members who are away. To end that: "
+                    "From now on, messages to this chat wait on your computer for members who are offline. To end that: "
                         + "/waiting off"))
         case (.hold(false, _), .done):
             self.answer(

@@ -92,7 +92,7 @@ package struct ChatState {
     ///
     /// - Parameters:
     ///   - isFound: whether another person is there already.
-    ///   - keepsTexts: whether messages wait for members who are away.
+    ///   - keepsTexts: whether messages wait for members who are offline.
     func greeting(isFound: Bool, keepsTexts: Bool) -> [Line] {
         let name = SafeText.line(chat.name)
         guard chat.partner == nil else { return [ChatLines.talk(name)] }

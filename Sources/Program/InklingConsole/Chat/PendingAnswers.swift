@@ -38,7 +38,7 @@ struct PendingAnswers: Sendable {
         /// The join of a chat of the user's own, to which the people of that chat are invited.
         case own(from: String)
         case admit(Newcomer)
-        /// A request about messages that wait for people who are away.
+        /// A request about messages that wait for people who are offline.
         case texts
     }
 

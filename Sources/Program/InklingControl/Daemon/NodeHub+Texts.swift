@@ -19,7 +19,7 @@ package struct UnreadTexts {
     }
 }
 
-/// The texts that wait for people who are away, and those that wait for this user.
+/// The texts that wait for people who are offline, and those that wait for this user.
 extension NodeHub {
     /// Holds an unread message. A text with an ID that goes for lack of room is on disk no longer.
     func hold(_ timed: TimedEvent, rank: SenderRank) {

@@ -1,6 +1,6 @@
 import InklingModel
 
-// The requests about texts that wait for people who are away.
+// The requests about texts that wait for people who are offline.
 
 extension RequestCodec {
     static let hold = RequestCodec(
