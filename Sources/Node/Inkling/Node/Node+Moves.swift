@@ -171,23 +171,53 @@ extension Node {
 
     // MARK: As a member
 
-    /// Follows the owner of a chat to its successor, which the core has checked (M-63).
+    /// Follows the owner of a chat to its successor, which the core has checked (M-63). The move is on disk first, so that
+    /// a kill of the node loses neither the generation nor the removed keys (M-64). If the disk fails, the node follows
+    /// all the same.
     func follow(_ successor: Successor, from id: ChatID) {
-        guard !isStopped, let entry = joinedChat(id),
-            let chat = Chat.successor(successor, named: entry.name), !moving.moves.hasLeft(chat)
-        else { return }
-        moving.moves.follow(successor, from: entry.chat)
-        keepMoves()
+        guard !isStopped, let entry = joinedChat(id) else { return }
+        change { moves throws(NodeError) in
+            guard let former = self.present(of: entry, moves),
+                let chat = Chat.successor(successor, named: entry.name), !moves.hasLeft(chat)
+            else { return { true } }
+            moves.follow(successor, from: former.chat)
+            return { self.follow(successor, from: former) }
+        } failed: { error in
+            guard let former = self.present(of: entry, self.moving.moves) else { return }
+            self.moving.moves.follow(successor, from: former.chat)
+            _ = self.follow(successor, from: former)
+            guard case .notKept(let reason) = error, case .file(let file) = self.moving.storage else { return }
+            self.tell(.notice(.movesUnusable(file: file.path, reason: reason)))
+        }
+    }
+
+    /// Returns a chat that the node is in, or the one to which it has moved since.
+    private func present(of entry: JoinedChat, _ moves: Moves) -> JoinedChat? {
+        if joined.contains(where: { $0 === entry }) { return entry }
+        return moves.present(entry.chat).flatMap { joinedChat($0.keys.id) }
+    }
+
+    /// Leaves a chat for its successor.
+    ///
+    /// - Returns: False if the user has left the chat, or was in the successor before.
+    private func follow(_ successor: Successor, from entry: JoinedChat) -> Bool {
+        guard !isStopped, joined.contains(where: { $0 === entry }),
+            let chat = Chat.successor(successor, named: entry.name), chat != entry.chat
+        else { return false }
         noteWhoIsThere(in: entry)
         discovery?.leave(entry.id)
         try? endpoint.leave(entry.id, now: clock.now)
         // The user may have joined the new chat by an invite, under another name. The old name then stays without a
         // chat until the user leaves it.
-        guard joinedChat(chat.keys.id) == nil else { return drain() }
+        guard joinedChat(chat.keys.id) == nil else {
+            drain()
+            return true
+        }
         try? enter(chat)
         drain()
         let removed = Set(successor.removed)
         replace(entry, by: chat) { !removed.contains($0) }
+        return true
     }
 
     // MARK: Both
