@@ -28,10 +28,12 @@ extension Simulation {
                 host, in: membership.chat, to: hosts,
                 with: Successor(generation: generation, secret: secret(1_000), owner: host.key))
         case .relapse:
-            guard host.lie == nil, chain[membership.chat].owner == host.key, membership.generation > 0 else { return }
+            guard host.lie == nil, chain[membership.chat].owner == host.key, membership.generation > 0,
+                let successor = earlier(than: membership.chat)
+            else { return }
             // A node that entered by an invite knows no generation. Such a node would follow (M-61).
             let others = hosts.filter { $0.membership?.generation == membership.generation }
-            lie(host, in: membership.chat, to: others, with: earlier(than: membership.chat))
+            lie(host, in: membership.chat, to: others, with: successor)
         case .confess: endLies(of: host)
         default: return
         }
@@ -152,8 +154,9 @@ extension Simulation {
         if let chat = host.membership?.chat { join(host, chat) }
     }
 
-    /// Returns a successor of no higher rank than a chat: an older one, or another one of its generation.
-    private func earlier(than chat: Int) -> Successor {
+    /// Returns a successor of no higher rank than a chat: an older one, or another one of its generation. A chat of the
+    /// first generation may have the highest of all fingerprints tried. Then the function returns nil.
+    private func earlier(than chat: Int) -> Successor? {
         let (owner, generation) = (chain?[chat].owner ?? hosts[0].key, chain?[chat].generation ?? 1)
         let rank = ChatRank(generation: generation, chats[chat])
         for number in 2_000..<3_000 as Range<UInt64> {
@@ -162,7 +165,7 @@ extension Simulation {
                 owner: owner)
             if successor.rank < rank { return successor }
         }
-        preconditionFailure("half of all fingerprints are higher")
+        return nil
     }
 
     // MARK: Daemons
