@@ -8,7 +8,25 @@ import Testing
 @Suite("The simulated LAN", .serialized)
 struct SimulationTests {
     /// How many seeds one run of the tests takes; `.ci/run` asks for more.
-    private static let seeds = ProcessInfo.processInfo.environment["INKLING_SEEDS"].flatMap(UInt64.init) ?? 200
+    private static let seeds = number("INKLING_SEEDS") ?? 200
+    /// The first of these seeds; `.ci/run` makes one from each commit's ID, so that each landing runs new seeds.
+    private static let first = number("INKLING_FIRST_SEED") ?? 0
+
+    private static func number(_ variable: String) -> UInt64? {
+        ProcessInfo.processInfo.environment[variable].flatMap(UInt64.init)
+    }
+
+    /// Runs the scenarios of these seeds on all processors.
+    private func sum(of scenario: @Sendable (UInt64) -> Scenario) -> SeedSum {
+        let shared = Mutex(SeedSum())
+        concurrently(Self.seeds) { number in
+            let seed = Self.first &+ number
+            let result = Simulation(scenario(seed)).run()
+            shared.withLock { $0.add(result, of: seed) }
+            return true
+        }
+        return shared.withLock { $0 }
+    }
 
     /// Returns the results of the first seeds' scenarios, run on all processors.
     private func results(
@@ -25,13 +43,7 @@ struct SimulationTests {
 
     @Test("every promise holds in every scenario that a seed draws (R4, R10 to R16, R22, R24 to R26, R36, R37)")
     func seeds() {
-        let shared = Mutex(SeedSum())
-        concurrently(Self.seeds) { seed in
-            let result = Simulation(Scenario(seed: seed)).run()
-            shared.withLock { $0.add(result, of: seed) }
-            return true
-        }
-        let sum = shared.withLock { $0 }
+        let sum = sum { Scenario(seed: $0) }
         let (coverage, failed) = (sum.coverage, sum.failed)
         let failures = failed.prefix(5).map { "inkling-sim replay \($0.seed): \($0.violation)" }
         #expect(failed.isEmpty, "\(failures.joined(separator: "\n"))")
@@ -39,40 +51,28 @@ struct SimulationTests {
         #expect(coverage.actions.count >= 20 && coverage.faults.count >= 7, "\(coverage)")
         #expect(coverage.edges.count >= 8 && coverage.presences.count >= 6, "\(coverage)")
         print(
-            "figure: \(coverage.runs) seeds, \(coverage.hosts) nodes, \(coverage.datagrams) datagrams,",
+            "figure: \(coverage.runs) seeds from \(Self.first), \(coverage.hosts) nodes, \(coverage.datagrams) datagrams,",
             "\(failed.count) failing"
         )
     }
 
     @Test("each kept text shows once and in order, over kills of both ends, in every scenario that a seed draws")
     func texts() {
-        let shared = Mutex(SeedSum())
-        concurrently(Self.seeds) { seed in
-            let result = Simulation(Scenario(textsOf: seed)).run()
-            shared.withLock { $0.add(result, of: seed) }
-            return true
-        }
-        let sum = shared.withLock { $0 }
+        let sum = sum { Scenario(textsOf: $0) }
         let failures = sum.failed.prefix(5).map { "inkling-sim replay \($0.seed) --texts: \($0.violation)" }
         #expect(failures.isEmpty, "\(failures.joined(separator: "\n"))")
         #expect(sum.coverage.counters[.messagesReceived] ?? 0 > 0, "\(sum.coverage.counters)")
-        print("figure: \(sum.coverage.runs) seeds with waiting texts, \(sum.failed.count) failing")
+        print("figure: \(sum.coverage.runs) seeds with waiting texts from \(Self.first), \(sum.failed.count) failing")
     }
 
     @Test("an owner's chat keeps removed members out and loses no chosen one, in every scenario that a seed draws")
     func removals() {
-        let shared = Mutex(SeedSum())
-        concurrently(Self.seeds) { seed in
-            let result = Simulation(Scenario(removalsOf: seed)).run()
-            shared.withLock { $0.add(result, of: seed) }
-            return true
-        }
-        let sum = shared.withLock { $0 }
+        let sum = sum { Scenario(removalsOf: $0) }
         let failures = sum.failed.prefix(5).map { "inkling-sim replay \($0.seed) --removals: \($0.violation)" }
         #expect(failures.isEmpty, "\(failures.joined(separator: "\n"))")
         let actions: [Scenario.Action.Kind] = [.remove, .handOver, .leak, .forge, .relapse]
         #expect(actions.allSatisfy { sum.coverage.actions[$0] ?? 0 > 0 }, "\(sum.coverage.actions)")
-        print("figure: \(sum.coverage.runs) seeds with removals, \(sum.failed.count) failing")
+        print("figure: \(sum.coverage.runs) seeds with removals from \(Self.first), \(sum.failed.count) failing")
     }
 
     @Test("two runs of a seed are equal to the byte", arguments: [1, 12, 123, 1_234, 12_345] as [UInt64])
