@@ -62,7 +62,7 @@ package final class WebServer {
         let server = NIOLoopBound(self, eventLoop: eventLoop)
         ServerBootstrap(group: eventLoop)
             .childChannelOption(.autoRead, value: false)
-            .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try WebPipeline.add(server.value, to: channel) }
             }
