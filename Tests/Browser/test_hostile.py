@@ -151,6 +151,24 @@ class HostileTests(TestWithPeople):
         page.wait_for_person("Bob", "3 days ago")
         page.wait_for_person("Eve", "2 minutes ago")
 
+    def test_a_clock_that_is_set_right_moves_no_message_and_nobody_was_there_just_now(self):
+        state = harness.work() / "scripted"
+        now = time.time()
+        bob = scripted.person(1, "Bob", "offline", lastSeen=now + 7_200)
+        messages = [scripted.message(number, bob, f"message {number}", at)
+                    for number, at in enumerate((now - 60, now + 7_200, now - 50), 1)]
+        daemon = scripted.ScriptedDaemon(state, {"kitchen": {"people": [bob], "messages": messages}})
+        self.addCleanup(daemon.stop)
+        page, server = self.open_scripted(state)
+        self.addCleanup(server.stop)
+        page.choose("kitchen")
+        page.wait_for_text("message 3")
+        for number, at in enumerate((now, now - 4, now - 86_400), 4):
+            daemon.say(on="message", chat="kitchen", **scripted.message(number, bob, f"message {number}", at))
+        page.wait_for_text("message 6")
+        self.assertEqual(page.texts(), [f"message {number}" for number in range(1, 7)])
+        page.wait_for_person("Bob", "Last seen recently")
+
     def test_ten_thousand_messages_scroll(self):
         state = harness.work() / "scripted"
         bob = scripted.person(1, "Bob")

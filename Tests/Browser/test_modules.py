@@ -369,9 +369,53 @@ class TextTests(ModuleCase):
             ((now - age, now), text) for age, text in (
                 (0, "just now"), (-5, "just now"), (59.9, "just now"), (60, "1 minute ago"), (119, "1 minute ago"),
                 (300, "5 minutes ago"), (hour - 1, "59 minutes ago"), (hour, "1 hour ago"), (5 * hour, "5 hours ago"),
-                (13 * hour, "yesterday"), (day, "yesterday"), (2 * day, "2 days ago"), (40 * day, "40 days ago"))])
+                (13 * hour, "yesterday"), (day, "yesterday"), (2 * day, "2 days ago"), (40 * day, "40 days ago"),
+                # The clock was ahead then.
+                (-59, "just now"), (-60, "recently"), (-2 * hour, "recently"), (-40 * day, "recently"))])
         (shown,) = self.call("text.js", "ago", [[datetime.datetime.now().timestamp() - 300]])
         self.assertEqual(shown, "5 minutes ago")
+
+
+class OrderTests(ModuleCase):
+    """The order of messages is that of their arrival, whatever their times (R52)."""
+
+    def texts(self, *steps):
+        """Returns the texts of a chat after these steps of the model, in their order."""
+        return self.run_script("""
+            const model = await import(`/model.js?${Math.random()}`);
+            const from = {user: "bobbobbobbobbob2", name: "Bob"};
+            const last = (text, at) => ({text, at, from, message: +text});
+            model.apply({on: "ready", user: "alicealicealicea", name: "Alice", at: 1});
+            model.apply({on: "status", since: 5, chats: [{chat: "c", waiting: 0}], at: 1});
+            for (const [step, ...more] of given[0]) {
+              if (step === "message") model.apply({on: step, chat: "c", ...last(...more)});
+              else if (step === "recent") model.apply({on: step, chat: "c", at: 1, messages: more.map((one) => last(...one))});
+              else if (step === "own") model.compose(model.model.chats.get("c"), ...more);
+              else model.disconnect();
+            }
+            return model.model.chats.get("c").messages.map((one) => one.text);""", steps)
+
+    def test_a_clock_that_steps_back_moves_no_message(self):
+        for step in (0.001, 4, 7_200, 2e8):
+            self.assertEqual(self.texts(["message", "1", 1e9], ["message", "2", 1e9 - step], ["message", "3", 1e9 + 1],
+                                        ["message", "4", 1e9 + 1 - step]), ["1", "2", "3", "4"])
+
+    def test_recent_messages_stay_in_the_order_of_the_daemon(self):
+        self.assertEqual(self.texts(["recent", ["1", 50], ["2", 20], ["3", 90], ["4", 21]]), ["1", "2", "3", "4"])
+
+    def test_recent_messages_come_before_those_that_came_in_between(self):
+        self.assertEqual(self.texts(["message", "3", 10], ["message", "4", 5],
+                                    ["recent", ["1", 50], ["2", 20], ["3", 10], ["4", 5]]), ["1", "2", "3", "4"])
+
+    def test_missed_messages_take_their_places_after_a_reconnection(self):
+        self.assertEqual(self.texts(["message", "1", 90], ["message", "2", 80], ["lost"], ["message", "5", 9],
+                                    ["recent", ["2", 80], ["3", 70], ["4", 1], ["5", 9]]), ["1", "2", "3", "4", "5"])
+        self.assertEqual(self.texts(["message", "1", 90], ["lost"], ["message", "5", 9],
+                                    ["recent", ["3", 70], ["4", 1], ["5", 9]]), ["1", "3", "4", "5"])
+
+    def test_a_message_that_is_being_sent_is_the_last_one(self):
+        self.assertEqual(self.texts(["message", "1", 90], ["lost"], ["own", "me", 95], ["recent", ["1", 90], ["2", 99]]),
+                         ["1", "2", "me"])
 
 
 class QRTests(ModuleCase):

@@ -37,7 +37,7 @@ export function apply(line, request = {}) {
 	// A chat that was left stays away.
 	const chat = on === "message" || line.users?.length || on === "peer" && isHere(line)
 		? chatOf(name) : chats.get(name);
-	if (chat || !line.chat || on === "ok" || on === "notice") handlers[on]?.(line, chat, request);
+	if (chat || !line.chat || /^(ok|notice)$/.test(on)) handlers[on]?.(line, chat, request);
 }
 
 const handlers = {
@@ -62,7 +62,7 @@ const handlers = {
 	typing(line, chat) { chat.typing = line; },
 	message(line, chat) {
 		const key = keyOf(line), {own, from: {user}} = line, isNew = !chat.byKey.has(key);
-		if (isNew && !own && muted.has(user)) return;
+		if (isNew && muted.has(user)) return;
 		if (isNew) add(chat, key, line);
 		if (own) return;
 		if (model.shown !== chat.name) {
@@ -72,12 +72,14 @@ const handlers = {
 	},
 	recent(line, chat) {
 		const {byKey, messages} = chat;
-		for (const one of line.messages) {
-			const key = keyOf(one), isNew = !byKey.has(key);
-			const lost = one.own && isNew && messages.find(({state, text, at}) => state === "unknown" && text === one.text && Math.abs(at - one.at) < 9);
-			if (lost) byKey.set(key, lost);
-			else if (isNew && (one.own || !muted.has(one.from.user))) add(chat, key, one);
-			if (one.own) settle(chat, key, {...outcomes(one), state: "sent"});
+		// By arrival, not by time.
+		let next = messages.find(({state}) => state === "sending");
+		for (const one of line.messages.reverse()) {
+			const key = keyOf(one), {at, own, text} = one;
+			const old = byKey.get(key) ?? messages.findLast((it) => own && it.state === "unknown" && it.text === text && Math.abs(it.at - at) < 9);
+			old ? byKey.set(key, old) : muted.has(one.from.user) || add(chat, key, one, next);
+			next = byKey.get(key) ?? next;
+			if (own) settle(chat, key, {...outcomes(one), state: "sent"});
 		}
 		chat.isRecent = true;
 	},
@@ -163,7 +165,7 @@ function meet(line, {name, people}) {
 	if (isHere(line)) invitations.delete(name + line.key);
 	// Strangers come and go.
 	if (people.size > 500) for (const [id, one] of people) if (!isHere(one) && !one.verified) people.delete(id);
-	people.set(line.user, {lastSeen: line.presence === "offline" && line.at, ...line, label: label(line)});
+	people.set(line.user, {lastSeen: !isHere(line) && line.at, ...line, label: label(line)});
 }
 
 function settle(chat, key, change) {
@@ -177,13 +179,12 @@ export function remark(chat, line) {
 	add(chat, `local/${++locals}`, {...line, at, from: {user, name}, remark: line});
 }
 
-function add({messages, byKey}, key, line) {
+function add({messages, byKey}, key, line, next) {
 	const {name} = model.self, {from, own, text} = line;
 	const isMention = !own && name && pattern(name, "(?<!\\p{L})", "(?!\\p{L})").test(text);
 	const message = {...line, ...outcomes(line), key, isMention, from: {...from, label: label(from)}, version: 0};
-	messages.push(message);
+	messages.splice(messages.indexOf(next) >>> 0, 0, message);
 	byKey.set(key, message);
-	if (line.at < messages.at(-2)?.at) messages.sort((left, right) => left.at - right.at);
 	if (messages.length > 10000) {
 		const old = new Set(messages.splice(0, 500));
 		for (const [key, one] of byKey) if (old.has(one)) byKey.delete(key);

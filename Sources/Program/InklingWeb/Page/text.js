@@ -5,7 +5,7 @@ const RULES = [
 	[/\r\n?|[\x85\u2028\u2029]/g, "\n"],
 	[/(?![\u200c\u200d\ufe0f])\p{DI}/gu, ""],
 	[/[\p{Cn}\p{Co}\p{Cs}\ufff9-\ufffb]/gu, "\ufffd"],
-	// What changes no picture and joins no letters.
+	// These change no picture and join no letters.
 	[/(?<!\p{EBase})\p{EMod}|(?<!\p{ExtPict}|[#*\d](?=.\u20e3))\ufe0f/gu, ""],
 	[/(?<!\p{ExtPict}\p{EMod}?\ufe0f?(?=.\p{ExtPict})|[\u0600-\u18af](?=.[\u0600-\u18af]))[\u200c\u200d]/gu, ""],
 	[RegExp(`(^|\\p{Cc}|${PILED}{3})${PILED}+`, "gu"), "$1"],
@@ -86,8 +86,8 @@ export const day = (seconds, now = Date.now() / 1000) => ["Today", "Yesterday"][
 	?? date(seconds).toLocaleDateString("en-GB", {dateStyle: "full"});
 
 export function ago(seconds, now = Date.now() / 1000) {
-	const minutes = (now - seconds) / 60, count = days(seconds, now);
-	if (minutes < 1) return "just now";
+	const minutes = (now - (seconds || 1 / 0)) / 60, count = days(seconds, now);
+	if (minutes < 1) return minutes > -1 ? "just now" : "recently";
 	const [age, unit] = minutes < 60 ? [minutes, "minute"] : count < 1 ? [minutes / 60, "hour"] : [count, "day"];
 	return new Intl.RelativeTimeFormat("en", {numeric: "auto"}).format(-Math.floor(age), unit);
 }

@@ -11,7 +11,7 @@ let isQuiet;
 const here = (count, nobody) => count > 1 ? `${count} people are here` : count ? "1 person is here" : nobody;
 
 export function presence({user, presence, lastSeen, blocked}) {
-	const there = {online: "Active now", away: "Away"}[presence] ?? `Last seen ${lastSeen ? ago(lastSeen) : "recently"}`;
+	const there = {online: "Active now", away: "Away"}[presence] ?? `Last seen ${ago(lastSeen)}`;
 	return `${there}${blocked ? " · blocked" : ""}${model.muted.has(user) ? " · muted" : ""}`;
 }
 
