@@ -2,18 +2,19 @@
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Optional
+from typing import Any, Iterable, Optional
 
 import epochs
 from admission import PREFERRED, STRANGER, NoRoom
+from clock import Bucket
 from composer import Composer
 from context import Context
 from epochs import EpochCounter, EpochsUsedUp, decide_on_joining, decide_on_response, epoch_to_name
 from keys import ChatKeys, TextError, base64url, user_id
 from limits import (COPIES, IDLE_LINKS, INTERVAL_UNIT, LEAST_UNITS, LONGEST_TYPING_BEAT, MAX_NEWCOMERS, MESSAGE_EXTRA,
-                    S, SERVED, TYPING_BEAT, TYPING_LINKS)
+                    MOVE_BURST, MOVE_STEP, S, SERVED, TYPING_BEAT, TYPING_LINKS)
 from link import Link
-from moves import Departure, Successor, rank
+from moves import Departure, Successor
 from noise import Result
 from opening import Attempt, Instance, Openings
 from presence import People
@@ -40,18 +41,19 @@ class Chat:
     """A name and, unless the chat is open, a secret, with an owner's key or none.
 
     In a talk (W-41), `with_key` is the key of the other person. Of its node it uses `beginning`, `blocked`, `live_links`,
-    `make_room`, `drop_unconfirmed`, `got_invite`, `name_after` and `next_number`.
+    `make_room`, `drop_unconfirmed`, `got_invite`, `moving` and `next_number`.
     """
 
     def __init__(self, context: Context, node: Any, name: str, secret: Optional[bytes], owner: bytes,
-                 memory: Memory, with_key: bytes = b"", generation: int = 0, refused: tuple[bytes, ...] = ()) -> None:
+                 memory: Memory, with_key: bytes = b"", refused: tuple[bytes, ...] = ()) -> None:
         self._context, self._clock, self._node = context, context.clock, node
         self.name, self.secret, self.owner_key, self.with_key = name, secret, owner, with_key
         self.keys = ChatKeys(name, secret, owner)
-        self.generation, self.refused = generation, refused     # M-61, M-64
-        self._highest = rank(generation, self.keys)             # of this chat, or a successor
+        self.refused = refused                                  # M-91
+        self.moves = Bucket(1, MOVE_BURST, self._clock.now, MOVE_STEP)      # M-88, of the whole chain
         self.departure: Optional[Departure] = None
-        self.successor: Optional[Successor] = None              # the one taken, which the node is about to follow
+        self.successor: Optional[Successor] = None              # M-90: the first, which the node is about to follow
+        self.is_following = False                               # the node knows of the successor
         self._memory = memory
         self.joined_at = self._clock.now
         self.links: dict[tuple[bytes, bytes], Link] = {}        # in the order in which they were made
@@ -103,7 +105,7 @@ class Chat:
         return self.rank == STRANGER and not by_hand and not self.links_of(key)
 
     def is_blocked(self, key: bytes) -> bool:
-        """L-36, M-64, L-104."""
+        """L-36, M-91, L-104."""
         return user_id(key) in self._node.blocked or key in self.refused or bool(self.with_key) and key != self.with_key
 
     @property
@@ -112,24 +114,25 @@ class Chat:
         return self.owner_key == self._context.identity.public
 
     def admits(self, key: bytes) -> bool:
-        """M-66, M-69, D-7: whether the node opens to a key."""
+        """M-92, M-94, D-7: whether the node opens to a key."""
         if self.departure is None:
             return key != self._context.identity.public and not self.is_blocked(key)
-        return key in self.departure.chosen and not self.is_blocked(key)
+        is_own = key == self._context.identity.public
+        return is_own or key in self.departure.chosen and not self.is_blocked(key)
 
     def hides(self, key: bytes) -> bool:
-        """M-66, M-69."""
+        """M-92, M-94."""
         return self.departure is not None or key == self._context.identity.public
 
     def refusal(self, key: bytes, run: bytes) -> Optional[str]:
-        """Why the initiation of a key and run gets no answer, or None (D-7, L-36, M-66, M-69)."""
+        """Why the initiation of a key and run gets no answer, or None (D-7, L-36, M-92, M-94)."""
         if self.is_blocked(key):
             return "blocked"
         if key == self._context.identity.public and (not self.is_own or run == self.run):
             return "ownKey"
         if self.departure is None:
             return None
-        if key not in self.departure.chosen:
+        if not self.admits(key):
             self.meet(key)
             return "notChosen"
         return "served" if self.departure.served.get(run, 0) > self._clock.now else None
@@ -197,7 +200,7 @@ class Chat:
     def _join(self, session: Session, decision: str) -> Optional[Link]:
         key, link = session.key, self.links.get((session.key, session.run))
         if self.is_blocked(key) or self.departure is not None and not self.admits(key):
-            return None                                         # L-36, M-66
+            return None                                         # L-36, M-92
         is_new = link is None
         if link is None:
             try:
@@ -267,7 +270,7 @@ class Chat:
 
     def got_text(self, link: Link, text: str, owner: Owner) -> None:
         size = len(text.encode())
-        if not link.is_named or link.is_hidden:                 # M-24, M-69
+        if not link.is_named or link.is_hidden:                 # M-24, M-94
             return self._context.pools.texts.remove(owner, size + MESSAGE_EXTRA)
         event = {"on": "message", "chat": self.name, "from": self.people.person(link.key).shown(),
                  "message": self._node.next_number(), "text": text, "held": (owner, size)}
@@ -278,26 +281,29 @@ class Chat:
             self._node.got_invite(self, link.key, link.name, body)
 
     def got_successor(self, link: Link, body: bytes) -> None:
-        """M-61, M-62."""
-        if not self.owner_key or link.key != self.owner_key:
+        """M-90, M-94."""
+        if not self.owner_key or link.key != self.owner_key or self.successor is not None:
             return
         try:
             successor = Successor.read(body)
         except TextError:
             return
-        if successor.rank > self._highest:
-            self._highest, self.successor = successor.rank, successor
+        if self.departure is None:
+            self.successor = successor
+        elif successor != self.departure.successor and not self.departure.differs:
+            self.departure.differs = True
+            self._node.moving.differs(self)
 
     def successor_to_give(self) -> Optional[bytes]:
         return None if self.departure is None else self.departure.successor.body
 
     def depart(self, departure: Departure) -> dict[bytes, str]:
-        """M-65, M-66, M-68: this node's user moves the chat, perhaps again. Nobody shows any more.
+        """M-65, M-92: this node's user moves the chat. Nobody shows any more.
 
         Returns the keys in the chat, with their names, for `meet`.
         """
-        links, names = list(self.links.values()), {link.key: link.name for link in self.links.values()}
-        self.departure, self._highest = departure, max(self._highest, departure.successor.rank)
+        links = list(self.links.values())
+        self.departure = departure
         self.composer.close()
         self.composer.text = ""
         for key in list(self.people.known):
@@ -305,17 +311,33 @@ class Chat:
         for link in links:
             if self.admits(link.key):
                 link.close_with(departure.successor.body)
-            else:
+        there = {i.key: "" for i in self.openings.instances if i.key is not None}
+        there |= {link.key: link.name for link in links}
+        self._end_refused(there)
+        return there
+
+    def choose(self, departure: Departure) -> None:
+        """M-93, A-43: the departed chat has other chosen keys."""
+        former, self.departure = self.departure, departure
+        assert former is not None
+        self._end_refused(former.chosen | departure.chosen)
+
+    def refuse(self, keys: tuple[bytes, ...]) -> None:
+        """M-91: the node was in the chat before it took the successor."""
+        self.refused = keys
+        self._end_refused(keys)
+
+    def _end_refused(self, keys: Iterable[bytes]) -> None:
+        for link in list(self.links.values()):
+            if not self.admits(link.key) and link.key != self._context.identity.public:
                 self.say_bye(link, LEFT, "left")
-        there = {**{i.key: "" for i in self.openings.instances if i.key is not None}, **names}
-        for key in there:
+        for key in keys:
             if not self.admits(key):
                 self._node.drop_unconfirmed(self, key)
             self.openings.update(key)
-        return there
 
     def meet(self, key: bytes, name: str = "") -> None:
-        """M-67: a key in a departed chat; this node remembers nobody, so the key is not verified."""
+        """M-95: a key in a departed chat; this node remembers nobody, so the key is not verified."""
         departure = self.departure
         if departure is None or key == self._context.identity.public or self.is_blocked(key):
             return
@@ -323,12 +345,12 @@ class Chat:
             return
         if len(departure.reported) < MAX_NEWCOMERS:
             departure.reported.add(key)
-            self._context.emit({"on": "notice", "code": "newcomer", "chat": self._node.name_after(departure),
+            self._context.emit({"on": "notice", "code": "newcomer", "chat": self._node.moving.name_after(self),
                                 "user": user_id(key), "key": base64url(key), **({"name": name} if name else {}),
                                 "text": f"{name or user_id(key)} is in the chat that has moved, and was not chosen"})
 
     def served(self, link: Link) -> None:
-        """M-65, M-66: the peer acknowledged the successor."""
+        """M-65, M-92: the peer acknowledged the successor."""
         if self.departure is not None:
             self.departure.served[link.run] = self._clock.now + SERVED
         self.say_bye(link, LEFT, "left")

@@ -12,6 +12,7 @@ from check_timelines import Mismatch, frame_from, parse_chat, same
 from invitations import read_record, secret_of_talk
 from keys import (ChatKeys, TextError, base32, base64url, chat_name, display_name, fingerprint, key_from_text,
                   read_invite, read_successor, secret_from_text, user_id, write_invite)
+from moves import Successor
 from noise import HandshakeError, Initiator, KeyPair, Responder, Result
 from session import Cipher
 from limits import UNUSED_COUNTER, WILL_COUNTER
@@ -52,13 +53,12 @@ def derivation(kind: str, case: Case) -> None:
         names = ("chat_key", "psk", "prologue_key", "seal_key", "initiation_key", "ask_key", "name_key")
         fields = ("chatKey", "psk", "prologueKey", "sealKey", "initiationKey", "askKey", "nameKey")
         same([getattr(chat, name).hex() for name in names], [case[field] for field in fields])
-    elif kind == "chatFingerprints":
-        same(chat.fingerprint.hex(), case["fingerprint"])
     elif kind == "successors":
-        generation, secret, owner, removed = read_successor(h(case["body"]))
-        same((generation, base32(secret), base64url(owner), [base64url(key) for key in removed]),
-             (case["generation"], case["secret"], case["owner"], case["removed"]))
-        same(ChatKeys("", secret, owner).chat_key, chat.chat_key)
+        successor, former = Successor.read(h(case["body"])), parse_chat(case["former"])
+        same((successor.seed.hex(), base64url(successor.owner), [base64url(key) for key in successor.removed]),
+             (case["seed"], case["owner"], case["removed"]))
+        same((successor.body, base32(successor.secret(former))), (h(case["body"]), case["secret"]))
+        same(successor.keys(former).chat_key, chat.chat_key)
     elif kind == "invalidSuccessors":
         refused(lambda: read_successor(h(case["body"])), case["error"])
     elif kind == "chatNames":

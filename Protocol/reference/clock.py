@@ -102,24 +102,24 @@ def take_all(now: int, *rates: Rate) -> bool:
 
 
 class Bucket:
-    """"N a second with burst B": B tokens, full at first, that gain N a second."""
+    """"N in a period with burst B": B tokens, full at first, that gain N in each period."""
 
-    def __init__(self, rate: int, burst: int, now: int) -> None:
-        self.rate, self._full = rate, burst * S
+    def __init__(self, rate: int, burst: int, now: int, period: int = S) -> None:
+        self.rate, self._token, self._full = rate, period, burst * period
         self._level, self._at = self._full, now
 
     def level(self, now: int) -> int:
         """Returns how many can be taken."""
         self._level = min(self._full, self._level + (now - self._at) * self.rate)
         self._at = now
-        return self._level // S
+        return self._level // self._token
 
     def take(self, now: int) -> bool:
         if self.level(now) < 1:
             return False
-        self._level -= S
+        self._level -= self._token
         return True
 
     def wait(self, now: int) -> int:
         self.level(now)
-        return max(0, -(-(S - self._level) // self.rate))
+        return max(0, -(-(self._token - self._level) // self.rate))

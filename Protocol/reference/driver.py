@@ -11,7 +11,7 @@ from keys import (ChatKeys, TextError, base32, base64url, chat_name, fingerprint
                   user_id, write_invite)
 from limits import MAX_CHATS, MAX_MESSAGE, MAX_MOVE_KEYS, MAX_NAME, MAX_REMOVED, S
 from moves import NotKept
-from moving import NoRoom, NotMoved, Removed
+from moving import NoRoom, NotMoved, Removed, TooOften
 from node import Node
 from noise import HandshakeError
 from session import Address
@@ -275,8 +275,11 @@ class Driver:
         if self._flag(request, "keep"):
             raise CommandError("unsupported", "this node is no daemon")
         known = self.node.chats.get(name)
-        if self.node.moving.moves.has_left(ChatKeys(name, secret, owner)):
-            raise CommandError("chat-moved", "the chat has moved: its owner gave the members another invite")
+        chain = self.node.moving.moves.leading_from(ChatKeys(name, secret, owner))
+        if chain is not None:                                                   # M-91, A-45
+            if chain.is_left:
+                raise CommandError("chat-moved", "the chat has moved, and you left the chat to which it moved")
+            secret, owner = chain.secret, chain.owner
         if with_key and known and known.secret == secret:
             self.current = self.current or known if opens else self.current
             return {"chat": name, "peers": self._peers(known), **self._secret(known)}
@@ -285,6 +288,7 @@ class Driver:
         if len(self.node.chats) >= MAX_CHATS:
             raise CommandError("too-many-chats", "this node is in 32 chats")
         chat = self.join(name, secret, owner, with_key)
+        self.node.moving.joined(chat)
         self.current = self.current or chat if opens else self.current
         return {"chat": name, "peers": self._peers(chat), **self._secret(chat)}
 
@@ -437,6 +441,8 @@ class Driver:
             moved = self.node.moving.move(chat, keys, removed, owner, time.time())
         except NoRoom:
             raise CommandError("too-many-chats", "this node is in 32 chats") from None
+        except TooOften:
+            raise CommandError("moved-too-often", "the chat moves at most once in 10 s; move it again later") from None
         return {"chat": moved.name, **self._secret(moved)}
 
     def _admit(self, request: Request) -> None:

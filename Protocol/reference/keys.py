@@ -133,22 +133,21 @@ def read_invite(text: str) -> tuple[str, bytes, bytes]:
     return chat_name(name), secret_from_text(secret), key_from_text(owner) if at_sign else b""
 
 
-def read_successor(body: bytes) -> tuple[int, bytes, bytes, list[bytes]]:
-    """Returns generation, secret, owner's key and removed keys (M-60)."""
-    if len(body) < 54:
+def read_successor(body: bytes) -> tuple[bytes, bytes, list[bytes]]:
+    """Returns seed, owner's key and removed keys (M-89)."""
+    if len(body) < 50:
         raise TextError("length")
-    count = int.from_bytes(body[52:54], "big")
+    count = int.from_bytes(body[48:50], "big")
     if count > 32:
         raise TextError("count")
-    if len(body) != 54 + 32 * count:
+    if len(body) != 50 + 32 * count:
         raise TextError("length")
-    generation = int.from_bytes(body[:4], "big")
-    if generation == 0:
-        raise TextError("generation")
-    owner, removed = body[20:52], [body[at:at + 32] for at in range(54, len(body), 32)]
+    owner, removed = body[16:48], [body[at:at + 32] for at in range(50, len(body), 32)]
     if not all(map(key_is_valid, [owner, *removed])):
         raise TextError("key")
-    return generation, body[4:20], owner, removed
+    if owner in removed:
+        raise TextError("ownerRemoved")
+    return body[:16], owner, removed
 
 
 def kdf(key: bytes, salt: bytes, label: str) -> bytes:
@@ -172,7 +171,10 @@ class ChatKeys:
         labels = ("psk", "prologue", "seal", "check initiation", "check ask", "check name")
         self.psk, self.prologue_key, self.seal_key, self.initiation_key, self.ask_key, self.name_key = (
             kdf(self.chat_key, b"", f"inkling/2 {label}") for label in labels)
-        self.fingerprint = hashlib.sha256(b"inkling/2 chat fingerprint\0" + self.chat_key).digest()
+
+    def successor_secret(self, body: bytes) -> bytes:
+        """W-42: the secret of the chat that follows this one by a successor with this body."""
+        return kdf(self.chat_key, body, "inkling/2 successor")[:16]
 
     def prologue(self, index: int) -> bytes:
         """W-17."""

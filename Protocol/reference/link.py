@@ -95,7 +95,7 @@ class Link:
 
     @property
     def is_hidden(self) -> bool:
-        """M-66, M-69."""
+        """M-92, M-94."""
         return self._host.hides(self.key)
 
     @property

@@ -89,11 +89,10 @@ def identity(directory: Optional[Path]) -> KeyPair:
 
 
 class MovesFile:
-    """What the node keeps of moves, in the state directory. A file that it can't use stays as it is."""
+    """What the node keeps of moves, in the state directory. A file that it can't read gets another name."""
 
     def __init__(self, directory: Optional[Path]) -> None:
         self._path = None if directory is None else directory / "moves.json"
-        self._is_usable = True
 
     def restore(self, node: Node) -> None:
         moves, departures = Moves(self._write), []
@@ -101,10 +100,17 @@ class MovesFile:
             if self._path is not None and self._path.exists():
                 departures = moves.read(json.loads(self._path.read_text()))
         except (OSError, ValueError) as error:
-            self._is_usable = False
             print(f"main.py: {self._path}: {error}", file=sys.stderr)
+            self._put_aside()
         node.moving.moves = moves
         node.moving.restore(departures, time.time())
+
+    def _put_aside(self) -> None:
+        try:
+            assert self._path is not None
+            self._path.rename(self._path.with_suffix(".unreadable"))
+        except OSError:
+            pass
 
     def _write(self, document: dict[str, Any]) -> bool:
         if self._path is None:
@@ -115,9 +121,8 @@ class MovesFile:
                 json.dump(document, file)
                 file.flush()
                 os.fsync(file.fileno())
-            if self._is_usable:
-                new.rename(self._path)
-            return self._is_usable
+            new.rename(self._path)
+            return True
         except OSError:
             return False
 

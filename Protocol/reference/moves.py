@@ -1,51 +1,40 @@
-"""Moves of chats: the chat that follows another, the chats that an owner departed from, and what lasts over restarts
-(M-60 to M-70, A-42 to A-46)."""
+"""Moves of chats: the successor of a chat, the chains that a node knows, the chats that an owner departed from, and
+what lasts over restarts (M-65, M-88 to M-95, A-42 to A-46)."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Iterable, Optional
 
-from keys import ChatKeys, TextError, chat_name, read_successor
-from limits import MAX_MOVES, MAX_REMOVED
-
-Rank = tuple[int, int]
-
-
-def rank(generation: int, keys: ChatKeys) -> Rank:
-    """M-61: the lower fingerprint ranks higher."""
-    return generation, -int.from_bytes(keys.fingerprint, "big")
+from keys import ChatKeys, TextError, chat_name, kdf, read_successor
+from limits import MAX_LEFT, MAX_LEFT_CHAINS, MAX_REMOVED
 
 
 @dataclass(frozen=True)
 class Successor:
-    """The chat that follows another one (M-60)."""
+    """The chat that follows another one (M-89). Its secret depends on the keys of the old chat (W-42)."""
 
-    generation: int
-    secret: bytes
+    seed: bytes
     owner: bytes
     removed: tuple[bytes, ...] = ()
 
     @staticmethod
     def read(body: bytes) -> "Successor":
         """Raises TextError."""
-        generation, secret, owner, removed = read_successor(body)
-        return Successor(generation, secret, owner, tuple(removed))
+        seed, owner, removed = read_successor(body)
+        return Successor(seed, owner, tuple(removed))
 
     @property
     def body(self) -> bytes:
-        return b"".join([self.generation.to_bytes(4, "big"), self.secret, self.owner,
-                         len(self.removed).to_bytes(2, "big"), *self.removed])
+        return b"".join([self.seed, self.owner, len(self.removed).to_bytes(2, "big"), *self.removed])
 
-    @property
-    def keys(self) -> ChatKeys:
-        return ChatKeys("", self.secret, self.owner)
+    def secret(self, old: ChatKeys) -> bytes:
+        return old.successor_secret(self.body)
 
-    @property
-    def rank(self) -> Rank:
-        return rank(self.generation, self.keys)
+    def keys(self, old: ChatKeys) -> ChatKeys:
+        return ChatKeys("", self.secret(old), self.owner)
 
 
 def removed_by(move: Iterable[bytes], before: Iterable[bytes], chosen: frozenset[bytes]) -> tuple[bytes, ...]:
-    """The keys that the new chat refuses, the oldest first (M-60, A-42)."""
+    """The keys that the new chat refuses, the oldest first (M-89, A-42)."""
     return tuple(key for key in dict.fromkeys((*before, *move)) if key not in chosen)[-MAX_REMOVED:]
 
 
@@ -56,32 +45,59 @@ class Departure:
     name: str
     secret: bytes
     owner: bytes
-    generation: int
     refused: tuple[bytes, ...]
     successor: Successor
     chosen: frozenset[bytes]
     until: float                                            # a time of day, in seconds
-    reported: set[bytes] = field(default_factory=set)       # M-67
-    served: dict[bytes, int] = field(default_factory=dict)  # M-66: until when a run gets no answer
+    reported: set[bytes] = field(default_factory=set)       # M-95
+    served: dict[bytes, int] = field(default_factory=dict)  # M-92: until when a run gets no answer
+    differs: bool = False                                   # M-94: the user was told of a different successor
 
-    def leads_to(self, keys: ChatKeys) -> bool:
-        return self.successor.keys.chat_key == keys.chat_key
-
-    def followed_by(self, successor: Successor, chosen: frozenset[bytes]) -> "Departure":
-        """M-68."""
-        return replace(self, successor=successor, chosen=chosen, served={})
+    def choosing(self, chosen: frozenset[bytes]) -> "Departure":
+        """M-93, A-43."""
+        return replace(self, chosen=chosen)
 
     def document(self) -> dict[str, Any]:
         return {"name": self.name, "secret": self.secret.hex(), "owner": self.owner.hex(), "until": self.until,
-                "generation": self.generation, "refused": [key.hex() for key in self.refused],
-                "successor": self.successor.body.hex(), "chosen": sorted(key.hex() for key in self.chosen)}
+                "refused": [key.hex() for key in self.refused], "successor": self.successor.body.hex(),
+                "chosen": sorted(key.hex() for key in self.chosen)}
 
     @staticmethod
     def read(document: dict[str, Any]) -> "Departure":
         part = {name: bytes.fromhex(document[name]) for name in ("secret", "owner", "successor")}
-        return Departure(chat_name(document["name"]), part["secret"], part["owner"], int(document["generation"]),
+        return Departure(chat_name(document["name"]), part["secret"], part["owner"],
                          tuple(map(bytes.fromhex, document["refused"])), Successor.read(part["successor"]),
                          frozenset(map(bytes.fromhex, document["chosen"])), float(document["until"]))
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Chats that follow one another: the marks of those left by a move, the oldest first, and the newest chat."""
+
+    left: tuple[bytes, ...]
+    secret: bytes
+    owner: bytes
+    refused: tuple[bytes, ...]
+    is_left: bool = False                                   # A-45: the user left the newest chat
+
+    @property
+    def newest(self) -> bytes:
+        return mark(ChatKeys("", self.secret, self.owner))
+
+    def document(self) -> dict[str, Any]:
+        return {"left": [each.hex() for each in self.left], "secret": self.secret.hex(), "owner": self.owner.hex(),
+                "refused": [key.hex() for key in self.refused], "isLeft": self.is_left}
+
+    @staticmethod
+    def read(document: dict[str, Any]) -> "Chain":
+        return Chain(tuple(map(bytes.fromhex, document["left"])), bytes.fromhex(document["secret"]),
+                     bytes.fromhex(document["owner"]), tuple(map(bytes.fromhex, document["refused"])),
+                     bool(document["isLeft"]))
+
+
+def mark(keys: ChatKeys) -> bytes:
+    """What the node keeps of a chat that it left."""
+    return kdf(keys.chat_key, b"", "inkling reference node, mark")
 
 
 class NotKept(Exception):
@@ -89,47 +105,62 @@ class NotKept(Exception):
 
 
 class Moves:
-    """The chats that this node left and entered by moves. `keep` stores a document, and returns whether it could."""
+    """The chains of this node. A change returns another value, which takes effect after `keep` stored it.
 
-    def __init__(self, keep: Optional[Callable[[dict[str, Any]], bool]] = None) -> None:
+    `keep` stores a document, and returns whether it could.
+    """
+
+    def __init__(self, keep: Optional[Callable[[dict[str, Any]], bool]] = None, chains: Iterable[Chain] = ()) -> None:
         self._keep = keep or (lambda _: True)
-        self._left: dict[bytes, None] = {}                  # by fingerprint, the oldest first
-        self._entered: dict[bytes, tuple[int, tuple[bytes, ...]]] = {}      # generation and removed keys
+        self._chains = list(chains)
 
-    def has_left(self, keys: ChatKeys) -> bool:
-        """A-45."""
-        return keys.fingerprint in self._left
+    def leading_from(self, keys: ChatKeys) -> Optional[Chain]:
+        """The chain of a chat that the node left by a move (M-91, A-45)."""
+        return next((chain for chain in self._chains if mark(keys) in chain.left), None)
 
-    def entered(self, keys: ChatKeys) -> tuple[int, tuple[bytes, ...]]:
-        """The generation and the refused keys of a chat that the node joins (M-61, M-64)."""
-        return self._entered.get(keys.fingerprint, (0, ()))
+    def leading_to(self, keys: ChatKeys) -> Optional[Chain]:
+        """The chain whose newest chat this is."""
+        return next((chain for chain in self._chains if mark(keys) == chain.newest), None)
+
+    def refused(self, keys: ChatKeys) -> tuple[bytes, ...]:
+        """The keys that a chat refuses, which the node joins (M-91)."""
+        chain = self.leading_to(keys)
+        return () if chain is None else chain.refused
 
     def moved(self, keys: ChatKeys, successor: Successor) -> "Moves":
-        """What is to be kept after a move."""
-        after = Moves(self._keep)
-        after._left = {**self._left, keys.fingerprint: None}
-        after._entered = {**self._entered, successor.keys.fingerprint: (successor.generation, successor.removed)}
-        for table in (after._left, after._entered):
-            while len(table) > MAX_MOVES:
-                del table[next(iter(table))]
-        return after
+        """After a move from a chat. A chain that went on from the new chat already becomes one with this one."""
+        new, before = successor.keys(keys), self.leading_to(keys)
+        after = self.leading_from(new) or self.leading_to(new)
+        left = (*(before.left if before else ()), mark(keys), *(after.left if after else ()))[-MAX_LEFT:]
+        if after is not None and mark(new) in after.left:
+            chain = replace(after, left=left)
+        else:
+            chain = Chain(left, successor.secret(keys), successor.owner, successor.removed)
+        return self._with(chain, before, after)
+
+    def with_newest(self, keys: ChatKeys, is_left: bool) -> "Moves":
+        """After the user left or joined the newest chat of a chain. This one counts as the newest chain then."""
+        chain = self.leading_to(keys)
+        return self if chain is None else self._with(replace(chain, is_left=is_left), chain)
+
+    def _with(self, chain: Chain, *former: Optional[Chain]) -> "Moves":
+        """A-45: only chains whose newest chat the user left are forgotten."""
+        chains = [each for each in self._chains if each not in former] + [chain]
+        left = [each for each in chains if each.is_left]
+        return Moves(self._keep, [each for each in chains if each not in left[:-MAX_LEFT_CHAINS]])
 
     def keep(self, departures: Iterable[Departure]) -> None:
         """Raises NotKept."""
-        entered = [[mark.hex(), generation, [key.hex() for key in removed]]
-                   for mark, (generation, removed) in self._entered.items()]
-        if not self._keep({"left": [mark.hex() for mark in self._left], "entered": entered,
+        if not self._keep({"chains": [chain.document() for chain in self._chains],
                            "departures": [departure.document() for departure in departures]}):
             raise NotKept
 
     def read(self, document: dict[str, Any]) -> list[Departure]:
         """Raises ValueError for what `keep` did not write."""
         try:
-            left = {bytes.fromhex(mark): None for mark in document["left"]}
-            entered = {bytes.fromhex(mark): (int(generation), tuple(map(bytes.fromhex, removed)))
-                       for mark, generation, removed in document["entered"]}
+            chains = [Chain.read(each) for each in document["chains"]]
             departures = [Departure.read(each) for each in document["departures"]]
         except (AttributeError, KeyError, TypeError, TextError) as error:
             raise ValueError(str(error)) from None
-        self._left, self._entered = left, entered
+        self._chains = chains
         return departures

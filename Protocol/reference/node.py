@@ -10,10 +10,9 @@ from clock import Clock
 from context import Context, Network, Transmit
 from invitations import Invitations
 from keys import ChatKeys, TextError, user_id
-from limits import (CAUGHT_UP, COPIES, LATE, LONGEST_TIMER, MAX_CHATS, MESSAGE_EXTRA, REKEY, STOPPED, UNCONFIRMED,
+from limits import (CAUGHT_UP, COPIES, LATE, LONGEST_TIMER, MESSAGE_EXTRA, REKEY, STOPPED, UNCONFIRMED,
                     UNCONFIRMED_SESSIONS, UNUSED_COUNTER, WILL_COUNTER)
 from link import Link
-from moves import Departure
 from moving import Moving
 from noise import HandshakeError, KeyPair, Responder
 from session import Address, Session
@@ -103,28 +102,25 @@ class Node:
     def join(self, name: str, secret: Optional[bytes] = None, owner: bytes = b"", with_key: bytes = b"") -> Chat:
         """The name is checked (W-2). There is at most one chat of a name. `with_key` makes it a talk."""
         keys = ChatKeys(name, secret, owner)
-        if len(self.everywhere()) >= MAX_CHATS and self.moving.departed:
-            self.moving.end(self.moving.departed[0])                                            # L-39
-        chat = self.chats[name] = self.make_chat(name, secret, owner, with_key, *self.moving.moves.entered(keys))
+        self.moving.make_room(1)
+        chat = self.chats[name] = self.make_chat(name, secret, owner, with_key, self.moving.moves.refused(keys))
         self.invitations.joined(keys.chat_key)                                                  # A-41
         return chat
 
     def make_chat(self, name: str, secret: Optional[bytes], owner: bytes = b"", with_key: bytes = b"",
-                  generation: int = 0, refused: tuple[bytes, ...] = ()) -> Chat:
+                  refused: tuple[bytes, ...] = ()) -> Chat:
         key = ChatKeys(name, secret, owner).chat_key
         memory = self._memories.setdefault(key, Memory(self.context.random.randbytes(8)))       # L-58
-        chat = Chat(self.context, self, name, secret, owner, memory, with_key, generation, refused)
+        chat = Chat(self.context, self, name, secret, owner, memory, with_key, refused)
         for peer in self.peers:
             chat.openings.add_by_hand(peer)
         return chat
 
-    def name_after(self, departure: Departure) -> str:
-        """A-46: the name of the chat to which a departed one leads."""
-        return next((chat.name for chat in self.chats.values() if departure.leads_to(chat.keys)), departure.name)
-
     def leave(self, chat: Chat) -> None:
+        """The user leaves the chat."""
         del self.chats[chat.name]
         self.close(chat, LEFT, "left")
+        self.moving.left(chat)
 
     def close(self, chat: Chat, reason: int, why: str) -> None:
         chat.close(reason, why)
@@ -163,7 +159,7 @@ class Node:
     def got_invite(self, chat: Chat, key: bytes, name: str, body: bytes) -> None:
         joined = {other.keys.chat_key for other in self.chats.values()}
         self.invitations.receive(body, chat.name, key, name, lambda keys: (
-            keys.chat_key in joined or self.moving.moves.has_left(keys)))
+            keys.chat_key in joined or self.moving.moves.leading_from(keys) is not None))
 
     def set_away(self, is_away: bool) -> None:
         """T-10, T-21."""
@@ -361,10 +357,10 @@ class Node:
         attempt.host.response(attempt, result, source, via)
 
     def _ask(self, ask: Ask, source: Address, via: Any, hop_limit: Optional[int]) -> None:
-        """D-13, D-25."""
+        """D-13, D-25: also in a departed chat, so that members by hand find its owner."""
         if not self._may_come_from(source) or not self.answering.asks.take(self.clock.now):
             return self.context.drop("ask")
-        chat = next((c for c in self.chats.values() if compare_digest(ask.check, c.keys.ask_check(ask.token))), None)
+        chat = next((c for c in self.everywhere() if compare_digest(ask.check, c.keys.ask_check(ask.token))), None)
         if chat is None or not self.answering.may_tell(source, hop_limit):
             return self.context.drop("ask")
         nonce = self.context.random.randbytes(8)
@@ -431,7 +427,7 @@ class Node:
         chat: Chat = session.chat
         link.opened(session, datagram.counter, is_newest, frames, source, size, via)
         chat.report_texts()
-        if chat.successor is not None:
+        if chat.successor is not None and not chat.is_following:
             self.moving.follow(chat, chat.successor)
 
     @staticmethod

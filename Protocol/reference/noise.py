@@ -148,7 +148,7 @@ class Responder:
         if not key_is_valid(self.static):
             raise HandshakeError("invalidKey")                                  # W-3
         if self.static == identity.public and not takes_own_key:
-            raise HandshakeError("ownKey")                                      # D-7, M-69
+            raise HandshakeError("ownKey")                                      # D-7, M-94
 
     def answer(self, ephemeral: bytes, psk: bytes, index: int, run: bytes, epoch: int) -> tuple[bytes, Result]:
         """Returns message 2, and the result with the initiator's run and epoch; its index is not in it."""

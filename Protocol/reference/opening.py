@@ -203,7 +203,7 @@ class Openings:
         net = self.context.net
         usable = [a for a in candidates if net.is_unicast(a) and net.is_on_link(a) and not net.is_own(a)]
         if key == self.context.identity.public and not self.host.is_own:
-            return                                              # D-7, M-69
+            return                                              # D-7, M-94
         self.host.meet(key)
         known = next((i for i in self.instances if i.name == name and not i.by_hand), None)
         if known is not None and known.key == key:

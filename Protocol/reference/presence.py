@@ -95,7 +95,7 @@ class People:
             self.known.pop(key, None)
 
     def hide(self, key: bytes, why: str) -> None:
-        """M-66, M-69: nobody shows by links with the key."""
+        """M-92, M-94: nobody shows by links with the key."""
         person = self.known.pop(key, None)
         self._waiting.pop(key, None)
         self.update_typing(at_once=True)

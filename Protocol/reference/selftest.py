@@ -22,15 +22,17 @@ from admission import Answering, NoRoom, Place, make_room
 from chat import Chat, QueueFull
 from check_timelines import SimulatedNetwork
 from invitations import secret_of_talk
-from keys import user_id, write_invite
-from limits import MS, S
-from moves import Moves
+from keys import ChatKeys, user_id, write_invite
+from limits import MAX_LEFT, MAX_LEFT_CHAINS, MOVE_BURST, MOVE_STEP, MS, S
+from moves import Moves, Successor, mark
+from moving import TooOften
 from node import Node
 from noise import KeyPair
 from records import Sender
 from session import Address
 
 NAMES = ("Alice", "Bob", "Carol")
+DAVE = KeyPair(bytes([7] * 32)).public
 AFTER_KILL, AFTER_CUT, LAST = 3_300 * MS, 6 * S, 75 * S
 
 
@@ -666,15 +668,19 @@ def move_team(peer: Peer, keys: list[bytes], removed: list[bytes], document: Opt
 
 
 def in_team(world: World) -> dict[str, set[str]]:
-    """Who sees whom in the chat of the highest generation."""
+    """Whom each person sees in the chat."""
     chats = {p.name: p.node.chats["team"] for p in world.peers if p.node is not None and "team" in p.node.chats}
-    highest = max(chat.generation for chat in chats.values())
     return {name: {known.name for known in chat.people.known.values() if known.presence != "offline"}
-            for name, chat in chats.items() if chat.generation == highest}
+            for name, chat in chats.items()}
+
+
+def team_keys(*peers: Peer) -> set[bytes]:
+    """The chats of that name which these people are in."""
+    return {peer.node.chats["team"].keys.chat_key for peer in peers if peer.node is not None}
 
 
 def a_chat_moves() -> None:
-    """M-62 to M-66: Bob was away at the move, and the owner's node restarted since. Carol is alone."""
+    """M-65, M-90 to M-92: Bob was away at the move, and the owner's node restarted since. Carol is alone."""
     for seed in range(5):
         world, alice, bob, carol = team(seed, 0.1)
         expect(in_team(world)["Alice"] == {"Bob", "Carol"}, f"{in_team(world)}")
@@ -690,16 +696,139 @@ def a_chat_moves() -> None:
         enter(world, bob, bytes(16), alice.keys.public)
         find_all(world, alice)
         world.run(5 * S)
-        successor = moving.departed[0].departure.successor  # type: ignore[union-attr]
-        enter(world, alice, successor.secret, successor.owner)
+        chain = moving.moves.leading_from(moving.departed[0].keys)
+        assert chain is not None
+        enter(world, alice, chain.secret, chain.owner)
         find_all(world, bob)
         world.run(AFTER_CUT)
-        expect(in_team(world) == {"Alice": {"Bob"}, "Bob": {"Alice"}}, f"{in_team(world)}")
+        seen = in_team(world)
+        expect((seen["Alice"], seen["Bob"]) == ({"Bob"}, {"Alice"}), f"{seen}")
         expect(not carol.node.chats["team"].links, "Carol has a link")  # type: ignore[union-attr]
 
 
+def give(giver: Peer, taker: Peer, successor: Successor) -> None:
+    """Has a modified node give a successor in its chat."""
+    assert giver.node is not None
+    for link in giver.node.chats["team"].links_of(taker.keys.public):
+        link.sender.close_with(successor.body)
+        link.sender.successor = None            # the link goes on
+    giver.collect()
+
+
+def a_successor_leads_to_no_other_chat() -> None:
+    """W-42: Eve owns another chat with Alice, and gives the body there by which Bob moved his."""
+    world = World(5, 3, 0)
+    alice, bob, eve = world.peers
+    for peer, owner, secret in ((alice, bob, 1), (bob, bob, 1), (alice, eve, 2), (eve, eve, 2)):
+        assert peer.node is not None
+        peer.node.join("family" if secret == 1 else "team", bytes([secret] * 16), owner.keys.public)
+        find_all(world, peer)
+    world.run(5 * S)
+    assert alice.node is not None and bob.node is not None
+    chat = bob.node.chats["family"]
+    bob.node.moving.move(chat, [alice.keys.public], [], bob.keys.public, time.time())
+    assert chat.departure is not None
+    bob.collect()
+    world.run(2 * S)
+    family, former = alice.node.chats["family"].keys.chat_key, alice.node.chats["team"].keys.chat_key
+    give(eve, alice, chat.departure.successor)
+    world.run(2 * S)
+    expect(alice.node.chats["family"].keys.chat_key == family, "Eve has moved Bob's chat")
+    expect(alice.node.chats["team"].keys.chat_key not in (family, former), "Eve's chat has not moved to a third one")
+
+
+def only_the_first_successor_counts() -> None:
+    """M-89, M-90: a removed owner, another member, and a second successor."""
+    world, alice, bob, carol = team(6)
+    before = team_keys(bob)
+    for giver, wrong in ((alice, Successor(bytes(16), carol.keys.public, (carol.keys.public,))),
+                         (carol, Successor(bytes(16), carol.keys.public))):
+        give(giver, bob, wrong)
+        world.run(S)
+        expect(team_keys(bob) == before, f"Bob follows {giver.name}")
+    assert bob.node is not None
+    for _ in range(MOVE_BURST):
+        expect(bob.node.chats["team"].moves.take(world.now), "the burst is smaller")
+    first, second = Successor(bytes(16), alice.keys.public), Successor(bytes([1] * 16), alice.keys.public)
+    old = bob.node.chats["team"].keys
+    for successor in (first, second):
+        give(alice, bob, successor)
+        world.run(S)
+    expect(team_keys(bob) == before, "Bob does not wait")
+    world.run(MOVE_STEP)
+    expect(team_keys(bob) == {first.keys(old).chat_key}, "Bob is not in the first chat")
+
+
+def many_moves_strand_nobody() -> None:
+    """M-93, M-88: Bob is present, Carol is away and comes back to a chat that ended as a departed one. Dave is chosen
+    at first alone."""
+    world, alice, bob, carol = team(8)
+    assert alice.node is not None
+    former = alice.node.chats["team"]
+    carol.node, moved = None, 0
+    everybody = [bob.keys.public, carol.keys.public]
+    move_team(alice, [*everybody, DAVE], [])
+    expect(DAVE in former.departure.chosen, "Dave is not chosen")  # type: ignore[union-attr]
+    while moved < 12:
+        try:
+            move_team(alice, everybody, [])
+            moved += 1
+        except TooOften:
+            expect(moved >= 7, f"only {moved + 1} moves at once")
+            world.run(S)
+        world.run(200 * MS)
+        find_all(world, alice)
+        find_all(world, bob)
+    chosen = [chat.departure.chosen for chat in alice.node.moving.departed if chat.departure is not None]
+    expect(len(chosen) == 8 and not any(DAVE in keys for keys in chosen), "Dave is chosen, or there are not 8 chats")
+    world.run(2 * MOVE_STEP)
+    find_all(world, bob)
+    world.run(2 * S)
+    expect(len(team_keys(alice, bob)) == 1, "Bob is stranded")
+
+
+def a_member_by_hand_follows_two_moves() -> None:
+    """M-91: peers by hand go along, and so does a member who comes back between the two."""
+    world, alice, bob, carol = team(9)
+    for _ in range(2):
+        move_team(alice, [bob.keys.public, carol.keys.public], [])
+        world.run(500 * MS)
+    for peer in world.peers:
+        find_all(world, peer)
+    world.run(AFTER_CUT)
+    expect(len(team_keys(*world.peers)) == 1, f"they are in {len(team_keys(*world.peers))} chats")
+
+
+def moves_meet() -> None:
+    """M-91, A-45: chains that meet become one, and the node joins no chat again that it left by a move."""
+    keys = [ChatKeys("", bytes([1] * 16), KeyPair(bytes([9] * 32)).public)]
+    owner, moves = keys[0], Moves()
+    steps = [Successor(bytes([number] * 16), KeyPair(bytes([9] * 32)).public) for number in range(80)]
+    for step in steps:
+        keys.append(step.keys(keys[-1]))
+    for at in (2, 0, 1):
+        moves = moves.moved(keys[at], steps[at])
+    chain = moves.leading_from(keys[0])
+    expect(chain is not None and len(chain.left) == 3 and chain.newest == mark(keys[3]), "the chains stay apart")
+    for at in range(3, 80):
+        moves = moves.moved(keys[at], steps[at])
+    expect(moves.leading_from(keys[80 - MAX_LEFT - 1]) is None and moves.leading_from(keys[80 - MAX_LEFT]) is not None,
+           "not the last 64 chats count")
+    for number in range(MAX_LEFT_CHAINS + 100):
+        other = ChatKeys("", number.to_bytes(16, "big"), KeyPair(bytes([8] * 32)).public)
+        moves = moves.moved(other, steps[0]).with_newest(steps[0].keys(other), is_left=True)
+    chain = moves.leading_from(keys[79])
+    expect(chain is not None and chain.newest == mark(keys[80]), "other chains evict this one")
+    document: list[Any] = []
+    Moves(lambda kept: document.append(kept) or True, moves._chains).keep([])  # type: ignore[func-returns-value]
+    expect(len(document[0]["chains"]) == MAX_LEFT_CHAINS + 1, f"{len(document[0]['chains'])} chains")
+    again = Moves()
+    again.read(json.loads(json.dumps(document[0])))
+    expect(again.leading_from(keys[79]) == chain, "the chain changes on disk")
+
+
 def devices_of_an_owner_move_together() -> None:
-    """M-69: the two devices don't show each other, and the one gives the successor to the other."""
+    """M-94: the two devices don't show each other, and the one gives the successor to the other."""
     world, alice, bob, other = team(3, devices=True)
     expect([len(seen) for seen in in_team(world).values()] == [1, 1, 1], f"{in_team(world)}")
     move_team(alice, [bob.keys.public], [])
@@ -708,23 +837,28 @@ def devices_of_an_owner_move_together() -> None:
         for peer in world.peers:
             find_all(world, peer)
     expect([len(seen) for seen in in_team(world).values()] == [1, 1, 1], f"{in_team(world)}")
+    expect(len(team_keys(*world.peers)) == 1, "the devices are not in one chat")
 
 
-def two_moves_at_once_end_in_one_chat() -> None:
-    """M-61, M-68, M-69: two devices of the owner move, and Bob hears of one of them."""
-    for seed in range(4):
-        world, alice, bob, other = team(seed, devices=True)
-        set_cut(world, True)
-        move_team(alice, [bob.keys.public], [])
-        move_team(other, [bob.keys.public], [])
-        world.run(S)
-        set_cut(world, False)
-        for _ in range(30):
-            world.run(3 * S)
-            for peer in world.peers:
-                find_all(world, peer)
-        chats = {peer.node.chats["team"].keys.chat_key for peer in world.peers if peer.node is not None}
-        expect(len(chats) == 1, f"they are in {len(chats)} chats")
+def two_moves_at_once_split_the_chat() -> None:
+    """M-90, M-94: two devices of the owner move while apart. Each tells the user once, and Bob is in one chat."""
+    world, alice, bob, other = team(4, devices=True)
+    told: list[str] = []
+    for peer in (alice, other):
+        assert peer.node is not None
+        peer.node.context.emit = lambda event, name=peer.name: (  # type: ignore[method-assign, misc]
+            told.append(name) if event.get("code") == "moved-twice" else None)
+    set_cut(world, True)
+    move_team(alice, [bob.keys.public], [])
+    move_team(other, [bob.keys.public], [])
+    world.run(S)
+    set_cut(world, False)
+    for _ in range(30):
+        world.run(3 * S)
+        for peer in world.peers:
+            find_all(world, peer)
+    expect(len(team_keys(alice, other)) == 2 and team_keys(bob) < team_keys(alice, other), "the chat is not split")
+    expect(sorted(told) == ["Alice", "Carol"], f"{told} were told")
 
 
 def chats_stand_apart() -> None:
@@ -924,8 +1058,9 @@ SCENARIOS = (typing_ends_with_its_author, a_cut_costs_no_message, a_long_cut_fai
              sessions_change_and_the_state_stays, blocked_people_are_gone, invitations_wait_for_the_user,
              strangers_bury_no_invitation, a_talk_has_two_people, chats_stand_apart,
              a_flood_of_messages_arrives, people_meet_under_load, a_full_pool_holds_messages_back,
-             places_go_by_rank_and_source, a_chat_moves, devices_of_an_owner_move_together,
-             two_moves_at_once_end_in_one_chat, processes_on_loopback)
+             places_go_by_rank_and_source, a_chat_moves, a_successor_leads_to_no_other_chat,
+             only_the_first_successor_counts, many_moves_strand_nobody, a_member_by_hand_follows_two_moves, moves_meet,
+             devices_of_an_owner_move_together, two_moves_at_once_split_the_chat, processes_on_loopback)
 
 
 def run_seed(seed: int) -> Optional[str]:

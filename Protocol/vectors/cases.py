@@ -10,6 +10,7 @@ RUN_A, RUN_B = "0123456789abcdef", "fedcba9876543210"
 ALICE, BOB = sorted((Side("alice", 0x01020304, RUN_A, 5), Side("bob", 0xA1B2C3D4, RUN_B, 2)), key=lambda s: s.static)
 SECRET, NONCE, TOKEN = bytes(range(16)), bytes.fromhex("0123456789abcdef"), bytes.fromhex("f0e1d2c3b4a59687")
 OPEN, CLOSED, OWNED = Chat("lobby"), Chat(secret=SECRET), Chat(secret=SECRET, owner=ALICE.static)
+SEED = bytes(range(16, 32))
 CHATS = [("an open chat", OPEN), ("a secret chat", CLOSED), ("a secret chat with an owner", OWNED)]
 PRIME = ref.FIELD_PRIME
 BAD_KEYS = [("32 zero bytes", bytes(32)), ("p", PRIME.to_bytes(32, "little")), ("p + 1", (PRIME + 1).to_bytes(32, "little")),
@@ -84,7 +85,6 @@ def derivations():
         "chats": table("keys of a chat", "W-8 W-9 W-36", "chat chatKey psk prologueKey sealKey initiationKey askKey nameKey",
                        [(n, c, c.chat_key, c.psk, c.prologue_key, c.seal_key, c.initiation_key, c.ask_key, c.name_key)
                         for n, c in chats]),
-        "chatFingerprints": table("chat fingerprint", "M-61", "chat fingerprint", [(n, c, c.fingerprint) for n, c in chats]),
         "chatNames": chat_names(),
         "invalidChatNames": invalid_chat_names(),
         "secrets": table("secret", "W-7", "text bytes", [(n, ref.base32(s), s) for n, s in secrets]),
@@ -263,25 +263,36 @@ def invalid_service_records():
 
 def successors():
     keys = [BOB.static] + [ref.public_key(filler(f"removed {i}", 32)) for i in range(31)]
-    rows = [("nobody is removed", 1, SECRET, ALICE.static, []), ("one key is removed", 2, b"\xff" * 16, ALICE.static, keys[:1]),
-            ("32 keys are removed, the highest generation", 2**32 - 1, bytes(16), BOB.static, keys),
-            ("a key twice", 3, SECRET, ALICE.static, keys[:2] * 2)]
-    return [case(f"successor: {n}", "M-60", body=ref.successor(g, s, o, r), generation=g, secret=ref.base32(s), owner=ref.base64url(o),
-                 removed=[ref.base64url(k) for k in r], chat=Chat(secret=s, owner=o)) for n, g, s, o, r in rows]
+    rows = [("nobody is removed", OWNED, SEED, ALICE.static, []), ("the same body in another chat", CLOSED, SEED, ALICE.static, []),
+            ("another seed", OWNED, b"\xff" * 16, ALICE.static, []), ("one key is removed", OWNED, SEED, ALICE.static, keys[:1]),
+            ("32 keys are removed, and the chat is handed over", OWNED, bytes(16), keys[31], keys[:31] + [ALICE.static]),
+            ("a key twice", OWNED, SEED, ALICE.static, keys[:2] * 2)]
+    cases = []
+    for name, former, seed, owner, removed in rows:
+        body = ref.successor(seed, owner, removed)
+        secret = former.successor_secret(body)
+        cases.append(case(
+            f"successor: {name}", "M-89 W-42", former=former, body=body, seed=seed, owner=ref.base64url(owner),
+            removed=[ref.base64url(k) for k in removed], secret=ref.base32(secret), chat=Chat(secret=secret, owner=owner)))
+    return cases
 
 
 def invalid_successors():
-    good, two = ref.successor(1, SECRET, ALICE.static), ref.successor(7, SECRET, ALICE.static, [ALICE.static, BOB.static])
+    other = ref.public_key(filler("removed 0", 32))
+    good, two = ref.successor(SEED, ALICE.static), ref.successor(SEED, ALICE.static, [BOB.static, other])
     rows = [("empty", b"", "length"), ("one byte short", good[:-1], "length"), ("one byte long", good + b"\0", "length"),
             ("a removed key cut off", two[:-1], "length"), ("a removed key too many", two + BOB.static, "length"),
             ("a count above the keys", good[:-1] + b"\1", "length"), ("no key of 32", good[:-1] + b"\x20", "length"),
-            ("33 removed keys", ref.successor(1, SECRET, ALICE.static, [BOB.static] * 33), "count"),
+            ("33 removed keys", ref.successor(SEED, ALICE.static, [BOB.static] * 33), "count"),
             ("the highest count", good[:-2] + b"\xff\xff", "count"),
-            ("generation 0", ref.successor(0, SECRET, ALICE.static), "generation"), ("zeros", bytes(54), "generation")]
+            ("zeros", bytes(50), "key"),
+            ("the owner is removed", ref.successor(SEED, ALICE.static, [ALICE.static]), "ownerRemoved"),
+            ("the owner is the last of 32 removed", ref.successor(SEED, ALICE.static, [BOB.static] * 31 + [ALICE.static]),
+             "ownerRemoved")]
     for name, key in BAD_KEYS:
-        rows += [(f"an owner's key: {name}", ref.successor(1, SECRET, key), "key"),
-                 (f"a removed key: {name}", ref.successor(1, SECRET, ALICE.static, [BOB.static, key]), "key")]
-    return table("invalid successor", {e: "M-60" for e in ("length", "count", "generation")} | {"key": "M-60 W-3"}, "body error", rows)
+        rows += [(f"an owner's key: {name}", ref.successor(SEED, key), "key"),
+                 (f"a removed key: {name}", ref.successor(SEED, ALICE.static, [BOB.static, key]), "key")]
+    return table("invalid successor", {e: "M-89" for e in ("length", "count", "ownerRemoved")} | {"key": "M-89 W-3"}, "body error", rows)
 
 
 # datagrams.json
@@ -375,7 +386,7 @@ def frames():
         ("a name", [typing(), record(0, "Alice", kind=1)]), ("an empty name", [typing(), record(0, "", kind=1)]),
         ("a name of 65 bytes", [typing(), record(0, "n" * 65, kind=1)]), ("a name that is not UTF-8", [record(0, b"\xff", kind=1)]),
         ("an invite", [record(4, "inkling:lobby#", kind=2)]), ("a knock", [record(4, "", kind=2)]),
-        ("a successor", [record(4, bytes(54), kind=3)]),
+        ("a successor", [record(4, bytes(50), kind=3)]),
         ("an unassigned record type without flags", [record(4, b"\xff", False, False, 4)]),
         ("a greasing record without a body", [record(4, "", kind=14)]), ("an experimental record", [record(4, "x", kind=15)]),
         ("an ack", [ack(1)]), ("an ack with a bitmap", [ack(5, 0b101)]), ("an ack with all bits", [ack(2**32 - 1, 0xFFFF)]),

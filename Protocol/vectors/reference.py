@@ -87,7 +87,6 @@ class Chat:
         labels = ["psk", "prologue", "seal", "check initiation", "check ask", "check name"]
         self.psk, self.prologue_key, self.seal_key, self.initiation_key, self.ask_key, self.name_key = (
             kdf(self.chat_key, b"", f"inkling/2 {label}") for label in labels)
-        self.fingerprint = sha256(b"inkling/2 chat fingerprint\0" + self.chat_key)
 
     def prologue(self, index):
         return b"inkling/2\0\x21" + struct.pack(">I", index) + self.prologue_key
@@ -99,6 +98,9 @@ class Chat:
     def ask_check(self, token):
         return check(self.ask_key, token)
 
+    def successor_secret(self, body):
+        return kdf(self.chat_key, body, "inkling/2 successor")[:16]
+
     def instance_name(self, nonce):
         return base32(nonce + check(self.name_key, nonce))
 
@@ -108,8 +110,8 @@ class Chat:
         return ChaCha20Poly1305(kdf(self.seal_key, (token or b"") + nonce, label)).encrypt(bytes(12), public, b"")
 
 
-def successor(generation, secret, owner, removed=()):
-    return struct.pack(">I", generation) + secret + owner + struct.pack(">H", len(removed)) + b"".join(removed)
+def successor(seed, owner, removed=()):
+    return seed + owner + struct.pack(">H", len(removed)) + b"".join(removed)
 
 
 # Datagrams

@@ -20,7 +20,7 @@ local RECORD_TYPES = {
     [TEXT] = "text", [NAME] = "name", [INVITE] = "invite", [SUCCESSOR] = "successor", [14] = "greasing",
     [15] = "experimental",
 }
-local MAXIMUM_NAME_SIZE, SUCCESSOR_SIZE, KEY_SIZE = 64, 54, 32
+local MAXIMUM_NAME_SIZE, SUCCESSOR_SIZE, KEY_SIZE = 64, 50, 32
 -- Runs of ASCII, and each other form of a scalar (W-33).
 local SCALARS = {
     "^[\0-\x7f]+", "^[\xc2-\xdf][\x80-\xbf]", "^\xe0[\xa0-\xbf][\x80-\xbf]", "^\xed[\x80-\x9f][\x80-\xbf]",
@@ -57,8 +57,7 @@ return function(malformed, noted)
         first = bit("record.first", "First record of a message", 1),
         last = bit("record.last", "Last record of a message", 2), text = text("record.text", "Text"),
         name = text("record.name", "Display name"), invite = text("record.invite", "Invite"),
-        record_body = bytes("record.body", "Body"), generation = number("successor.generation", "Generation"),
-        secret = bytes("successor.secret", "Secret of the chat that follows"),
+        record_body = bytes("record.body", "Body"), seed = bytes("successor.seed", "Seed"),
         owner = bytes("successor.owner", "Owner's key"), removed = bytes("successor.removed", "Removed key"),
         removed_count = number("successor.count", "Count of removed keys"),
         next = number("ack.next", "Next record expected"), bitmap = hex("ack.bitmap", "Held beyond it"),
@@ -110,14 +109,13 @@ return function(malformed, noted)
 
     draw[TYPING] = function(frame, tree) return draw_status(frame(1, 1), tree) end
 
-    -- Draws the body of a successor that has its form (M-60), and of any other record.
+    -- Draws the body of a successor that has its form (M-89), and of any other record.
     local function draw_body(body, tree, kind)
-        local count = kind == SUCCESSOR and body:len() >= SUCCESSOR_SIZE and body(52, 2):uint()
+        local count = kind == SUCCESSOR and body:len() >= SUCCESSOR_SIZE and body(48, 2):uint()
         if not count or body:len() ~= SUCCESSOR_SIZE + KEY_SIZE * count then return tree:add(f.record_body, body) end
-        tree:add(f.generation, body(0, 4))
-        tree:add(f.secret, body(4, 16))
-        tree:add(f.owner, body(20, KEY_SIZE))
-        tree:add(f.removed_count, body(52, 2))
+        tree:add(f.seed, body(0, 16))
+        tree:add(f.owner, body(16, KEY_SIZE))
+        tree:add(f.removed_count, body(48, 2))
         for at = 1, count do tree:add(f.removed, body(SUCCESSOR_SIZE + KEY_SIZE * (at - 1), KEY_SIZE)) end
     end
 

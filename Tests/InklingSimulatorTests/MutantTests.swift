@@ -52,9 +52,11 @@ struct MutantTests {
     ]
     /// The same of the names under which people are shown (M-24).
     static let names: [Mutant: Set<Violation.Rule>] = [.swallowedName: [.wrongName]]
-    /// The same of an owner's chats (M-60 to M-70), in scenarios with removals.
+    /// The same of an owner's chats (M-65, M-88 to M-95), in scenarios with removals.
     static let removals: [Mutant: Set<Violation.Rule>] = [
-        .followsAnybody: [.falseMove], .leadsBack: [.falseMove], .refusesNobody: [.intruder],
+        .followsAnybody: [.falseMove], .takesSecond: [.falseMove], .removesOwner: [.falseMove],
+        .followsOften: [.hastyMove], .movesOften: [.hastyMove, .strandedMember], .anyFormer: [.falseMove],
+        .givesNewest: [.falseMove], .refusesNobody: [.intruder],
         .givesAnybody: [.falseMove, .intruder], .givesFormer: [.falseMove, .intruder], .givesOnce: [.strandedMember],
         .hastySuccessor: [.departedChat], .showsDeparted: [.departedChat],
     ]
@@ -66,20 +68,25 @@ struct MutantTests {
     ]
     /// A seed that notices each mutant. If a seed no longer does, the test searches for another and prints it.
     static let seeds: [Mutant: UInt64] = [
-        .alteredMessage: 0, .anotherID: 0, .anyChat: 40, .anyDatagramRevives: 0, .anyEpoch: 9, .anyPair: 114,
+        .alteredMessage: 0, .anotherID: 0, .anyChat: 40, .anyDatagramRevives: 0, .anyEpoch: 9, .anyFormer: 0,
+        .anyPair: 114,
         .blockedMayReturn: 17, .boundless: 1, .crowdedSource: 1, .deliversTwice: 0, .doubleReport: 0,
         .earlyReport: 19, .endlessSuspicion: 6, .endlessTyping: 168, .everyDestination: 1, .everyList: 1,
         .everyMessageFails: 51, .everyPresence: 1, .everyResponse: 1, .everyRetry: 1, .fastHeartbeats: 1,
-        .fewInstances: 22, .followsAnybody: 1, .forgetsAtOnce: 61, .forgetsFriends: 1, .forgetsSeen: 3,
-        .frequentHeartbeats: 2, .givesAnybody: 0, .givesFormer: 15, .givesOnce: 5, .hastyAck: 0, .hastyCopy: 8,
+        .fewInstances: 22, .followsAnybody: 5, .followsOften: 3, .forgetsAtOnce: 61, .forgetsFriends: 1,
+        .forgetsSeen: 3,
+        .frequentHeartbeats: 2, .givesAnybody: 0, .givesFormer: 45, .givesNewest: 3, .givesOnce: 0, .hastyAck: 0,
+        .hastyCopy: 8,
         .hastySilence: 12, .hastyStarts: 1, .hastySuccessor: 0, .hoardsText: 1, .keptEpoch: 114, .keptMessages: 0,
-        .lateExpiry: 8, .lazyAway: 22, .lazyHeartbeats: 39, .leadsBack: 18, .loneEdge: 1, .lostFarewell: 33,
-        .lostStart: 1, .manyCopies: 0, .manyOwnHosts: 1, .manyRuns: 1, .messageKeepsTyping: 0, .neverUnderLoad: 1,
+        .lateExpiry: 8, .lazyAway: 22, .lazyHeartbeats: 39, .loneEdge: 1, .lostFarewell: 33,
+        .lostStart: 1, .manyCopies: 0, .manyOwnHosts: 1, .manyRuns: 1, .messageKeepsTyping: 0, .movesOften: 19,
+        .neverUnderLoad: 1,
         .noAnswerShare: 6, .noRank: 2, .noRepeats: 7, .noShares: 4, .noStretching: 2, .noTextRanks: 1, .oldIsNew: 16,
-        .overtakes: 3, .ownHostIsNone: 1, .ownTyping: 0, .rareHeartbeats: 1, .refusesNobody: 25, .replayedStatus: 1,
-        .restless: 0, .reusedCounter: 0, .rootedDown: 67, .showsDeparted: 1, .showsRepeated: 0, .silenceIsBye: 51,
+        .overtakes: 3, .ownHostIsNone: 1, .ownTyping: 0, .rareHeartbeats: 1, .refusesNobody: 40, .removesOwner: 5,
+        .replayedStatus: 1,
+        .restless: 0, .reusedCounter: 0, .rootedDown: 67, .showsDeparted: 0, .showsRepeated: 0, .silenceIsBye: 51,
         .silentFailure: 8, .silentHeartbeats: 0, .snapshotIgnored: 2_560, .strayResponses: 1, .swallowedName: 39,
-        .swallowedText: 0, .talkative: 1, .tellsGhosts: 1, .twoLinksOfARun: 2, .unheardEverywhere: 44,
+        .swallowedText: 0, .takesSecond: 33, .talkative: 1, .tellsGhosts: 1, .twoLinksOfARun: 2, .unheardEverywhere: 44,
         .unreachable: 1,
     ]
     /// How exhaustion shows.

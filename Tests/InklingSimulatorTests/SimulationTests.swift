@@ -70,7 +70,7 @@ struct SimulationTests {
         let sum = sum { Scenario(removalsOf: $0) }
         let failures = sum.failed.prefix(5).map { "inkling-sim replay \($0.seed) --removals: \($0.violation)" }
         #expect(failures.isEmpty, "\(failures.joined(separator: "\n"))")
-        let actions: [Scenario.Action.Kind] = [.remove, .handOver, .leak, .forge, .relapse]
+        let actions: [Scenario.Action.Kind] = [.remove, .handOver, .renew, .rush, .leak, .forge, .disown]
         #expect(actions.allSatisfy { sum.coverage.actions[$0] ?? 0 > 0 }, "\(sum.coverage.actions)")
         print("figure: \(sum.coverage.runs) seeds with removals from \(Self.first), \(sum.failed.count) failing")
     }

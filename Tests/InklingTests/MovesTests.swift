@@ -18,33 +18,30 @@ struct MovesTests {
         try Chat(name, secret: .random(), owner: owner)
     }
 
-    private static func successor(
-        _ generation: UInt32 = 1, owner: PublicKey = me, removed: [PublicKey] = []
-    ) -> Successor {
+    private static func successor(owner: PublicKey = me, removed: [PublicKey] = []) -> Successor {
         var generator = SystemRandomNumberGenerator()
-        return Successor(
-            generation: generation, secret: ChatSecret(using: &generator), owner: owner, removed: removed)
+        return Successor(seed: SuccessorSeed(using: &generator), owner: owner, removed: removed)
     }
 
-    private static func chat(of successor: Successor, _ name: String = "team") throws -> Chat {
-        try Chat(name, secret: Secret(wire: successor.secret), owner: successor.owner)
+    private static func chat(of successor: Successor, in former: Chat) throws -> Chat {
+        try Chat(former.name, secret: Secret(wire: successor.secret(in: former.keys)), owner: successor.owner)
     }
 
-    @Test("a chat that the node left leads to the newest one, through all generations (M-63)")
+    @Test("a chat that the node left leads to the newest one, through all moves (M-91)")
     func chain() throws {
         var moves = Moves()
         let first = try Self.chat()
-        let (second, third) = (Self.successor(1, removed: [Self.keys[5]]), Self.successor(2, removed: [Self.keys[6]]))
+        let (second, third) = (Self.successor(removed: [Self.keys[5]]), Self.successor(removed: [Self.keys[6]]))
         #expect(!moves.hasLeft(first) && moves.present(first) == first && moves.logID(of: first) == first.logID)
         moves.follow(second, from: first)
-        let middle = try Self.chat(of: second)
+        let middle = try Self.chat(of: second, in: first)
         #expect(moves.hasLeft(first) && !moves.hasLeft(middle) && moves.present(first) == middle)
-        #expect(moves.place(of: middle)?.generation == 1 && moves.place(of: middle)?.removed == [Self.keys[5]])
+        #expect(moves.place(of: middle)?.removed == [Self.keys[5]])
         moves.follow(third, from: middle)
-        let last = try Self.chat(of: third)
+        let last = try Self.chat(of: third, in: middle)
         #expect(moves.hasLeft(first) && moves.hasLeft(middle) && !moves.hasLeft(last))
         #expect(moves.present(first) == last && moves.present(middle) == last && moves.present(last) == last)
-        #expect(moves.place(of: last)?.generation == 2 && moves.place(of: middle) == nil)
+        #expect(moves.place(of: last)?.removed == [Self.keys[6]] && moves.place(of: middle) == nil)
         #expect([middle, last].allSatisfy { moves.logID(of: $0) == first.logID }, "one history for the whole chain")
         #expect(moves.present(try last.named("other"))?.name == "other")
         let stranger = try Self.chat()
@@ -55,35 +52,34 @@ struct MovesTests {
     func leaving() throws {
         var moves = Moves()
         let first = try Self.chat()
-        let second = Self.successor(7, removed: [Self.keys[5]])
+        let second = Self.successor(removed: [Self.keys[5]])
         moves.follow(second, from: first)
-        let last = try Self.chat(of: second)
+        let last = try Self.chat(of: second, in: first)
         let isOld = moves.leave(first)
         #expect(!isOld, "not the chat that the node is in")
         let (isFirst, isSecond) = (moves.leave(last), moves.leave(last))
         #expect(isFirst && !isSecond)
         #expect(moves.hasLeft(first) && moves.present(first) == nil)
-        #expect(moves.place(of: last)?.generation == 7, "a later invite leads to the same generation")
+        #expect(moves.place(of: last)?.removed == [Self.keys[5]], "removed keys stay removed")
         let text = String(decoding: moves.encoded(), as: UTF8.self)
-        #expect(!text.contains(second.secret.base32))
+        #expect(!text.contains(second.secret(in: first.keys).base32))
     }
 
-    @Test("a departure is kept with the place of its chat, and leads to the newest chat (M-65, M-68)")
+    @Test("a departure is kept with its successor, and each later move narrows its chosen keys (M-65, M-93)")
     func departures() throws {
         var moves = Moves()
         let first = try Self.chat()
-        let second = Self.successor(1, removed: [Self.keys[5]])
+        let second = Self.successor(removed: [Self.keys[5]])
         moves.depart(from: first, for: second, choosing: [Self.me, Self.keys[1], Self.keys[2]], until: 100)
-        let middle = try Self.chat(of: second)
+        let middle = try Self.chat(of: second, in: first)
         #expect(moves.hasLeft(first) && moves.departures.count == 1)
-        let third = Self.successor(2, removed: [Self.keys[5], Self.keys[2]])
+        let third = Self.successor(removed: [Self.keys[5], Self.keys[2]])
         moves.depart(from: middle, for: third, choosing: [Self.me, Self.keys[1]], until: 200)
-        let last = try Self.chat(of: third)
-        #expect(moves.departures.map(\.successor) == [third, third])
+        let last = try Self.chat(of: third, in: middle)
+        #expect(moves.departures.map(\.successor) == [second, third])
         #expect(moves.departures.map(\.chosen) == Array(repeating: [Self.me, Self.keys[1]].sorted(), count: 2))
         #expect(moves.departures.map(\.until) == [100, 200], "each ends after its own 30 days")
-        #expect(
-            moves.departures.map(\.generation) == [0, 1] && moves.departures.map(\.refused) == [[], [Self.keys[5]]])
+        #expect(moves.departures.map(\.refused) == [[], [Self.keys[5]]])
         #expect(moves.departures(to: last).count == 2 && moves.departures(to: middle).isEmpty)
         moves.admit(Self.keys[9], to: last)
         moves.admit(Self.keys[9], to: last)
@@ -104,19 +100,19 @@ struct MovesTests {
             moves.depart(from: chat, for: Self.successor(), choosing: [Self.me], until: Double(index))
         }
         #expect(moves.departures.map(\.name) == chats.dropFirst().map(\.name))
-        #expect(Set(moves.departures.map(\.successor.secret)).count == 8)
+        #expect(Set(moves.departures.map(\.successor.seed)).count == 8)
         #expect(moves.hasLeft(chats[0]))
     }
 
-    @Test("the successor refuses those removed before and now, but no chosen key, and at most 32 (M-60)")
+    @Test("the successor refuses those removed before and now, but no chosen key, and at most 32 (M-89)")
     func removed() throws {
         var moves = Moves()
         let first = try Self.chat()
         let early = Array(Self.keys[10..<40])
         #expect(moves.removed(from: first, adding: early, choosing: [Self.me]) == early)
-        let second = Self.successor(1, removed: early)
+        let second = Self.successor(removed: early)
         moves.follow(second, from: first)
-        let next = try Self.chat(of: second)
+        let next = try Self.chat(of: second, in: first)
         let now = Array(Self.keys[40..<45])
         #expect(
             moves.removed(from: next, adding: now, choosing: [Self.me]) == Array((early + now).suffix(32)))
@@ -134,7 +130,7 @@ struct MovesTests {
             successors.append(Self.successor())
             moves.follow(successors[successors.count - 1], from: chat)
         }
-        _ = moves.leave(try Self.chat(of: successors[500], "x"))
+        _ = moves.leave(try Self.chat(of: successors[500], in: chats[500]))
         moves.follow(Self.successor(), from: chats[1_024])
         #expect(moves.moves.count == 1_024 && !moves.hasLeft(chats[500]) && moves.hasLeft(chats[0]))
         moves.follow(Self.successor(), from: chats[1_025])
@@ -150,12 +146,12 @@ struct MovesTests {
     private static func example() throws -> Moves {
         var moves = Moves()
         let first = try Self.chat("küche")
-        let second = Self.successor(1, removed: [Self.keys[5]])
+        let second = Self.successor(removed: [Self.keys[5]])
         moves.depart(from: first, for: second, choosing: [Self.me, Self.keys[1]], until: 1_800_000_000.5)
-        moves.follow(Self.successor(2, owner: Self.keys[1]), from: try Self.chat(of: second))
-        let left = Self.successor(9)
-        moves.follow(left, from: try Self.chat("other"))
-        _ = moves.leave(try Self.chat(of: left))
+        moves.follow(Self.successor(owner: Self.keys[1]), from: try Self.chat(of: second, in: first))
+        let (left, other) = (Self.successor(), try Self.chat("other"))
+        moves.follow(left, from: other)
+        _ = moves.leave(try Self.chat(of: left, in: other))
         return moves
     }
 
@@ -177,7 +173,7 @@ struct MovesTests {
         let changes: [(String, String)] = [
             ("\"version\":1", "\"version\":0"), ("\"version\":1", "\"vision\":1"), ("\"moves\":[", "\"moves\":[3,"),
             (me, String(me.dropLast())), (me, String(repeating: "A", count: 43)),
-            ("\"generation\":1", "\"generation\":0"),
+            ("\"seed\":\"", "\"seed\":\"A"),
             ("\"until\":1800000000.5", "\"until\":-1"), ("\"until\":1800000000.5", "\"until\":1e300"),
             ("\"name\":\"küche\"", "\"name\":\"\""), ("\"log\":\"", "\"log\":\"../"),
             ("\"former\":\"", "\"former\":\"A"),

@@ -112,7 +112,7 @@ struct NodeMoveTests {
             await #expect(throws: NodeError.notOwner("team")) { try await bob.node.move("team", choosing: []) }
             let (_, recipients) = try await carol.node.send("here", to: "team")
             #expect(recipients == 1)
-            // Even with the new secret, Bob's key opens nothing there (M-64).
+            // Even with the new secret, Bob's key opens nothing there (M-91).
             try await bob.node.leave("team")
             try await bob.node.join(chat)
             try await Task.sleep(for: .seconds(1))
@@ -175,7 +175,7 @@ struct NodeMoveTests {
         }
     }
 
-    // A-42, M-70
+    // A-42, M-89
     @Test("the owner hands the chat over, and the new owner moves it further")
     func handOver() async throws {
         try await Self.withThree { alice, bob, carol, team in
@@ -226,7 +226,7 @@ struct NodeMoveTests {
         }
     }
 
-    // M-68
+    // M-93
     @Test("a late member gets the newest chat only, and nobody gets it who was chosen before and is not now")
     func newest() async throws {
         try await Self.withThree { alice, bob, carol, team in

@@ -29,9 +29,8 @@ private func words(_ action: Scenario.Action.Kind) -> String {
     case .holdBack: "hold back"
     case .handOver: "hand over"
     case .edit, .empty, .send, .open, .join, .leave, .rename, .block, .unblock, .quit, .crash, .start, .suspend,
-        .resume, .pause, .sleep, .snapshot, .revert, .unplug, .partition, .clog, .move, .flap, .doubt, .remove, .leak,
-        .forge,
-        .relapse, .confess:
+        .resume, .pause, .sleep, .snapshot, .revert, .unplug, .partition, .clog, .move, .flap, .doubt, .remove, .renew,
+        .rush, .leak, .forge, .disown, .confess:
         "\(action)"
     }
 }

@@ -57,8 +57,11 @@ package struct ChatSecret: Hashable, Sendable {
     package init?(talkOf own: KeyPair, with other: PublicKey) {
         guard let shared = own.sharedSecret(with: other.bytes) else { return nil }
         let keys = [own.publicKey, other].sorted().flatMap(\.bytes)
-        bytes = Array(deriveKey(shared, salt: keys, info: Array("inkling/2 talk".utf8)).prefix(Limits.secretSize))
+        self.init(prefixOf: deriveKey(shared, salt: keys, info: Array("inkling/2 talk".utf8)))
     }
+
+    /// The first 16 bytes of a derived key of 32.
+    init(prefixOf key: [UInt8]) { bytes = Array(key.prefix(Limits.secretSize)) }
 
     /// The secret in text, 26 characters of lower-case base32 (W-7).
     package var base32: String { TextEncoding.base32.encode(bytes) }

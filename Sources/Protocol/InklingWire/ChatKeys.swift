@@ -43,6 +43,11 @@ package struct ChatKeys: Sendable {
     /// Returns the hash of the chat key under a label.
     func hash(label: String) -> [UInt8] { SHA256.hash(Array(label.utf8) + [0] + chatKey) }
 
+    /// Returns the secret of the chat that follows by a successor's body (W-42).
+    func successorSecret(body: [UInt8]) -> ChatSecret {
+        ChatSecret(prefixOf: ChatKeys.derive(chatKey, salt: body, label: "inkling/2 successor"))
+    }
+
     private static func derive(_ key: [UInt8], salt: [UInt8], label: String) -> [UInt8] {
         deriveKey(key, salt: salt, info: Array(label.utf8))
     }

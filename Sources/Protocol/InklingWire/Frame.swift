@@ -107,7 +107,7 @@ package enum RecordType: Hashable, Sendable {
     case name
     /// An invite to another chat, or a knock (M-46).
     case invite
-    /// The chat that follows this one (M-60).
+    /// The chat that follows this one (M-89).
     case successor
     /// A type from 4 to 15, which a receiver acknowledges and ignores (M-26).
     case unknown(UInt8)

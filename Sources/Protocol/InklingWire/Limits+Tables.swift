@@ -22,7 +22,7 @@ extension Limits {
     package static let instancesWithoutRoom = 256
     /// The pairs of a preferred key and a chat whose addresses a node remembers (D-19).
     package static let rememberedKeys = 32
-    /// The unverified keys that a node reports in a chat that it departed from (M-67).
+    /// The strangers' keys that a node reports in a chat that it departed from (M-95).
     package static let newcomers = 32
     /// The addresses that a node remembers for each such pair (D-19).
     package static let rememberedAddressesPerKey = 2

@@ -104,6 +104,8 @@ extension Limits {
     package static let afterSuspension = Duration.seconds(90)
     /// The time for which an owner's node gives a successor to the chosen keys in the old chat: 30 days (M-65).
     package static let departure = Duration.seconds(30 * 86_400)
+    /// The time in which a chain of chats may move once more, after its burst (M-88).
+    package static let moveInterval = Duration.seconds(10)
     /// The time between two attempts at remembered addresses (D-23).
     package static let rememberedInterval = Duration.seconds(5)
     /// The times of the first asks to an address added by hand (D-11).

@@ -18,7 +18,7 @@ extension Limits {
     package static let keySize = 32
     /// The size of a chat's secret (W-9).
     package static let secretSize = 16
-    /// The size of a chat's fingerprint (M-61).
+    /// The size of a chat's fingerprint, with which a node recognises a chat that it left (M-91).
     package static let fingerprintSize = 32
     /// The size of a check, which ties bytes to a chat (W-36).
     package static let checkSize = 8
@@ -46,8 +46,10 @@ extension Limits {
     package static let textIDSize = 24
     /// The longest text of a first record beside a text ID, in bytes (M-80).
     package static let maximumIdentifiedTextSize = maximumRecordTextSize - 3 - textIDSize
-    /// The most removed keys in a successor, so that it fits one record (M-60).
+    /// The most removed keys in a successor, so that it fits one record (M-89).
     package static let removedKeys = 32
+    /// The most moves of a chain of chats in a row (M-88).
+    package static let moveBurst = 8
     /// The longest TXT record that a node publishes, in bytes (D-3).
     package static let maximumTXTSizeSent = 400
     /// The longest TXT record that a node reads, in bytes (D-5).

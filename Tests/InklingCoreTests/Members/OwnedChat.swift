@@ -5,21 +5,21 @@ import InklingWire
 /// A private chat of node 0, with the nodes 1 and 2 as members, and what their daemons do.
 struct OwnedChat {
     let lan = TestLAN()
-    static let secrets: [ChatSecret] = {
+    private static let secrets: [ChatSecret] = {
         var generator = Seeded(11)
         return (0..<8).map { _ in ChatSecret(using: &generator) }
+    }()
+    private static let seeds: [SuccessorSeed] = {
+        var generator = Seeded(12)
+        return (0..<24).map { _ in SuccessorSeed(using: &generator) }
     }()
 
     static func keys(_ number: Int, owner: Int = 0) -> ChatKeys {
         ChatKeys(secret: secrets[number], owner: World.key(owner))
     }
 
-    static func successor(
-        _ generation: UInt32, _ number: Int? = nil, owner: Int = 0, removed: [Int] = []
-    ) -> Successor {
-        Successor(
-            generation: generation, secret: secrets[number ?? Int(generation)], owner: World.key(owner),
-            removed: removed.map(World.key))
+    static func successor(_ number: Int, owner: Int = 0, removed: [Int] = []) -> Successor {
+        Successor(seed: seeds[number], owner: World.key(owner), removed: removed.map(World.key))
     }
 
     /// The chat of the invite.
@@ -33,7 +33,7 @@ struct OwnedChat {
         lan.run(.seconds(3))
     }
 
-    /// Starts a node in a chat of generation 0.
+    /// Starts a node in the chat of the invite.
     ///
     /// - Parameter owner: the owner, as the node believes.
     func start(_ node: Int, identity: Int? = nil, at address: Address? = nil, claiming owner: Int = 0) {
@@ -41,13 +41,10 @@ struct OwnedChat {
         join(node, Self.first, owner: owner)
     }
 
-    func join(
-        _ node: Int, _ keys: ChatKeys, owner: Int = 0, generation: UInt32 = 0, refusing: [Int] = []
-    ) {
+    func join(_ node: Int, _ keys: ChatKeys, owner: Int = 0, refusing: [Int] = []) {
         lan.with(node) {
             try? $0.join(
-                keys, isSecret: true, owner: World.key(owner), generation: generation,
-                refusing: Set(refusing.map(World.key)), now: $1)
+                keys, isSecret: true, owner: World.key(owner), refusing: Set(refusing.map(World.key)), now: $1)
         }
     }
 
@@ -62,10 +59,29 @@ struct OwnedChat {
         lan.with(node) { try? $0.move(chat, by: successor, chosen: Set(chosen.map(World.key)), now: $1) }
     }
 
+    /// Restores a departure, or changes its chosen keys.
+    func depart(_ node: Int = 0, from chat: ChatID = chat, by successor: Successor, chosen: [Int]) {
+        lan.with(node) { try? $0.depart(from: chat, by: successor, chosen: Set(chosen.map(World.key)), now: $1) }
+    }
+
+    /// Does what a daemon does for a member that takes a successor of a chat.
+    func follow(_ node: Int, from former: ChatKeys, by successor: Successor) {
+        lan.with(node) {
+            try? $0.join(
+                successor.keys(in: former), isSecret: true, owner: successor.owner, refusing: Set(successor.removed),
+                now: $1)
+            try? $0.leave(former.id, now: $1)
+        }
+    }
+
     // MARK: Observations
 
     func successors(at node: Int) -> [Successor] {
         lan.outputs(node).compactMap { if case .successor(_, _, let successor) = $0 { successor } else { nil } }
+    }
+
+    func others(at node: Int) -> [ChatID] {
+        lan.outputs(node).compactMap { if case .otherSuccessor(let chat) = $0 { chat } else { nil } }
     }
 
     func newcomers(at node: Int) -> [PublicKey] {

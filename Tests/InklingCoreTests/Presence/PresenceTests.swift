@@ -112,6 +112,7 @@ struct PresenceTests {
             case .typing: "typing"
             case .failed(_, _, _, let reason): "failed \(reason)"
             case .send, .delivered, .message, .invite, .keepWill, .dropWill, .peerIsOneself, .successor, .newcomer,
+                .otherSuccessor,
                 .reachable, .unreachable, .left:
                 nil
             }

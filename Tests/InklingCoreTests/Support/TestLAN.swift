@@ -195,6 +195,7 @@ final class TestLAN {
             case .keepWill(let session, let bytes, let address): nodes[id]?.wills[session] = (bytes, address)
             case .dropWill(let session): nodes[id]?.wills[session] = nil
             case .typing, .presence, .message, .invite, .delivered, .failed, .peerIsOneself, .successor, .newcomer,
+                .otherSuccessor,
                 .reachable, .unreachable, .left:
                 continue
             }

@@ -136,7 +136,8 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
             "\(mebibytes(Limits.queueSize)); \(Limits.queuedMessageOverhead) bytes a message; "
                 + s(Limits.overdueMessage)),
         LimitRow("removed keys", "\(Limits.removedKeys)"),
-        LimitRow("unverified newcomers", "\(Limits.newcomers)"),
+        LimitRow("moves of a chain", "once in \(s(Limits.moveInterval)), burst \(Limits.moveBurst)"),
+        LimitRow("newcomers who are strangers", "\(Limits.newcomers)"),
         LimitRow(
             "text ID; text beside it",
             "\(Limits.textIDSize + 3); \(count(Limits.maximumIdentifiedTextSize)) bytes"),

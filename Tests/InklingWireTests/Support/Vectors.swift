@@ -44,8 +44,8 @@ struct Vector: Decodable, Sendable, CustomTestStringConvertible {
     let chat: Chat?
     let publicKeys: [String]?
     let publicKey, privateKey, userID, digits, psk, prologueKey, chatName, secret, owner, sealedKey: String?
-    let fingerprint: String?
-    let generation: UInt32?
+    let former: Chat?
+    let seed: String?
     let removed: [String]?
     // Datagrams.
     let senderIndex, receiverIndex, counter: UInt32?

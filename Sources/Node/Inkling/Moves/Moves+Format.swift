@@ -5,10 +5,9 @@ import InklingWire
 /// The form on disk: JSON, of version 1. Keys are in base64url, secrets in base32, and fingerprints in base64url.
 ///
 /// - `moves`: the chats that the node left, each with `former`, its fingerprint; `chat`, the newest chat; and `log`, the
-///   ID of the history. A chat has `fingerprint`, `generation`, `owner`, `removed` and, unless the user left it,
-///   `secret`.
-/// - `departures`: the departed chats, each with `name`, `secret`, `owner`, `generation`, `refused`, `chosen`, `until` in
-///   seconds since 1970, and `successor` with `generation`, `secret`, `owner` and `removed`.
+///   ID of the history. A chat has `fingerprint`, `owner`, `removed` and, unless the user left it, `secret`.
+/// - `departures`: the departed chats, each with `name`, `secret`, `owner`, `refused`, `chosen`, `until` in seconds since
+///   1970, and `successor` with `seed`, `owner` and `removed`.
 extension Moves {
     private static let version = 1
 
@@ -26,7 +25,6 @@ extension Moves {
     private struct File: Codable {
         struct Chat: Codable {
             var fingerprint: String
-            var generation: UInt32
             var owner: String
             var removed: [String]
             var secret: String?
@@ -40,7 +38,6 @@ extension Moves {
 
         struct Departure: Codable {
             var name, secret, owner: String
-            var generation: UInt32
             var refused: [String]
             var successor: Successor
             var chosen: [String]
@@ -48,8 +45,7 @@ extension Moves {
         }
 
         struct Successor: Codable {
-            var generation: UInt32
-            var secret, owner: String
+            var seed, owner: String
             var removed: [String]
         }
 
@@ -66,7 +62,7 @@ extension Moves {
                 File.Move(
                     former: Self.text(move.former),
                     chat: File.Chat(
-                        fingerprint: Self.text(move.place.fingerprint), generation: move.place.generation,
+                        fingerprint: Self.text(move.place.fingerprint),
                         owner: move.place.owner.base64url, removed: move.place.removed.map(\.base64url),
                         secret: move.place.secret?.base32),
                     log: move.log)
@@ -74,9 +70,9 @@ extension Moves {
             departures: departures.map { departure in
                 File.Departure(
                     name: departure.name, secret: departure.secret.base32, owner: departure.owner.base64url,
-                    generation: departure.generation, refused: departure.refused.map(\.base64url),
+                    refused: departure.refused.map(\.base64url),
                     successor: File.Successor(
-                        generation: departure.successor.generation, secret: departure.successor.secret.base32,
+                        seed: TextEncoding.base64url.encode(departure.successor.seed.bytes),
                         owner: departure.successor.owner.base64url,
                         removed: departure.successor.removed.map(\.base64url)),
                     chosen: departure.chosen.map(\.base64url), until: departure.until)
@@ -108,14 +104,13 @@ extension Moves {
 
     private static func move(_ move: File.Move) -> Move? {
         guard let former = fingerprint(move.former), let fingerprint = fingerprint(move.chat.fingerprint),
-            move.chat.generation > 0, let owner = PublicKey(move.chat.owner), let removed = keys(move.chat.removed),
+            let owner = PublicKey(move.chat.owner), let removed = keys(move.chat.removed),
             removed.count <= Limits.removedKeys, let secret = secret(move.chat.secret), SealedKeys.isID(move.log)
         else { return nil }
         return Move(
             former: former,
             place: Place(
-                fingerprint: fingerprint, generation: move.chat.generation, owner: owner, removed: removed,
-                secret: secret),
+                fingerprint: fingerprint, owner: owner, removed: removed, secret: secret),
             log: move.log)
     }
 
@@ -123,14 +118,17 @@ extension Moves {
         let next = departure.successor
         guard let chat = try? Chat(departure.name), let secret = try? ChatSecret(base32: departure.secret),
             let owner = PublicKey(departure.owner), let refused = keys(departure.refused),
-            refused.count <= Limits.removedKeys, next.generation > departure.generation,
-            let nextSecret = try? ChatSecret(base32: next.secret), let nextOwner = PublicKey(next.owner),
-            let removed = keys(next.removed), removed.count <= Limits.removedKeys, let chosen = keys(departure.chosen),
+            refused.count <= Limits.removedKeys,
+            let seed = (try? TextEncoding.base64url.decode(next.seed.utf8, count: Limits.secretSize))
+                .flatMap({ SuccessorSeed($0) }),
+            let nextOwner = PublicKey(next.owner),
+            let removed = keys(next.removed), removed.count <= Limits.removedKeys, !removed.contains(nextOwner),
+            let chosen = keys(departure.chosen),
             chosen.count <= MovesLimits.chosenKeys + 1, KnownPeersLimits.times.contains(departure.until)
         else { return nil }
         return Departure(
-            name: chat.name, secret: secret, owner: owner, generation: departure.generation, refused: refused,
-            successor: Successor(generation: next.generation, secret: nextSecret, owner: nextOwner, removed: removed),
+            name: chat.name, secret: secret, owner: owner, refused: refused,
+            successor: Successor(seed: seed, owner: nextOwner, removed: removed),
             chosen: Set(chosen).sorted(), until: departure.until)
     }
 

@@ -6,28 +6,25 @@ package struct Moves: Equatable, Sendable {
     /// A chat that the node entered by a successor.
     package struct Place: Equatable, Sendable {
         package let fingerprint: ChatFingerprint
-        package let generation: UInt32
         package let owner: PublicKey
-        /// The keys that the node refuses there (M-64), the oldest first.
+        /// The keys that the node refuses there (M-91), the oldest first.
         package let removed: [PublicKey]
         /// Nil after the user left the chat.
         package var secret: ChatSecret?
 
         init(
-            fingerprint: ChatFingerprint, generation: UInt32, owner: PublicKey, removed: [PublicKey],
-            secret: ChatSecret?
+            fingerprint: ChatFingerprint, owner: PublicKey, removed: [PublicKey], secret: ChatSecret?
         ) {
             self.fingerprint = fingerprint
-            self.generation = generation
             self.owner = owner
             self.removed = removed
             self.secret = secret
         }
 
-        init(_ successor: Successor) {
+        init(_ successor: Successor, in former: ChatKeys) {
             self.init(
-                fingerprint: successor.keys.fingerprint, generation: successor.generation, owner: successor.owner,
-                removed: successor.removed, secret: successor.secret)
+                fingerprint: successor.keys(in: former).fingerprint, owner: successor.owner,
+                removed: successor.removed, secret: successor.secret(in: former))
         }
     }
 
@@ -46,19 +43,15 @@ package struct Moves: Equatable, Sendable {
         package let name: String
         package let secret: ChatSecret
         package let owner: PublicKey
-        package let generation: UInt32
         /// The keys that the node refuses in the departed chat.
         package let refused: [PublicKey]
-        package internal(set) var successor: Successor
+        package let successor: Successor
         /// The keys that get the successor, in ascending order.
         package internal(set) var chosen: [PublicKey]
         /// The end of the departure, in seconds since 1970.
         package let until: Double
 
         package var keys: ChatKeys { ChatKeys(secret: secret, owner: owner) }
-
-        /// Returns whether the departed chat leads to a chat.
-        func leads(to chat: Chat) -> Bool { successor.secret == chat.secret?.wire && successor.owner == chat.owner }
     }
 
     /// The moves, the oldest first.
@@ -101,8 +94,14 @@ package struct Moves: Equatable, Sendable {
         return moves.first { $0.place.fingerprint == fingerprint || $0.former == fingerprint }?.log ?? chat.logID
     }
 
-    /// Returns the departed chats that lead to a chat.
-    package func departures(to chat: Chat) -> [Departure] { departures.filter { $0.leads(to: chat) } }
+    /// Returns the departed chats that lead to a chat, at once or by further moves.
+    package func departures(to chat: Chat) -> [Departure] { indices(to: chat).map { departures[$0] } }
+
+    private func indices(to chat: Chat) -> [Int] {
+        let fingerprint = chat.keys.fingerprint
+        let former = Set(moves.filter { $0.place.fingerprint == fingerprint }.map(\.former))
+        return departures.indices.filter { former.contains(departures[$0].keys.fingerprint) }
+    }
 
     /// The end of the next departure, in seconds since 1970.
     package var nextEnd: Double? { departures.map(\.until).min() }
@@ -118,7 +117,7 @@ package struct Moves: Equatable, Sendable {
     /// Records that the node left a chat for its successor.
     package mutating func follow(_ successor: Successor, from chat: Chat) {
         let former = chat.keys.fingerprint
-        let move = Move(former: former, place: Place(successor), log: logID(of: chat))
+        let move = Move(former: former, place: Place(successor, in: chat.keys), log: logID(of: chat))
         // Chats that led to the former one now lead to the newest one.
         for index in moves.indices where moves[index].place.fingerprint == former { moves[index].place = move.place }
         moves.removeAll { $0.former == former }
@@ -127,8 +126,8 @@ package struct Moves: Equatable, Sendable {
         moves.remove(at: moves.firstIndex { $0.place.secret == nil } ?? 0)
     }
 
-    /// Records that the node departs from a chat for its successor, as the owner. All departed chats that led there
-    /// lead to the newest chat then (M-68). Without room, the oldest departure ends.
+    /// Records that the node departs from a chat for its successor, as the owner. Keys that are not chosen lose their
+    /// choice in all departed chats that led there (M-93). Without room, the oldest departure ends.
     ///
     /// - Parameters:
     ///   - chosen: The keys that move.
@@ -138,22 +137,18 @@ package struct Moves: Equatable, Sendable {
     ) {
         guard let secret = chat.secret?.wire, let owner = chat.owner else { return }
         let place = place(of: chat)
-        let keys = chosen.sorted()
-        for index in departures.indices where departures[index].leads(to: chat) {
-            departures[index].successor = successor
-            departures[index].chosen = keys
-        }
+        for index in indices(to: chat) { departures[index].chosen.removeAll { !chosen.contains($0) } }
         departures.append(
             Departure(
-                name: chat.name, secret: secret, owner: owner, generation: place?.generation ?? 0,
-                refused: place?.removed ?? [], successor: successor, chosen: keys, until: until))
+                name: chat.name, secret: secret, owner: owner, refused: place?.removed ?? [],
+                successor: successor, chosen: chosen.sorted(), until: until))
         if departures.count > MovesLimits.departures { departures.removeFirst() }
         follow(successor, from: chat)
     }
 
     /// Chooses a further key in all departed chats that lead to a chat.
     package mutating func admit(_ key: PublicKey, to chat: Chat) {
-        for index in departures.indices where departures[index].leads(to: chat) {
+        for index in indices(to: chat) {
             departures[index].chosen = Set(departures[index].chosen + [key]).sorted()
         }
     }
@@ -187,7 +182,7 @@ package struct Moves: Equatable, Sendable {
         return true
     }
 
-    /// Returns the keys that a chat's successor refuses, the oldest first (M-60).
+    /// Returns the keys that a chat's successor refuses, the oldest first (M-89).
     ///
     /// - Parameters:
     ///   - removed: The keys that the owner removes now.

@@ -72,7 +72,7 @@ extension Node {
         discovery?.leave(entry.id)
         noteWhoIsThere(in: entry)
         endTexts(of: entry) { _ in }
-        // The protocol may have left the chat already, for its successor (M-63).
+        // The protocol may have left the chat already, for its successor (M-91).
         try? endpoint.leave(entry.id, now: clock.now)
         leaveMoves(of: entry.chat)
         drain()

@@ -3,7 +3,7 @@ import InklingModel
 import InklingWire
 import NIOCore
 
-/// Moves of chats to new secrets (M-60 to M-70).
+/// Moves of chats to new secrets (M-65, M-88 to M-95).
 extension Node {
     // MARK: Questions
 
@@ -11,7 +11,7 @@ extension Node {
     /// if the user has left the newest one.
     package func present(_ chat: Chat) -> Chat? { moving.moves.present(chat) }
 
-    /// Returns whether the node left a chat by a move, and so refuses its invite (M-63).
+    /// Returns whether the node left a chat by a move, and so refuses its invite (M-91).
     package func hasLeft(_ chat: Chat) -> Bool { moving.moves.hasLeft(chat) }
 
     /// Returns the ID of a chat's history, which continues when the chat moves.
@@ -54,18 +54,20 @@ extension Node {
         completion: @escaping @Sendable (Result<Chat, NodeError>) -> Void
     ) {
         let chosen = Set(keys + [ownKey])
-        let secret = ChatSecret(using: &random)
+        let seed = SuccessorSeed(using: &random)
         change { moves throws(NodeError) in
             let entry = try self.member(chat)
             guard entry.chat.owner == self.ownKey, !entry.chat.isOpen else { throw .notOwner(chat) }
             guard chosen.count <= MovesLimits.chosenKeys + 1 else {
                 throw .other(code: "bad-command", text: "At most \(MovesLimits.chosenKeys) people can move.")
             }
-            let generation = moves.place(of: entry.chat)?.generation ?? 0
-            guard generation < .max else { throw .notKept("it has moved too often") }
+            guard self.endpoint.mayMove(entry.id, now: self.clock.now) else {
+                throw .notKept("it has moved too often")
+            }
             let successor = Successor(
-                generation: generation + 1, secret: secret, owner: owner ?? self.ownKey,
+                seed: seed, owner: owner ?? self.ownKey,
                 removed: moves.removed(from: entry.chat, adding: removed, choosing: chosen))
+            let secret = successor.secret(in: entry.keys)
             let next = try Chat(chat, secret: Secret(wire: secret), owner: successor.owner)
             moves.depart(
                 from: entry.chat, for: successor, choosing: chosen,
@@ -134,8 +136,8 @@ extension Node {
     /// Gives the successor of a departed chat to its chosen keys from now on.
     private func give(_ departure: Moves.Departure) {
         guard moving.departed.contains(where: { $0.id == departure.keys.id }) else { return }
-        try? endpoint.move(
-            departure.keys.id, by: departure.successor, chosen: Set(departure.chosen), now: clock.now)
+        try? endpoint.depart(
+            from: departure.keys.id, by: departure.successor, chosen: Set(departure.chosen), now: clock.now)
     }
 
     /// Departs from a chat whose move is stored.
@@ -147,7 +149,12 @@ extension Node {
         moving.departed.append(DepartedChat(id: entry.id, keys: entry.keys, name: entry.name))
         discovery?.browse(entry.keys)
         moving.newcomers = []
-        for departure in moving.moves.departures(to: chat) { give(departure) }
+        let departures = moving.moves.departures(to: chat)
+        if let departure = departures.last {
+            try? endpoint.move(
+                entry.id, by: departure.successor, chosen: Set(departure.chosen), now: clock.now)
+        }
+        for departure in departures.dropLast() { give(departure) }
         drain()
         replace(entry, by: chat) { chosen.contains($0) }
         let newcomers = moving.newcomers ?? []
@@ -156,7 +163,7 @@ extension Node {
         followDepartures()
     }
 
-    /// Reports a key that shows in a departed chat (M-67).
+    /// Reports a key that shows in a departed chat (M-95).
     func meet(_ key: PublicKey, in chat: ChatID) {
         if moving.newcomers != nil {
             // The notice of the move comes first.
@@ -164,37 +171,32 @@ extension Node {
             return
         }
         guard let departure = moving.moves.departures.first(where: { $0.keys.id == chat }) else { return }
-        let next = Chat.successor(departure.successor, named: departure.name).flatMap { moving.moves.present($0) }
+        let next = Chat.successor(departure.successor, in: departure.keys, named: departure.name)
+            .flatMap { moving.moves.present($0) }
         guard let next, let entry = joinedChat(next.keys.id) else { return }
         tell(.notice(.newcomer(chat: entry.name, key: key, name: knownPeers[key]?.names.first)))
     }
 
     // MARK: As a member
 
-    /// Follows the owner of a chat to its successor, which the core has checked (M-63). The move is on disk first, so that
-    /// a kill of the node loses neither the generation nor the removed keys (M-64). If the disk fails, the node follows
+    /// Follows the owner of a chat to its successor, which the core has checked (M-91). The move is on disk first, so that
+    /// a kill of the node loses neither the move nor the removed keys (M-91). If the disk fails, the node follows
     /// all the same.
     func follow(_ successor: Successor, from id: ChatID) {
         guard !isStopped, let entry = joinedChat(id) else { return }
         change { moves throws(NodeError) in
-            guard let former = self.present(of: entry, moves),
-                let chat = Chat.successor(successor, named: entry.name), !moves.hasLeft(chat)
+            guard self.joined.contains(where: { $0 === entry }),
+                let chat = Chat.successor(successor, in: entry.keys, named: entry.name), !moves.hasLeft(chat)
             else { return { true } }
-            moves.follow(successor, from: former.chat)
-            return { self.follow(successor, from: former) }
+            moves.follow(successor, from: entry.chat)
+            return { self.follow(successor, from: entry) }
         } failed: { error in
-            guard let former = self.present(of: entry, self.moving.moves) else { return }
-            self.moving.moves.follow(successor, from: former.chat)
-            _ = self.follow(successor, from: former)
+            guard self.joined.contains(where: { $0 === entry }) else { return }
+            self.moving.moves.follow(successor, from: entry.chat)
+            _ = self.follow(successor, from: entry)
             guard case .notKept(let reason) = error, case .file(let file) = self.moving.storage else { return }
             self.tell(.notice(.movesUnusable(file: file.path, reason: reason)))
         }
-    }
-
-    /// Returns a chat that the node is in, or the one to which it has moved since.
-    private func present(of entry: JoinedChat, _ moves: Moves) -> JoinedChat? {
-        if joined.contains(where: { $0 === entry }) { return entry }
-        return moves.present(entry.chat).flatMap { joinedChat($0.keys.id) }
     }
 
     /// Leaves a chat for its successor.
@@ -202,7 +204,7 @@ extension Node {
     /// - Returns: False if the user has left the chat, or was in the successor before.
     private func follow(_ successor: Successor, from entry: JoinedChat) -> Bool {
         guard !isStopped, joined.contains(where: { $0 === entry }),
-            let chat = Chat.successor(successor, named: entry.name), chat != entry.chat
+            let chat = Chat.successor(successor, in: entry.keys, named: entry.name), chat != entry.chat
         else { return false }
         noteWhoIsThere(in: entry)
         discovery?.leave(entry.id)
@@ -228,8 +230,8 @@ extension Node {
         let texts = openTexts(of: chat)
         try endpoint.join(
             chat.keys, isSecret: !chat.isOpen, talkWith: chat.partner, owner: chat.owner,
-            generation: place?.generation ?? 0, refusing: Set(place?.removed ?? []), keepsTexts: texts != nil,
-            seen: texts?.state.seen ?? [:], now: clock.now)
+            refusing: Set(place?.removed ?? []), keepsTexts: texts != nil, seen: texts?.state.seen ?? [:],
+            now: clock.now)
     }
 
     /// Puts the successor in the place of a chat whose people have gone.
@@ -277,8 +279,7 @@ extension Node {
         for departure in moving.moves.departures where departure.owner == ownKey {
             let keys = departure.keys
             try? endpoint.join(
-                keys, isSecret: true, owner: departure.owner, generation: departure.generation,
-                refusing: Set(departure.refused), now: clock.now)
+                keys, isSecret: true, owner: departure.owner, refusing: Set(departure.refused), now: clock.now)
             moving.departed.append(DepartedChat(id: keys.id, keys: keys, name: departure.name))
             give(departure)
         }
@@ -332,7 +333,7 @@ extension Node {
 
 extension Chat {
     /// Returns the chat of a successor, under the name of the chat before.
-    fileprivate static func successor(_ successor: Successor, named name: String) -> Chat? {
-        try? Chat(name, secret: Secret(wire: successor.secret), owner: successor.owner)
+    fileprivate static func successor(_ successor: Successor, in former: ChatKeys, named name: String) -> Chat? {
+        try? Chat(name, secret: Secret(wire: successor.secret(in: former)), owner: successor.owner)
     }
 }

@@ -1,9 +1,9 @@
 import InklingWire
 
-/// A program that follows the owner of its chat: M-60 to M-64 and M-70.
+/// A program that follows the owner of its chat: M-89 to M-91.
 extension Catalogue {
     static let followingCases: [Case] = [
-        Case("M-60.v1", "of the successors of the vectors, the valid ones are taken, and no other", also: "W-3") {
+        Case("M-89.v1", "of the successors of the vectors, the valid ones are taken, and no other", also: "W-3") {
             trial in
             let program = try trial.startAnswering(needs: .moves, .chats, .secret)
             for vector in Vector.successors {
@@ -15,7 +15,7 @@ extension Catalogue {
                     throw Untried(reason: "the suite refuses \(vector.name)")
                 }
                 try owner.sendSuccessor(vector.bytes())
-                try program.awaitMoved(to: successor)
+                try program.awaitMoved(to: NextChat(successor, in: invite.keys))
                 try program.ask(["do": "leave", "chat": .string(Trial.team)], expecting: "ok")
             }
             let owner = try trial.peer(named: "Olga")
@@ -28,61 +28,20 @@ extension Catalogue {
                 try program.expectNoMove(after: vector.name, of: owner, since: start)
             }
         },
-        Case("M-60.1", "generation 0 is that of no successor, also if the fingerprint ranks higher", also: "M-61") {
-            trial in
-            let (program, owner, invite) = try trial.startFollowing(needs: .messages)
-            var successor = trial.newSuccessor(owner: owner)
-            while !(successor.keys.fingerprint < invite.keys.fingerprint) {
-                successor = trial.newSuccessor(owner: owner)
-            }
-            let start = trial.now
-            try owner.sendSuccessor([0, 0, 0, 0] + successor.body.dropFirst(4))
-            try program.expectNoMove(after: "generation 0", of: owner, since: start)
-            try owner.sendSuccessor(successor.body)
-            try program.awaitMoved(to: successor)
-        },
-        Case("M-61.1", "of one generation the lower fingerprint ranks higher, and each move leads up", also: "M-62") {
-            trial in
-            let (program, owner, _) = try trial.startFollowing(needs: .messages)
-            let ranked = (0..<3).map { _ in trial.newSuccessor(3, owner: owner) }.sorted { $0.rank < $1.rank }
-            func refuse(_ successors: [(String, Successor)], of owner: Peer) throws {
-                for (what, successor) in successors {
-                    let start = trial.now
-                    try owner.sendSuccessor(successor.body)
-                    try program.expectNoMove(after: what, of: owner, since: start)
-                }
-            }
-            func follow(_ successor: Successor, of owner: Peer) throws -> Peer {
-                try owner.sendSuccessor(successor.body)
-                try program.awaitMoved(to: successor)
-                return try trial.member(
-                    "Olga", of: Trial.invite(to: successor), at: program, identity: owner.identity)
-            }
-            let second = try follow(ranked[1], of: owner)
-            let lower = trial.newSuccessor(2, owner: owner)
-            try refuse(
-                [
-                    ("the same chat", ranked[1]), ("a higher fingerprint", ranked[0]), ("a lower generation", lower),
-                ], of: second)
-            let third = try follow(ranked[2], of: second)
-            try refuse([("the chat before", ranked[1])], of: third)
-            let fourth = try follow(trial.newSuccessor(4, owner: owner), of: third)
-            try refuse([("the highest of the generation before", ranked[2])], of: fourth)
-        },
-        Case("M-62.1", "a successor counts from the owner's key alone, and is acknowledged from all", also: "M-26") {
+        Case("M-90.1", "a successor counts from the owner's key alone, and is acknowledged from all", also: "M-26") {
             trial in
             let (program, owner, invite) = try trial.startFollowing(needs: .messages)
             let bob = try trial.member("Bob", of: invite, at: program)
             let start = trial.now
             try bob.sendSuccessor(trial.newSuccessor(owner: owner).body)
-            try bob.sendSuccessor(trial.newSuccessor(2, owner: bob).body)
+            try bob.sendSuccessor(trial.newSuccessor(owner: bob).body)
             try program.expectNoMove(after: "a member's successor", of: bob, since: start)
             try trial.wait(.seconds(3), for: "an ack of all four records", when: { bob.state.acknowledged == 4 })
             let successor = trial.newSuccessor(owner: owner)
             try owner.sendSuccessor(successor.body)
             try program.awaitMoved(to: successor)
         },
-        Case("M-62.2", "in a chat without an owner no successor counts") { trial in
+        Case("M-90.2", "in a chat without an owner no successor counts") { trial in
             let program = try trial.startAnswering(needs: .moves, .chats, .secret, .messages)
             let alice = try trial.peer()
             try alice.open(to: program)
@@ -95,8 +54,8 @@ extension Catalogue {
             }
         },
         Case(
-            "M-63.1", "a program follows to the new chat, and says bye in the old one, which it answers no more",
-            also: "L-32", "M-62", "A-44"
+            "M-91.1", "a program follows to the new chat, and says bye in the old one, which it answers no more",
+            also: "L-32", "M-90", "A-44"
         ) { trial in
             let (program, owner, invite) = try trial.startFollowing(needs: .messages)
             let bob = try trial.member("Bob", of: invite, at: program)
@@ -121,7 +80,7 @@ extension Catalogue {
             let chats = try program.chatNames()
             try expect(chats == [trial.chatName, Trial.team], "the two chats", actual: "\(chats)")
         },
-        Case("M-64.1", "in the new chat, removed keys get no answer and no link", also: "L-36") { trial in
+        Case("M-91.2", "in the new chat, removed keys get no answer and no link", also: "L-36") { trial in
             let names = ["Bob", "Carol"]
             let peers = try names.map { try trial.peer(named: $0) }
             for peer in peers { peer.habits.answersAsks = false }
@@ -138,12 +97,11 @@ extension Catalogue {
             try trial.never(for: .seconds(1), "no initiation to a removed key") { !peers[0].initiations.isEmpty }
         },
         Case(
-            "M-64.2", "removed keys and the generation hold after a restart, when the chat is joined by its invite",
-            also: "M-61"
+            "M-91.3", "removed keys hold after a restart, when the chat is joined by its invite"
         ) { trial in
             let (program, owner, _) = try trial.startFollowing(needs: .messages)
             let bob = try trial.peer(named: "Bob")
-            let successor = trial.newSuccessor(4, owner: owner, removed: [bob.identity.publicKey])
+            let successor = trial.newSuccessor(owner: owner, removed: [bob.identity.publicKey])
             try owner.sendSuccessor(successor.body)
             try program.awaitMoved(to: successor)
             let again = try trial.restart(program)
@@ -151,17 +109,14 @@ extension Catalogue {
             (bob.chat, bob.habits) = (successor.keys, .quiet)
             try bob.expectNoAnswer(from: again, "a removed key after a restart")
             let returned = try trial.member("Olga", of: invite, at: again, identity: owner.identity)
-            let start = trial.now
-            try returned.sendSuccessor(trial.newSuccessor(3, owner: owner).body)
-            try again.expectNoMove(after: "a lower generation", of: returned, since: start)
-            let next = trial.newSuccessor(5, owner: owner)
+            let next = trial.newSuccessor(owner: returned)
             try returned.sendSuccessor(next.body)
             try again.awaitMoved(to: next)
         },
-        Case("M-70.1", "after a move to another owner, that owner's key alone moves the chat", also: "M-62") { trial in
+        Case("M-90.3", "after a move to another owner, that owner's key alone moves the chat", also: "M-90") { trial in
             let (program, owner, _) = try trial.startFollowing(needs: .messages)
             let heir = try trial.peer(named: "Heidi")
-            let successor = trial.newSuccessor(owner: heir)
+            let successor = trial.newSuccessor(owner: heir, in: owner.chat)
             try owner.sendSuccessor(successor.body)
             try program.awaitMoved(to: successor)
             let chat = try program.team()
@@ -173,9 +128,9 @@ extension Catalogue {
             heir.chat = invite.keys
             try heir.open(to: program, in: Trial.team)
             let start = trial.now
-            try former.sendSuccessor(trial.newSuccessor(2, owner: owner).body)
+            try former.sendSuccessor(trial.newSuccessor(owner: owner).body)
             try program.expectNoMove(after: "the former owner's successor", of: former, since: start)
-            let next = trial.newSuccessor(2, owner: heir)
+            let next = trial.newSuccessor(owner: heir)
             try heir.sendSuccessor(next.body)
             try program.awaitMoved(to: next)
         },

@@ -6,7 +6,7 @@ extension Peer {
         try expect(sending != nil, "the link of \(name) lasts", actual: "the program has ended it")
     }
 
-    /// Sends the body of a successor once, as the next record (M-60).
+    /// Sends the body of a successor once, as the next record (M-89).
     package func sendSuccessor(_ body: [UInt8]) throws {
         try needLink()
         let number = state.nextOwnRecord
@@ -15,22 +15,22 @@ extension Peer {
     }
 
     /// The different successor records received so far, by session state and number.
-    package var successors: [Successor] {
+    package var successors: [NextChat] {
         var seen: [(state: PeerState, number: UInt32)] = []
-        var successors: [Successor] = []
+        var successors: [NextChat] = []
         for datagram in received {
             guard let record = datagram.record, record.type == .successor else { continue }
             let state = datagram.session.state
             guard !seen.contains(where: { $0.state === state && $0.number == record.number }) else { continue }
             seen.append((state, record.number))
-            if let successor = try? Successor(record.body) { successors.append(successor) }
+            if let successor = try? Successor(record.body) { successors.append(NextChat(successor, in: chat)) }
         }
         return successors
     }
 
     /// Waits until `count` successor records have arrived, and returns the last.
     @discardableResult
-    package func awaitSuccessor(_ count: Int = 1, within limit: Duration = .seconds(5)) throws -> Successor {
+    package func awaitSuccessor(_ count: Int = 1, within limit: Duration = .seconds(5)) throws -> NextChat {
         try trial.wait(
             limit, for: "\(count) successors to \(name)", actual: { "\(self.successors.count) came" },
             until: { successors.count >= count ? successors.last : nil })
@@ -79,7 +79,7 @@ extension Program {
 
     /// Waits for the notice that `team` has moved to a successor.
     @discardableResult
-    package func awaitMoved(to successor: Successor, since start: Duration = .zero) throws -> (
+    package func awaitMoved(to successor: NextChat, since start: Duration = .zero) throws -> (
         at: Duration, value: JSONValue
     ) {
         let invite = Trial.invite(to: successor)
@@ -114,7 +114,7 @@ extension Trial {
     package static let team = "team"
 
     /// Returns the invite to a successor of `team`.
-    package static func invite(to successor: Successor) -> Invite {
+    package static func invite(to successor: NextChat) -> Invite {
         guard let name = try? ChatName(team) else { preconditionFailure("the name is valid") }
         return Invite(name: name, secret: successor.secret, owner: successor.owner)
     }
@@ -170,12 +170,30 @@ extension Trial {
         return peer
     }
 
-    /// Makes a successor with a new secret.
-    package func newSuccessor(
-        _ generation: UInt32 = 1, owner: Peer, removed: [PublicKey] = []
-    ) -> Successor {
-        Successor(generation: generation, secret: newSecret(), owner: owner.identity.publicKey, removed: removed)
+    /// Makes a successor with a new seed.
+    ///
+    /// - Parameter chat: The chat that moves; nil for the chat in which the new owner is.
+    package func newSuccessor(owner: Peer, in chat: ChatKeys? = nil, removed: [PublicKey] = []) -> NextChat {
+        let successor = Successor(
+            seed: SuccessorSeed(using: &generator), owner: owner.identity.publicKey, removed: removed)
+        return NextChat(successor, in: chat ?? owner.chat)
     }
+}
+
+/// The chat to which a successor leads from another chat (W-42).
+package struct NextChat: Equatable {
+    package let successor: Successor
+    package let secret: ChatSecret
+
+    package init(_ successor: Successor, in former: ChatKeys) {
+        self.successor = successor
+        secret = successor.secret(in: former)
+    }
+
+    package var owner: PublicKey { successor.owner }
+    package var removed: [PublicKey] { successor.removed }
+    package var body: [UInt8] { successor.body }
+    package var keys: ChatKeys { ChatKeys(secret: secret, owner: owner) }
 }
 
 extension Invite {

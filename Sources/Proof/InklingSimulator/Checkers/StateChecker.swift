@@ -169,7 +169,7 @@ struct StateChecker {
         if isNewest { newest[state] = packet.number }
         let device = DeviceID(viewer: viewer, chat: chat, host: packet.sender)
         if packet.kind == .pong { pongs[device] = max(pongs[device] ?? .zero, packet.sentAt) }
-        let isShown = packet.shows & 1 << UInt8(chat) != 0
+        let isShown = packet.shows & 1 << UInt32(chat) != 0
         let isOneOfSeveral = devices[hosts[viewer].plan.identity]?.count ?? 1 > 1
         if packet.kind == .bye, !isShown || isOneOfSeveral { unnamed[device] = now }
         // A status that reports "unheard" is no sign of life (L-44).
@@ -186,7 +186,7 @@ struct StateChecker {
         else { return false }
         newestStatus[state] = packet.number
         let person = PersonID(viewer: viewer, chat: chat, identity: hosts[packet.sender].plan.identity)
-        if packet.typing & 1 << UInt8(chat) != 0 { evidence[person] = max(evidence[person] ?? arrivedAt, arrivedAt) }
+        if packet.typing & 1 << UInt32(chat) != 0 { evidence[person] = max(evidence[person] ?? arrivedAt, arrivedAt) }
         return true
     }
 
@@ -228,7 +228,7 @@ struct StateChecker {
             if waits > .zero, let evidence = evidence[id], now - max(evidence, hosts[viewer].wokeAt ?? .zero) <= waits {
                 continue
             }
-            let isTrue = cause.map { hosts[$0.sender].plan.identity == identity && $0.typing & 1 << UInt8(chat) != 0 }
+            let isTrue = cause.map { hosts[$0.sender].plan.identity == identity && $0.typing & 1 << UInt32(chat) != 0 }
             if isTrue != true {
                 report(.untrueTyping, "\(describe(id)), after \(cause?.summary ?? "no datagram")", now)
             }
@@ -251,9 +251,9 @@ struct StateChecker {
     }
 
     /// Returns the chats in which a person is shown as online or away, as bits.
-    func chatsShown(of identity: Int, by viewer: Int) -> UInt8 {
+    func chatsShown(of identity: Int, by viewer: Int) -> UInt32 {
         chatIndices.values.reduce(0) { bits, chat in
-            shownSince(identity, in: chat, by: viewer) == nil ? bits : bits | 1 << UInt8(chat)
+            shownSince(identity, in: chat, by: viewer) == nil ? bits : bits | 1 << UInt32(chat)
         }
     }
 

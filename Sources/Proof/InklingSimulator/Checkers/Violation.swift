@@ -56,8 +56,10 @@ package struct Violation: Error, Equatable, Sendable, CustomStringConvertible {
         case intruder
         /// A chosen member who is present is not in the owner's newest chat, although the network is good.
         case strandedMember = "stranded member"
-        /// A node takes a successor that is not the owner's, or leads back.
+        /// A node takes a successor of somebody else, a second one of a chat, or one that leads elsewhere.
         case falseMove = "false move"
+        /// A node moves more often than its chain may.
+        case hastyMove = "hasty move"
         /// A node shows somebody in a chat that it departed from, or sends its successor too often.
         case departedChat = "departed chat"
         case tableGrowth = "table growth"

@@ -17,15 +17,15 @@ final class Packet: Sendable {
     let destination: Address
     let bytes: [UInt8]
     /// The chats in which the sender's user was typing at the time, as bits.
-    let typing: UInt8
+    let typing: UInt32
     /// The chats in which the sender showed the receiver's person at the time, as bits.
-    let shows: UInt8
+    let shows: UInt32
     /// Whether the bytes are unchanged from a node, including replays.
     let isGenuine: Bool
 
     init(
         number: UInt64, kind: DatagramKind, sentAt: Instant, sender: Int, incarnation: Int = 0, source: Address,
-        destination: Address, bytes: [UInt8], typing: UInt8, shows: UInt8 = 0, isGenuine: Bool
+        destination: Address, bytes: [UInt8], typing: UInt32, shows: UInt32 = 0, isGenuine: Bool
     ) {
         self.number = number
         self.kind = kind

@@ -7,6 +7,17 @@ extension Scenario {
         let outsiders: Set<Int>
         /// The outsiders that the owner takes along when they show.
         let friends: Set<Int>
+        /// The time that a daemon takes to write a move on its disk, in milliseconds.
+        let diskDelay: Int
+    }
+
+    /// How often the owner moves the chat.
+    private enum Pace {
+        case people
+        /// The owner's user moves the chat as fast as the node permits.
+        case flood
+        /// The owner's program knows no rate.
+        case rush
     }
 
     /// Draws the scenario of a seed in which the owner of a private chat removes members.
@@ -26,9 +37,11 @@ extension Scenario {
         let outsiders = Set(count..<max(count, hosts.count))
         removals = RemovalPlan(
             owner: generator.number(in: 0...count - 1), outsiders: outsiders,
-            friends: outsiders.filter { $0 % 2 == 0 })
+            friends: outsiders.filter { $0 % 2 == 0 },
+            diskDelay: generator.pick([0, 0, 0, 1, 50, 500, 3_000]))
         steps = steps.compactMap(\.withoutSnapshots)
-        let end = drawRemovals(&generator)
+        let pace = generator.pick([.people, .people, .people, .people, .people, .people, .flood, .rush] as [Pace])
+        let end = pace == .people ? drawRemovals(&generator) : drawMoves(pace, &generator)
         faultsEnd = max(min(faultsEnd, 200_000), end)
         steps = steps.sorted { ($0.at, $0.number) < ($1.at, $1.number) }.filter { $0.at <= faultsEnd }
     }
@@ -58,10 +71,10 @@ extension Scenario {
             switch generator.number(in: 0...3) {
             case 0: drawn.append((start, one, .leak(host: generator.number(in: 0...hosts.count - 1))))
             case 1:
-                drawn.append((start, owner, .relapse))
+                drawn.append((start, owner, .disown))
                 drawn.append((start + generator.pick([500, 3_000, 8_000]), owner, .confess))
             default:
-                drawn.append((start, one, .forge(generation: generator.pick([1, 2, 3, 1_000_000, .max]))))
+                drawn.append((start, one, .forge))
                 drawn.append((start + generator.pick([500, 3_000, 8_000]), one, .confess))
             }
         }
@@ -69,6 +82,26 @@ extension Scenario {
             steps.append(Step(number: steps.count, at: at, host: host, action: action))
         }
         return max(at, drawn.map(\.at).max() ?? 0) + generator.pick([0, 1_000, 5_000])
+    }
+
+    /// Draws many moves in a row. The owner's node runs all the time, because each start gives it another burst.
+    ///
+    /// - Returns: The end of the last step, in milliseconds from the start.
+    private mutating func drawMoves(_ pace: Pace, _ generator: inout SeededGenerator) -> Int {
+        guard let owner = removals?.owner else { return 0 }
+        steps.removeAll { step in
+            switch step.action {
+            case .quit, .crash, .start: step.host == owner
+            default: false
+            }
+        }
+        var at = generator.number(in: 500...10_000)
+        for _ in 0..<(pace == .rush ? 12 : 20) {
+            steps.append(Step(number: steps.count, at: at, host: owner, action: pace == .rush ? .rush : .renew))
+            at += generator.pick([1, 20, 150, 150]) + generator.number(in: 0...50)
+        }
+        // Members follow the last four of twelve moves in 40 s.
+        return at + (pace == .rush ? 60_000 : 0)
     }
 
     /// Adds a fault shortly before or after a removal.

@@ -15,6 +15,8 @@ extension Simulation {
             let key = hosts[other].key
             guard key != host.key else { return }
             move(host, to: host.key, removing: key)
+        case .renew: move(host, to: host.key, removing: nil)
+        case .rush: move(host, to: host.key, removing: nil, isHostile: true)
         case .handOver(let other):
             guard chain[chain.newest].members.contains(hosts[other].plan.identity) else { return }
             if move(host, to: hosts[other].key, removing: nil) {
@@ -22,18 +24,16 @@ extension Simulation {
                 self.chain?.ownerHosts.insert(other)
             }
         case .leak(let other): leak(host, to: hosts[other])
-        case .forge(let generation):
+        case .forge:
             guard host.lie == nil, chain[membership.chat].owner != host.key else { return }
-            lie(
-                host, in: membership.chat, to: hosts,
-                with: Successor(generation: generation, secret: secret(1_000), owner: host.key))
-        case .relapse:
-            guard host.lie == nil, chain[membership.chat].owner == host.key, membership.generation > 0,
-                let successor = earlier(than: membership.chat)
-            else { return }
-            // A node that entered by an invite knows no generation. Such a node would follow (M-61).
-            let others = hosts.filter { $0.membership?.generation == membership.generation }
-            lie(host, in: membership.chat, to: others, with: successor)
+            // Some repeat the body of the owner.
+            let repeated = chain.links.dropLast().last?.successor
+            let forged = Successor(seed: seed(1_000), owner: host.key)
+            lie(host, in: membership.chat, with: host.index % 2 == 0 ? repeated ?? forged : forged)
+        case .disown:
+            guard host.lie == nil, chain[membership.chat].owner == host.key else { return }
+            let successor = Successor(seed: seed(1_000), owner: host.key, removed: [host.key])
+            lie(host, in: membership.chat, with: successor)
         case .confess: endLies(of: host)
         default: return
         }
@@ -41,37 +41,48 @@ extension Simulation {
 
     /// Moves the newest chat to a successor.
     ///
+    /// - Parameter isHostile: Whether the owner's program knows no rate.
     /// - Returns: Whether the host's user owns the chat and could move it.
     @discardableResult
-    private func move(_ host: SimulatedHost, to owner: PublicKey, removing removed: PublicKey?) -> Bool {
+    private func move(
+        _ host: SimulatedHost, to owner: PublicKey, removing removed: PublicKey?, isHostile: Bool = false
+    ) -> Bool {
         guard var chain, chain.ownerHost == host.index, var membership = host.membership, host.lie == nil,
             membership.chat == chain.newest, chats.count < Simulation.mostChats
         else { return false }
         let old = membership.chat
-        let (before, next) = (chain[old], chats.count)
+        let (before, new) = (chain[old], chats.count)
+        guard case .running(let node) = host.state, isHostile || node.endpoint.mayMove(chats[old].id, now: now) else {
+            return false
+        }
         let successor = Successor(
-            generation: before.generation + 1, secret: secret(UInt64(next)), owner: owner,
-            removed: before.removed + (removed.map { [$0] } ?? []))
+            seed: seed(UInt64(new)), owner: owner, removed: before.removed + (removed.map { [$0] } ?? []))
+        let keys = next(successor, in: chats[old])
         let members = before.members.filter { identity in hosts.first { $0.plan.identity == identity }?.key != removed }
-        let chosen = keys(of: members)
+        let chosen = self.keys(of: members)
         chain.links.append(
             Chain.Link(
-                owner: owner, generation: successor.generation, removed: successor.removed, members: members,
-                admitted: chosen.union([host.key])))
-        chats.append(successor.keys)
-        checker.chatIndices[successor.keys.id] = next
+                owner: owner, removed: successor.removed, members: members, admitted: chosen.union([host.key])))
+        chats.append(keys)
+        checker.chatIndices[keys.id] = new
+        (chain[old].successor, chain[old].given) = (successor, chosen)
+        for chat in membership.departures.keys { membership.departures[chat]?.chosen.formIntersection(chosen) }
         membership.departures[old] = Membership.Departure(successor: successor, chosen: chosen)
-        for chat in membership.departures.keys {
-            membership.departures[chat] = Membership.Departure(successor: successor, chosen: chosen)
-            chain[chat].moves[successor, default: []].formUnion(chosen)
-        }
-        (membership.chat, membership.generation) = (next, successor.generation)
+        membership.chat = new
         membership.refused = successor.removed
+        let ended = isHostile ? [] : membership.departures.keys.sorted().dropLast(Membership.mostDepartures)
+        for chat in ended { membership.departures[chat] = nil }
         self.chain = chain
         host.membership = membership
+        checkDerivation(of: successor, in: old)
         depart(host, from: old)
+        if !isHostile {
+            checkMove(by: host)
+            input(host) { try? $0.move(self.chats[old].id, by: successor, chosen: chosen, now: $1) }
+        }
+        for chat in ended { input(host) { try? $0.leave(self.chats[chat].id, now: $1) } }
         for chat in membership.departures.keys.sorted() { give(chat, by: host) }
-        join(host, next)
+        join(host, new)
         return true
     }
 
@@ -94,7 +105,7 @@ extension Simulation {
         guard let departure = host.departures[chat] else { return }
         input(host) {
             do {
-                try $0.move(self.chats[chat].id, by: departure.successor, chosen: departure.chosen, now: $1)
+                try $0.depart(from: self.chats[chat].id, by: departure.successor, chosen: departure.chosen, now: $1)
             } catch {
                 self.checker.report(.wrongReport, "host \(host.index) can't move chat \(chat): \(error)", self.now)
             }
@@ -106,16 +117,16 @@ extension Simulation {
     func welcome(_ key: PublicKey, to host: SimulatedHost) {
         guard var chain, chain.ownerHost == host.index, var membership = host.membership, host.lie == nil,
             membership.chat == chain.newest, chain[chain.newest].owner == host.key,
-            membership.departures.values.allSatisfy({ $0.successor.keys == self.chats[chain.newest] }),
+            let first = membership.departures.keys.min(),
+            (first..<chain.newest).allSatisfy({ membership.departures[$0] != nil }),
             case .running = host.state, let newcomer = hosts.first(where: { $0.key == key }),
             scenario.removals?.friends.contains(newcomer.index) ?? false
         else { return }
         chain[chain.newest].members.insert(newcomer.plan.identity)
         chain[chain.newest].admitted.insert(key)
         for chat in membership.departures.keys.sorted() {
-            guard let successor = membership.departures[chat]?.successor else { continue }
             membership.departures[chat]?.chosen.insert(key)
-            chain[chat].moves[successor]?.insert(key)
+            chain[chat].given.insert(key)
         }
         self.chain = chain
         host.membership = membership
@@ -136,14 +147,14 @@ extension Simulation {
     }
 
     /// Makes a node send a successor that nobody may follow.
-    private func lie(_ host: SimulatedHost, in chat: Int, to others: [SimulatedHost], with successor: Successor) {
+    private func lie(_ host: SimulatedHost, in chat: Int, with successor: Successor) {
         leave(host, chat)
         host.lie = chat
         browse(host, chat)
-        let keys = Set(others.map(\.key)).subtracting([host.key])
+        let keys = Set(hosts.map(\.key)).subtracting([host.key])
         input(host) {
             try? $0.join(self.chats[chat], isSecret: true, owner: host.key, now: $1)
-            try? $0.move(self.chats[chat].id, by: successor, chosen: keys, now: $1)
+            try? $0.depart(from: self.chats[chat].id, by: successor, chosen: keys, now: $1)
         }
     }
 
@@ -152,20 +163,6 @@ extension Simulation {
         host.lie = nil
         input(host) { try? $0.leave(self.chats[chat].id, now: $1) }
         if let chat = host.membership?.chat { join(host, chat) }
-    }
-
-    /// Returns a successor of no higher rank than a chat: an older one, or another one of its generation. A chat of the
-    /// first generation may have the highest of all fingerprints tried. Then the function returns nil.
-    private func earlier(than chat: Int) -> Successor? {
-        let (owner, generation) = (chain?[chat].owner ?? hosts[0].key, chain?[chat].generation ?? 1)
-        let rank = ChatRank(generation: generation, chats[chat])
-        for number in 2_000..<3_000 as Range<UInt64> {
-            let successor = Successor(
-                generation: generation > 1 && number % 2 == 0 ? generation - 1 : generation, secret: secret(number),
-                owner: owner)
-            if successor.rank < rank { return successor }
-        }
-        return nil
     }
 
     // MARK: Daemons
@@ -178,40 +175,36 @@ extension Simulation {
         let refused = Set(membership?.refused ?? [])
         input(host) {
             try? $0.join(
-                self.chats[chat], isSecret: chat >= 2, owner: owner, generation: membership?.generation ?? 0,
-                refusing: refused, keepsTexts: self.texts != nil, seen: host.store.seen, now: $1)
+                self.chats[chat], isSecret: chat >= 2, owner: owner, refusing: refused,
+                keepsTexts: self.texts != nil, seen: host.store.seen, now: $1)
         }
     }
 
     func restoreDepartures(of host: SimulatedHost) {
         for chat in host.departures.keys.sorted() {
-            let generation = chain?[chat].generation ?? 0
-            input(host) {
-                try? $0.join(
-                    self.chats[chat], isSecret: true, owner: host.key, generation: generation, now: $1)
-            }
+            input(host) { try? $0.join(self.chats[chat], isSecret: true, owner: host.key, now: $1) }
             give(chat, by: host)
             browse(host, chat)
         }
     }
 
     /// Follows a successor, as a daemon does for its user.
-    func follow(_ host: SimulatedHost, _ tag: ChatID, from key: PublicKey, _ successor: Successor) {
+    func follow(
+        _ host: SimulatedHost, _ incarnation: Int, _ tag: ChatID, from key: PublicKey, _ successor: Successor
+    ) {
+        guard host.incarnation == incarnation else { return }
         guard let chain, let old = chats.firstIndex(where: { $0.id == tag }), old >= Simulation.chats.count else {
             return checker.report(.falseMove, "host \(host.index), in a chat without an owner", now)
         }
-        guard key == chain[old].owner, let chosen = chain[old].moves[successor], chosen.contains(host.key),
-            let next = chats.firstIndex(where: { $0.id == successor.keys.id }), next > old
-        else {
-            let text = "host \(host.index), chat \(old), to generation \(successor.generation)"
-            return checker.report(.falseMove, text, now)
-        }
+        let id = next(successor, in: chats[old]).id
+        guard key == chain[old].owner, chain[old].successor == successor, chain[old].given.contains(host.key),
+            let new = chats.firstIndex(where: { $0.id == id }), new > old
+        else { return checker.report(.falseMove, "host \(host.index), from chat \(old)", now) }
         guard case .running(let node) = host.state, !node.isSuspended, host.membership?.chat == old, host.lie == nil
         else { return }
-        host.membership?.chat = next
-        host.membership?.generation = successor.generation
+        host.membership?.chat = new
         host.membership?.refused = successor.removed
-        join(host, next)
+        join(host, new)
         leave(host, old)
     }
 }

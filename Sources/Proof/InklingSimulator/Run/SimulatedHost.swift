@@ -108,7 +108,7 @@ final class SimulatedHost {
     var meetings: [Int: [Int: [Address]]] = [:]
     /// The owner's chat that the host is in, as the node's state directory keeps it.
     var membership: Membership?
-    /// The owner's chat in which the host's node claims to be the owner, or forgot its generation.
+    /// The owner's chat in which the host's node claims to be the owner, or gives a successor that removes its owner.
     var lie: Int?
     /// The texts that the node's daemon keeps, in scenarios with texts that wait.
     var store = TextStore()
@@ -180,10 +180,10 @@ final class SimulatedHost {
     func takeAnotherName() { names.append("host \(index), name \(names.count)") }
 
     /// Returns the chats in which the host's user is typing, as bits.
-    func typingChats(_ now: Instant) -> UInt8 {
+    func typingChats(_ now: Instant) -> UInt32 {
         guard plan.sendsTyping, let node, !node.isSuspended else { return 0 }
-        var bits: UInt8 = 0
-        for chat in writing.indices where writing[chat].isTyping(now) { bits |= 1 << UInt8(chat) }
+        var bits: UInt32 = 0
+        for chat in writing.indices where writing[chat].isTyping(now) { bits |= 1 << UInt32(chat) }
         return bits
     }
 

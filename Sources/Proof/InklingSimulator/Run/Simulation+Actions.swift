@@ -13,7 +13,7 @@ extension Simulation {
             .resume:
             guard case .running = host.state else { return }
             actAsPerson(host, step.action)
-        case .remove, .handOver, .leak, .forge, .relapse, .confess:
+        case .remove, .handOver, .renew, .rush, .leak, .forge, .disown, .confess:
             guard case .running(let node) = host.state, !node.isSuspended else { return }
             input(host) { $0.advance(to: $1) }
             limits.resetReports(of: host.index)

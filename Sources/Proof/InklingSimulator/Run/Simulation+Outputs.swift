@@ -61,15 +61,19 @@ extension Simulation {
             node.wills[session] = nil
         case .successor(let chat, let key, let successor):
             note(successor.body)
-            trace { "host \(host.index) gets a successor of generation \(successor.generation)" }
-            events.add(.follow(host: host.index, chat, from: key, successor), at: now)
+            trace { "host \(host.index) gets a successor" }
+            checkTaken(by: host, in: chat)
+            let delay = hasFaults ? scenario.removals?.diskDelay ?? 0 : 0
+            events.add(
+                .follow(host: host.index, incarnation: host.incarnation, chat, from: key, successor),
+                at: now + .milliseconds(delay))
         case .newcomer(_, let key):
             note(key.bytes)
             trace { "host \(host.index) reports a newcomer, \(key.userID)" }
             events.add(.meet(host: host.index, key), at: now)
         case .reachable(_, let key):
             if texts != nil { becomeReachable(key, for: host) }
-        case .unreachable, .left, .invite, .peerIsOneself:
+        case .unreachable, .left, .invite, .peerIsOneself, .otherSuccessor:
             return
         }
     }

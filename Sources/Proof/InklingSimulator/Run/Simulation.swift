@@ -44,8 +44,8 @@ package final class Simulation {
         /// A processor is free for the next datagram in its socket.
         case processorFree(host: Int)
         case writingEnds(host: Int)
-        /// A host's node takes a successor of a chat.
-        case follow(host: Int, ChatID, from: PublicKey, Successor)
+        /// A daemon has written on its disk that its node takes a successor of a chat.
+        case follow(host: Int, incarnation: Int, ChatID, from: PublicKey, Successor)
         /// A key that the owner did not expect shows in a departed chat.
         case meet(host: Int, PublicKey)
         /// A daemon writes the received texts to its disk.
@@ -205,7 +205,8 @@ package final class Simulation {
         case .seized(let bytes, let source, let address): seize(bytes, from: source, at: address)
         case .processorFree(let host): goOn(hosts[host])
         case .writingEnds(let host): accuracy?.wrote(host, now)
-        case .follow(let host, let chat, let key, let successor): follow(hosts[host], chat, from: key, successor)
+        case .follow(let host, let incarnation, let chat, let key, let successor):
+            follow(hosts[host], incarnation, chat, from: key, successor)
         case .meet(let host, let key): welcome(key, to: hosts[host])
         case .commit(let host, let incarnation): commit(hosts[host], incarnation)
         case .flush(let host, let incarnation, let key): flush(hosts[host], incarnation, key)

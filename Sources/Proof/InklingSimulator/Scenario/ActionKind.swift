@@ -5,7 +5,7 @@ extension Scenario.Action {
         case quit, crash, crashWithLastWill, start, suspend, resume, pause, sleep
         case snapshot, revert
         case unplug, partition, clog, holdBack, move, swapAddresses, flap, doubt
-        case remove, handOver, leak, forge, relapse, confess
+        case remove, handOver, renew, rush, leak, forge, disown, confess
     }
 
     package var kind: Kind {
@@ -40,9 +40,11 @@ extension Scenario.Action {
         case .doubt: .doubt
         case .remove: .remove
         case .handOver: .handOver
+        case .renew: .renew
+        case .rush: .rush
         case .leak: .leak
         case .forge: .forge
-        case .relapse: .relapse
+        case .disown: .disown
         case .confess: .confess
         }
     }

@@ -106,13 +106,15 @@ package struct Scenario: Sendable {
         case remove(host: Int)
         /// The owner gives the chat to the identity of a host.
         case handOver(host: Int)
+        /// The owner moves the chat and removes nobody. With `rush`, the owner's program knows no rate.
+        case renew, rush
         /// A member gives the chat's secret to another host.
         case leak(host: Int)
-        /// The host claims to be the owner of its chat, and gives everybody a successor of a generation.
-        case forge(generation: UInt32)
-        /// The owner's node forgets the generation of its chat, and gives everybody a successor that leads back.
-        case relapse
-        /// The host ends a forgery or relapse.
+        /// The host claims to be the owner of its chat, and gives everybody a successor, perhaps one of the owner.
+        case forge
+        /// The owner's node gives everybody a successor that removes its owner.
+        case disown
+        /// The host ends a lie.
         case confess
         /// Holds back the datagrams from this host to the other, until the host's node crashes. The datagrams then
         /// arrive one by one, with a pause in milliseconds.

@@ -125,22 +125,20 @@ extension Endpoint {
     ///   - isSecret: Whether the chat has a secret. The node prefers members of a secret chat to strangers there.
     ///   - other: The other key of a talk, the only key that the node has links with there (L-104).
     ///   - owner: The key that may move the chat; nil in a chat without an owner.
-    ///   - generation: The generation of the successor by which the node enters the chat; 0 for an invite (M-61).
-    ///   - refused: The keys that the owner has removed (M-64).
+    ///   - refused: The keys that the owner has removed (M-91).
     ///   - keepsTexts: Whether the owner of the endpoint keeps texts with an ID on its disk (M-82).
     ///   - seen: The IDs of earlier texts, from that disk (M-83).
     package mutating func join(
         _ keys: ChatKeys, isSecret: Bool, talkWith other: PublicKey? = nil, owner: PublicKey? = nil,
-        generation: UInt32 = 0, refusing refused: Set<PublicKey> = [], keepsTexts: Bool = false,
-        seen: [PublicKey: SeenTexts] = [:], now: Instant
+        refusing refused: Set<PublicKey> = [], keepsTexts: Bool = false, seen: [PublicKey: SeenTexts] = [:],
+        now: Instant
     ) throws(CommandError) {
         begin(now)
         defer { finish() }
         let chat = keys.id
         guard !chats.contains(chat) else { throw .chatExists }
         guard chats.count < Limits.chats else { throw .tooManyChats }
-        let rank = ChatRank(generation: generation, keys)
-        chats.insert(ChatState(keys: keys, owner: owner, rank: rank), for: chat)
+        chats.insert(ChatState(keys: keys, owner: owner), for: chat)
         if !refused.isEmpty { surroundings.refused[chat] = refused }
         if isSecret { surroundings.secretChats.insert(chat) }
         surroundings.talks[chat] = other

@@ -15,7 +15,7 @@ extension Endpoint {
         begin(now)
         defer { finish() }
         let person = PersonID(chat: chat, key: key)
-        // An owner's other devices matter once the owner departs (M-69).
+        // An owner's other devices matter once the owner departs (M-94).
         guard chats.contains(chat), key != surroundings.ownKey || key == chats[chat].owner else { return }
         meet(person)
         let (isNew, before) = directory.found(name, person, addresses: addresses, links, surroundings)
@@ -119,7 +119,6 @@ extension Endpoint {
         guard let chat = chats.sortedIDs.first(where: { chats[$0].keys.fits(ask) }) else {
             return effects.drop(.unknownChat)
         }
-        guard surroundings.departures[chat] == nil else { return effects.drop(.unknownChat) }
         let isKnown = knownAddresses.acquaintance(at: address) > .none && !isFar
         guard admission.admitsTell(isKnown: isKnown, now: lastInput) else { return effects.drop(.answerLimit) }
         let tell = chats[chat].keys.tell(token: ask.token, nonce: effects.number(), key: surroundings.ownKey)

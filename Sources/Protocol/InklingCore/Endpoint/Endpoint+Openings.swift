@@ -278,7 +278,7 @@ extension Endpoint {
     }
 
     /// Plans attempts at a person's remembered addresses, unless the person has an up link (D-23). In a chat that it
-    /// departed from, the node waits for the person to show (M-66).
+    /// departed from, the node waits for the person to show (M-92).
     mutating func planRemembered(_ person: PersonID, _ now: Instant) {
         let isNeeded = !links.hasLiveLink(to: person) && surroundings.departures[person.chat] == nil
         directory.remembered.plan(person, at: isNeeded ? surroundings.turn(with: person.key, now) : nil)

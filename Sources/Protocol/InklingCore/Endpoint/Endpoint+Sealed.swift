@@ -160,7 +160,7 @@ extension Endpoint {
         // In a chat with an owner, only the owner invites (M-46).
         case .invite(let invite) where invite?.owner.map { $0 == links[id].key } ?? true:
             effects.tell(.invite(links[id].chat, from: links[id].person, invite))
-        case .successor(let body): receive(successor: body, on: id)
+        case .successor(let body): receive(successor: body, on: id, lastInput)
         case .invite, .name: break
         }
     }

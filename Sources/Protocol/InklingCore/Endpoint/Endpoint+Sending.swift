@@ -11,7 +11,7 @@ extension Endpoint {
     }
 
     /// Returns the status for a link. A down link gets "unheard"; a peer without a name or on a hidden link gets an empty
-    /// status (L-44, L-85, M-66).
+    /// status (L-44, L-85, M-92).
     func status(of id: LinkID) -> Status {
         if links[id].isDown { return Status(isUnheard: true) }
         return links[id].isNamed && !links[id].isHidden ? status(in: links[id].chat) : Status()

@@ -41,8 +41,8 @@ package struct Endpoint: Sendable {
         let keys: ChatKeys
         /// The key that may move the chat; nil in a chat without an owner.
         let owner: PublicKey?
-        /// The rank of the chat, or of the successor taken or given there last (M-61).
-        var rank: ChatRank
+        /// The successor that the node takes there as a member.
+        var following = Following.none
         var announcer = TypingAnnouncer()
         /// The current text of the input field, to tell an edit from a repetition. The text never leaves the node
         /// (T-1).
@@ -62,6 +62,7 @@ package struct Endpoint: Sendable {
     var handshakes = Handshakes()
     var links = LinkTable()
     var roster = Roster()
+    var movePaces = MovePaces()
     var outbox = Outbox<LinkID, PersonID>()
     var pacer: RecordPacer<LinkID>
     var pools = TextPools<LinkID, Source, ChatID>()
@@ -215,7 +216,8 @@ package struct Endpoint: Sendable {
         let deadline: Instant? =
             switch timer {
             case .node: earliest(farewells.nextDeadline, pacer.nextDeadline(lastInput))
-            case .chat(let chat): chats.find(chat)?.announcer.nextDeadline
+            case .chat(let chat):
+                earliest(chats.find(chat)?.announcer.nextDeadline, chats.find(chat)?.following.nextDeadline)
             case .instance(let id): directory.instances.find(id)?.nextDeadline
             case .opening(let person): openings.find(person)?.nextDeadline
             case .remembered(let person): directory.remembered.deadline(of: person)
@@ -230,6 +232,7 @@ package struct Endpoint: Sendable {
     private mutating func advance(chat: ChatID, _ now: Instant) {
         guard chats.contains(chat) else { return }
         for emission in chats[chat].announcer.advance(now) { announce(emission, in: chat, now) }
+        follow(chat, now)
     }
 
     private mutating func advance(handshake index: UInt32, _ now: Instant) {

@@ -66,10 +66,12 @@ package enum Output: Equatable, Sendable {
     /// The owner drops the session's last will, because the session has ended.
     case dropWill(session: UInt32)
     /// The owner of a chat names the chat that follows it. The owner of the endpoint joins the new chat, and leaves the
-    /// old one (M-63).
+    /// old one (M-91). Each chat has one such output at most.
     case successor(ChatID, from: PublicKey, Successor)
-    /// A key that is neither chosen nor removed shows in a chat that this node departed from (M-67).
+    /// A key that is neither chosen nor removed shows in a chat that this node departed from (M-95).
     case newcomer(ChatID, PublicKey)
+    /// Another device of this identity has moved a chat that this node departed from, to another chat (M-94).
+    case otherSuccessor(ChatID)
     /// The address added by hand belongs to this node itself, or to another device of its identity.
     case peerIsOneself(Address)
 }

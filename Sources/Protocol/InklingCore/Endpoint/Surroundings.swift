@@ -67,7 +67,7 @@ struct Surroundings: Sendable {
     /// Whether a helper process keeps last wills (L-33).
     var keepsWills = false
     var blocked: Set<UserID> = []
-    /// The keys that the owner of a chat has removed (M-64).
+    /// The keys that the owner of a chat has removed (M-91).
     var refused: [ChatID: Set<PublicKey>] = [:]
     /// The chats that this node, as their owner, has left for a successor (M-65).
     var departures: [ChatID: Departure] = [:]

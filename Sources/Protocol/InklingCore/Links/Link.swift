@@ -37,7 +37,7 @@ struct Link: Sendable {
     private var snapshotDeadline: Instant?
     var hints = HintPings()
     private var datagrams: TokenBucket
-    /// Whether the user sees nobody on this link (M-66, M-69).
+    /// Whether the user sees nobody on this link (M-92, M-94).
     var isHidden = false
     /// Whether the peer had named itself in an earlier state. The node then queues messages for the person (L-103).
     private var wasNamed = false

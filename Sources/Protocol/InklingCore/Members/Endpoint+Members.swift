@@ -1,39 +1,69 @@
 import InklingWire
 
-/// The reason why ``Endpoint/move(_:by:chosen:now:)`` did nothing.
+/// The reason why ``Endpoint/move(_:by:chosen:now:)`` or ``Endpoint/depart(from:by:chosen:now:)`` did nothing.
 package enum MoveError: Error, Equatable, Sendable {
     case unknownChat
     /// This node's key is not the chat's owner.
     case notOwner
-    /// The successor does not rank above the chat, or ranks below the successor of an earlier move (M-61).
-    case oldSuccessor
+    /// The node departed from the chat before, for another successor.
+    case hasMoved
+    /// The chain has moved too often (M-88).
+    case tooOften
 }
 
 /// Moving a chat to a successor, as its owner or as a member.
 extension Endpoint {
     // MARK: As the owner
 
-    /// Departs from a chat of this node's key for a successor (M-65). The chosen keys get the successor whenever they
-    /// show in the old chat. Everybody else there gets a bye.
+    /// Returns whether the rate of moves lets this node's user move a chat (M-88).
+    package func mayMove(_ chat: ChatID, now: Instant) -> Bool { movePaces.nextMove(from: chat, now) <= now }
+
+    /// Moves a chat of this node's key to a successor, as the chat's owner. The node departs from the chat, as
+    /// ``depart(from:by:chosen:now:)`` says. The owner of the endpoint joins the new chat.
     ///
-    /// A later call replaces the successor and the chosen keys (M-68). The owner of the endpoint joins the new chat.
-    /// After a restart, the owner of the endpoint restores a departed chat by
-    /// ``join(_:isSecret:owner:generation:refusing:now:)`` and this method. ``leave(_:now:)`` ends the departure, after
-    /// ``Limits/departure``.
-    ///
-    /// - Parameter chosen: All keys that move. This node's own key stands for the other devices of its identity.
+    /// - Parameter chosen: All keys that move, besides this node's own.
     package mutating func move(
         _ chat: ChatID, by successor: Successor, chosen: Set<PublicKey>, now: Instant
     ) throws(MoveError) {
         begin(now)
         defer { finish() }
+        let state = try ownChat(chat)
+        guard surroundings.departures[chat] == nil else { throw .hasMoved }
+        guard mayMove(chat, now: now) else { throw .tooOften }
+        movePaces.moved(from: chat, to: successor.keys(in: state.keys).id, now)
+        depart(chat, successor, chosen, now)
+    }
+
+    /// Departs from a chat that has moved (M-65). The chosen keys get the successor whenever they show in the old chat.
+    /// Everybody else there gets a bye.
+    ///
+    /// The owner of the endpoint restores a departure by this method after a restart, once it has joined the chat. A
+    /// later call replaces the chosen keys: a further key follows, and a key that is no longer chosen loses its link
+    /// (M-93). ``leave(_:now:)`` ends the departure, after ``Limits/departure``.
+    package mutating func depart(
+        from chat: ChatID, by successor: Successor, chosen: Set<PublicKey>, now: Instant
+    ) throws(MoveError) {
+        begin(now)
+        defer { finish() }
+        _ = try ownChat(chat)
+        guard surroundings.departures[chat].map({ $0.successor == successor }) ?? true else { throw .hasMoved }
+        depart(chat, successor, chosen, now)
+    }
+
+    private func ownChat(_ chat: ChatID) throws(MoveError) -> ChatState {
         guard let state = chats.find(chat) else { throw .unknownChat }
         guard state.owner == surroundings.ownKey else { throw .notOwner }
-        guard successor.rank >= state.rank, successor.keys.id != chat else { throw .oldSuccessor }
+        return state
+    }
+
+    private mutating func depart(
+        _ chat: ChatID, _ successor: Successor, _ chosen: Set<PublicKey>, _ now: Instant
+    ) {
         let earlier = surroundings.departures[chat]
-        let departure = Departure(by: successor, chosen: chosen, after: earlier)
+        var departure = earlier ?? Departure(by: successor)
+        departure.choose(chosen)
         surroundings.departures[chat] = departure
-        chats[chat].rank = successor.rank
+        chats[chat].following = .none
         chats[chat].draft = ""
         chats[chat].announcer.abandon()
         let present = hideAll(in: chat, now)
@@ -90,40 +120,72 @@ extension Endpoint {
         sayBye(id, .left, .left, .bye, now)
     }
 
-    /// Reports a key in a departed chat that is neither chosen nor removed, once (M-67).
+    /// Reports a key in a departed chat that is neither chosen nor removed, once (M-95).
     mutating func meet(_ person: PersonID) {
-        let isVerified = surroundings.standings[person.key] == .verified
+        // The standing in the chat says nothing, because each key has one in a private chat.
+        let isStranger = surroundings.standings[person.key] ?? .stranger == .stranger
         guard person.key != surroundings.ownKey, !surroundings.isBlocked(person.key, in: person.chat),
-            surroundings.departures[person.chat]?.meet(person.key, isVerified: isVerified) ?? false
+            surroundings.departures[person.chat]?.meet(person.key, isStranger: isStranger) ?? false
         else { return }
         effects.tell(.newcomer(person.chat, person.key))
     }
 
     // MARK: As a member
 
-    /// Takes the body of a successor record, if the record comes from the chat's owner and leads to a chat of a higher
-    /// rank (M-62).
-    mutating func receive(successor body: [UInt8], on id: LinkID) {
+    /// Takes the body of a successor record. The first one in a chat counts, from the chat's owner alone (M-90).
+    mutating func receive(successor body: [UInt8], on id: LinkID, _ now: Instant) {
         let (chat, key) = (links[id].chat, links[id].key)
         guard let state = chats.find(chat), state.owner == key, let successor = try? Successor(body) else { return }
-        let rank = successor.rank
-        guard rank > state.rank else { return }
-        chats[chat].rank = rank
-        effects.tell(.successor(chat, from: key, successor))
+        if let departure = surroundings.departures[chat] {
+            guard departure.successor != successor, !departure.hasReportedOther else { return }
+            surroundings.departures[chat]?.hasReportedOther = true
+            return effects.tell(.otherSuccessor(chat))
+        }
+        guard case .none = state.following else { return }
+        chats[chat].following = .waiting(successor, until: movePaces.nextMove(from: chat, now))
+        follow(chat, now)
+    }
+
+    /// Reports the successor that waits in a chat, once the rate of moves permits (M-88).
+    mutating func follow(_ chat: ChatID, _ now: Instant) {
+        guard let state = chats.find(chat), case .waiting(let successor, let until) = state.following, until <= now,
+            let owner = state.owner
+        else { return }
+        chats[chat].following = .reported
+        movePaces.moved(from: chat, to: successor.keys(in: state.keys).id, now)
+        effects.tell(.successor(chat, from: owner, successor))
+    }
+
+    /// Refuses the keys that the owner removed, in a chat that the node is in already when a successor leads there
+    /// (M-91). Their links end at once.
+    package mutating func refuse(_ keys: Set<PublicKey>, in chat: ChatID, now: Instant) {
+        begin(now)
+        defer { finish() }
+        guard chats.contains(chat), !keys.isEmpty else { return }
+        surroundings.refused[chat] = keys
+        for id in links.ids(in: chat) where links.find(id).map({ keys.contains($0.key) }) ?? false {
+            sayBye(id, .left, .blocked, .blocked, now)
+        }
+        tellDue(now)
+        handshakes.removeAll { $0.chat == chat && keys.contains($0.key) }
+        for person in openings.sortedIDs where person.chat == chat && keys.contains(person.key) {
+            stopOpening(with: person)
+        }
     }
 
     // MARK: Initiations
 
     /// Returns why an initiation gets no answer; nil if it gets one. This very node sent it, or the key is blocked,
-    /// removed or not chosen. Another device of the owner has the same key and another run (M-69).
+    /// removed or not chosen. Another device of the owner has the same key and another run (M-94).
     mutating func refusal(of received: ReceivedHandshake, in chat: ChatID) -> DropReason? {
-        if received.remote == surroundings.ownKey { return received.peer.run == run(in: chat) ? .ownIdentity : nil }
+        let isOwn = received.remote == surroundings.ownKey
+        if isOwn, received.peer.run == run(in: chat) { return .ownIdentity }
         let person = PersonID(chat: chat, key: received.remote)
-        if surroundings.admits(person) {
-            let until = surroundings.departures[chat]?.served[received.peer.run]
-            return until.map { lastInput < $0 } ?? false ? .unexpected : nil
+        guard isOwn || surroundings.admits(person) else {
+            meet(person)
+            return .blocked
         }
-        meet(person)
-        return .blocked
+        let until = surroundings.departures[chat]?.served[received.peer.run]
+        return until.map { lastInput < $0 } ?? false ? .unexpected : nil
     }
 }

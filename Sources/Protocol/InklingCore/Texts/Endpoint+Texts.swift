@@ -64,7 +64,7 @@ extension Endpoint {
     }
 
     /// Returns the IDs of a person's texts that the node has seen in a chat. The owner keeps them on its disk with the
-    /// texts, and gives them to ``join(_:isSecret:talkWith:owner:generation:refusing:keepsTexts:seen:now:)``.
+    /// texts, and gives them to ``join(_:isSecret:talkWith:owner:refusing:keepsTexts:seen:now:)``.
     package func seenTexts(of key: PublicKey, in chat: ChatID) -> SeenTexts {
         texts.seen(of: PersonID(chat: chat, key: key))
     }

@@ -92,7 +92,7 @@ package struct ReceivedHandshake: Sendable {
     ///
     /// Throws `authentication` for a message that does not open, `invalidKey` by W-3 and W-4, and `ownKey` by D-7.
     ///
-    /// - Parameter takesOwnKey: Whether another device of the identity may initiate (M-69).
+    /// - Parameter takesOwnKey: Whether another device of the identity may initiate (M-94).
     package init(
         _ initiation: Initiation, chat: ChatKeys, identity: KeyPair, takesOwnKey: Bool = false
     ) throws(NoiseError) {

@@ -10,7 +10,8 @@ package enum Mutant: String, CaseIterable, Sendable {
     case forgetsFriends, everyDestination, boundless, hoardsText, noTextRanks, everyList, everyPresence
     case loneEdge, hastyStarts, lostStart, rareHeartbeats, lazyHeartbeats, noStretching, silentHeartbeats
     case lazyAway, swallowedName, swallowedText, frequentHeartbeats
-    case followsAnybody, leadsBack, refusesNobody, givesAnybody, givesFormer, givesOnce, hastySuccessor, showsDeparted
+    case followsAnybody, takesSecond, removesOwner, followsOften, movesOften, anyFormer, givesNewest
+    case refusesNobody, givesAnybody, givesFormer, givesOnce, hastySuccessor, showsDeparted
     case hastyAck, showsRepeated, hastyCopy, unreachable, forgetsSeen, anotherID, overtakes
 }
 
