@@ -44,6 +44,19 @@ struct PresenceTests {
         }
     }
 
+    @Test("T-26: after the reports of a user's command, changes within the same second are 20 at most")
+    func paceAfterCommand() {
+        var generator = Seeded(26)
+        let people = (0..<30).map { _ in KeyPair(using: &generator).publicKey }
+        var pace = ReportPace(now: .zero)
+        for key in people.prefix(15) { #expect(pace.takeReport(of: key, .zero) == nil) }
+        var anew = pace.begunAnew(.zero)
+        for key in people.suffix(15) { #expect(anew.takeReport(of: key, .zero) == nil) }
+        anew.count(pace, .zero)
+        let told = people.count { anew.takeReport(of: $0, .zero) == nil }
+        #expect(told == Limits.presences)
+    }
+
     private func lists(_ stage: LinkStage) -> [[PublicKey]] {
         stage.outputs.compactMap { if case .typing(_, let people) = $0.output { people.map(\.key) } else { nil } }
     }

@@ -47,6 +47,14 @@ struct ReportPace: Sendable {
         return nil
     }
 
+    /// Counts the reports of the last second that another pace made (T-26).
+    mutating func count(_ other: ReportPace, _ now: Instant) {
+        reports = Array(other.reports[other.head...] + reports[head...])
+        head = 0
+        told.merge(other.told) { newer, _ in newer }
+        forget(now)
+    }
+
     /// Returns a pace with full budgets and the same waiting reports, all of them due.
     func begunAnew(_ now: Instant) -> ReportPace {
         var pace = ReportPace(now: now)

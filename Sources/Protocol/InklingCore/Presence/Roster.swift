@@ -181,6 +181,7 @@ struct Roster: Sendable {
         guard let pace = paces[chat], pace.nextDeadline != nil else { return }
         paces[chat] = pace.begunAnew(now)
         advance(chat, links, &effects, now: now)
+        paces[chat]?.count(pace, now)
     }
 
     /// Returns the chats whose deadlines may have changed since the last call.
