@@ -313,6 +313,8 @@ class Link:
             return self._host.forget(self, "lost-state")                    # L-94
         if self.sender.has_given_successor():
             return self._host.served(self)                                  # M-65
+        if Record in by_type and self.receiver.contradicts(by_type[Record]):
+            return self._host.forget(self, "lost-state")                    # L-105
         if Forward in by_type:
             self.receiver.forward(by_type[Forward].next)
             self.send_ack()

@@ -465,6 +465,7 @@ class Receiver:
         self._clock, self._host, self._pools = clock, host, pools
         self.expected = 0
         self._held: dict[int, tuple[Record, Owner]] = {}        # beyond the expected one
+        self._taken: deque[Record] = deque(maxlen=AHEAD)        # L-105
         self._begun: Optional[tuple[list[bytes], Owner]] = None
         self._begun_size = 0
         self._given_up = False                                  # M-43
@@ -477,6 +478,11 @@ class Receiver:
         """M-15."""
         return Ack(self.expected, sum(1 << number - self.expected - 1 for number in self._held))
 
+    def contradicts(self, record: Record) -> bool:
+        """Whether another record came under this number, the sign of a snapshot (L-105)."""
+        earlier = [held for held, _ in self._held.values()] + list(self._taken)
+        return any(other.number == record.number and other != record for other in earlier)
+
     def record(self, record: Record) -> None:
         """Takes a record; the link sends the ack (M-16)."""
         if self._given_up or not self.expected <= record.number < min(self.expected + AHEAD, LAST_NUMBER):
@@ -485,6 +491,7 @@ class Receiver:
         if record.number > self.expected:
             self._hold(record)
         elif self._take(record):
+            self._taken.append(record)
             self.expected += 1
             self._take_held()
         self._note_waiting()
@@ -517,6 +524,7 @@ class Receiver:
             record = self._drop_held(self.expected)
             if not self._take(record):
                 return
+            self._taken.append(record)
             self.expected += 1
 
     def _drop_held(self, number: int) -> Record:

@@ -100,6 +100,29 @@ struct RecordReceiverTests {
         #expect(taken == [.message("at the forward")])
     }
 
+    @Test("L-105: a record contradicts another one under its number that is held or among the last 16 taken")
+    func contradiction() {
+        func record(_ number: UInt32, _ body: String, last: Bool = true) -> Record {
+            Record(number: number, type: .text, isFirst: true, isLast: last, body: Array(body.utf8))
+        }
+        var trial = ReceiverTrial()
+        trial.receive(2, .text, "held")
+        #expect(!trial.receiver.contradicts(record(1, "other")), "record 1 has not come")
+        for number in [UInt32(2), 1, 2] {
+            if number == 1 { trial.receive(1, .text, "held") }
+            #expect(!trial.receiver.contradicts(record(number, "held")), "a repeated record")
+            #expect(trial.receiver.contradicts(record(number, "other")))
+            #expect(trial.receiver.contradicts(record(number, "held", last: false)))
+        }
+        trial.forward(9)
+        for number in 9...24 as ClosedRange<UInt32> {
+            #expect(trial.receiver.contradicts(record(2, "other")), "record 2, and \(number - 9) after it")
+            trial.receive(number)
+        }
+        #expect(!trial.receiver.contradicts(record(2, "other")))
+        #expect(trial.receiver.contradicts(record(9, "other")))
+    }
+
     @Test("M-39, M-40, M-41: a record without room is answered with an ack that does not name it")
     func noRoom() {
         var trial = ReceiverTrial()

@@ -266,6 +266,32 @@ extension Catalogue {
             }
         },
         Case(
+            "L-105.1", "a record under the number of another one, taken or held, ends the link unacknowledged",
+            also: "M-18"
+        ) { trial in
+            let program = try trial.start(needs: .messages)
+            for number in [UInt32(1), 2] {
+                let peer = try trial.peer()
+                try peer.open(to: program)
+                peer.habits.acknowledges = false
+                program.send("waits")
+                try peer.await("the message", since: .zero) { $0.text != nil }
+                for _ in 0..<2 {
+                    let start = trial.now
+                    peer.sendRecord(number, "before")
+                    try peer.await("an ack of the record, also when it is repeated", since: start) { $0.ack != nil }
+                    trial.run(for: .milliseconds(5))
+                }
+                let start = trial.now
+                peer.sendRecord(number, "after")
+                try program.awaitFailure("lost-state", for: peer.user)
+                try expect(
+                    !peer.received.contains { $0.at > start && $0.ack != nil }, "no ack of the other record",
+                    actual: "an ack")
+                peer.forget()
+            }
+        },
+        Case(
             "L-95.1", "a response that names a lower epoch of the peer makes the node forget a down link", also: "L-60",
             load: .long
         ) { trial in

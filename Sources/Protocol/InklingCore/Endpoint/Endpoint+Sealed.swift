@@ -130,6 +130,10 @@ extension Endpoint {
                 }
             }
         }
+        if case .record(let record)? = received.record, links[id].receiver.contradicts(record) {
+            forget(id, .lostState, .replaced, now)
+            return []
+        }
         var events: [RecordEvent] = []
         for frame in [received.forward, received.record].compactMap({ $0 }) {
             let wasNamed = links[id].isNamed

@@ -32,6 +32,8 @@ struct RecordReceiver: Sendable {
     private(set) var isPeerNamed = false
     private var expected: UInt32 = 0
     private var beyond: [UInt32: Record] = [:]
+    /// The digests of the last 16 records that were taken in order, the newest last (L-105).
+    private var taken: [(number: UInt32, digest: UInt64)] = []
     /// The text IDs of records in ``beyond``.
     private var textIDs: [UInt32: TextID] = [:]
     /// The last records of texts that the node has put out and not kept yet, in order (M-82).
@@ -63,6 +65,13 @@ struct RecordReceiver: Sendable {
         if case .begun(_, _, let begun) = assembly { since = earliest(since, or: begun) }
         guard let since, downSince == nil else { return nil }
         return min(since + Limits.longestGap, lastRecord + Limits.waitingWithoutRecord)
+    }
+
+    /// Returns whether another record came under the number of this one. The peer has then returned to a snapshot
+    /// (L-105).
+    func contradicts(_ record: Record) -> Bool {
+        if let held = beyond[record.number] { return held != record }
+        return taken.contains { $0.number == record.number && $0.digest != record.digest }
     }
 
     // MARK: Inputs
@@ -136,12 +145,18 @@ struct RecordReceiver: Sendable {
         var events: [RecordEvent] = []
         var next = record
         while let (record, id) = next, apply(record, id, now, grant, &events) {
+            note(record)
             expected += 1
             gapSince = beyond.isEmpty ? nil : now
             next = removeExpected(grant)
         }
         if beyond.isEmpty { gapSince = nil }
         return events
+    }
+
+    private mutating func note(_ record: Record) {
+        if taken.count == Limits.recordsAbove { taken.removeFirst() }
+        taken.append((record.number, record.digest))
     }
 
     /// Returns the expected record if it was held, and frees its room.
@@ -235,6 +250,14 @@ struct RecordReceiver: Sendable {
 }
 
 extension Record {
+    /// A digest of type, flags and body. A peer that finds two records with one digest deceives only itself.
+    fileprivate var digest: UInt64 {
+        let flags = (isFirst ? 1 : 0) | (isLast ? 2 : 0) as UInt64
+        var digest = (0xCBF2_9CE4_8422_2325 ^ UInt64(type.code) << 8 ^ flags) &* 0x100_0000_01B3
+        for byte in body { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        return digest
+    }
+
     /// The invite in an invite record, none in a knock; nil if the body is not valid (M-46).
     fileprivate var invite: Invite?? {
         guard !body.isEmpty else { return .some(nil) }
