@@ -32,13 +32,21 @@ extension LivenessChecker {
         let now = simulation.now
         let id = SessionID(sender: sender.index, index: SealedHeader(bytes).index)
         let interval = simulation.idleInterval(of: sender)
-        defer { beats[id] = Beat(at: now, first: beats[id]?.first ?? now, interval: interval) }
+        // A heartbeat follows at once when the peer's first name arrives (L-82).
+        let mayNameLink = simulation.checker.lastRecord[sender.index] == now
+        defer {
+            beats[id] = Beat(
+                at: now, first: beats[id]?.first ?? now, interval: interval, mayNameLink: mayNameLink)
+        }
         let isPunctual = simulation.isPunctual(sender)
         guard let beat = beats[id], isPunctual || simulation.adversary != nil, sender.plan.lateness == 0,
             now - sender.disturbedAt > .seconds(3), sender.departures.isEmpty, sender.lie == nil,
-            let node = sender.node, now - node.awayChangedAt > .seconds(3)
+            // A change of the away bit goes out at once, and puts no heartbeat off (T-21, T-11).
+            let node = sender.node, node.awayChangedAt < beat.at, !mayNameLink, !beat.mayNameLink
         else { return }
         if let receiver {
+            // The link of an earlier run goes down at some time, while the link of the present run shows the person.
+            guard hosts[receiver].incarnation == 1 || beat.first >= hosts[receiver].startedAt else { return }
             let handshake = lastHandshake(between: sender, hosts[receiver])
             // A host that has just moved may now have the address of another host's link.
             guard hosts[receiver].movedAt.map({ now - $0 > .seconds(3) }) ?? true,

@@ -52,6 +52,8 @@ final class LivenessChecker {
         let first: Instant
         /// The idle interval of the node at that time.
         let interval: Duration
+        /// Whether a record arrived at the same moment, which may have been the peer's first name (L-82).
+        let mayNameLink: Bool
     }
 
     struct SessionID: Hashable {

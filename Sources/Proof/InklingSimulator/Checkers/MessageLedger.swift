@@ -28,8 +28,9 @@ struct MessageLedger {
     }
 
     private(set) var sent: [Sent] = []
-    /// The hosts that returned to a snapshot. Their reports of messages, and the texts that they show, may repeat.
-    private var reverted: Set<Int> = []
+    /// The hosts that returned to a snapshot, with the time. Their reports of messages, and the texts that they show, may
+    /// repeat.
+    private var reverted: [Int: Instant] = [:]
     private var indices: [String: Int] = [:]
     private var lastShown: [Stream: Int] = [:]
     /// The messages reported as delivered, each with the time by which its receiver has to show the text. A message
@@ -73,7 +74,7 @@ struct MessageLedger {
         let stream = Stream(
             viewer: viewer.index, viewerIncarnation: viewer.incarnation, sender: message.host,
             senderIncarnation: message.incarnation, chat: chat)
-        guard reverted.isDisjoint(with: [viewer.index, message.host]) else {
+        guard reverted[viewer.index] == nil, reverted[message.host] == nil else {
             sent[index].shownTo.insert(viewer.plan.identity)
             return .success(message)
         }
@@ -88,7 +89,7 @@ struct MessageLedger {
     }
 
     /// Records that a host returned to a snapshot.
-    mutating func reverted(_ host: SimulatedHost) { reverted.insert(host.index) }
+    mutating func reverted(_ host: SimulatedHost, _ now: Instant) { reverted[host.index] = now }
 
     struct Fault: Error {
         let rule: Violation.Rule
@@ -105,8 +106,13 @@ struct MessageLedger {
             $0.host == host.index && $0.incarnation == host.incarnation && $0.number == number
         }
         guard reverted.isEmpty else {
-            if let index, let identity { sent[index].outcomes[identity] = outcome }
-            return nil
+            guard let index, let identity else { return nil }
+            sent[index].outcomes[identity] = outcome
+            // The text of a node that returned to a snapshot is not taken for an earlier one (L-105).
+            guard outcome == .delivered, due == nil, let since = reverted[host.index], sent[index].at > since,
+                !sent[index].shownTo.contains(identity)
+            else { return nil }
+            return Fault(rule: .lostMessage, text: "\(sent[index].text.prefix(40)) delivered and not shown")
         }
         guard let index, let identity else {
             return Fault(rule: .wrongReport, text: "host \(host.index), message \(number)")

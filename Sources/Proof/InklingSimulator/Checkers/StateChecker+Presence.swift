@@ -44,8 +44,12 @@ extension StateChecker {
             })
     }
 
+    /// Checks a report of a person's presence.
+    ///
+    /// - Parameter handshake: Returns when the last handshake of a host and the viewer went out.
     mutating func presence(
-        _ person: Person, in tag: ChatID, is presence: Presence, why: PresenceReason, by viewer: Int, _ now: Instant
+        _ person: Person, in tag: ChatID, is presence: Presence, why: PresenceReason, by viewer: Int, _ now: Instant,
+        handshake: (Int) -> Instant
     ) {
         guard let chat = chatIndices[tag], let identity = identities[person.key] else { return }
         let id = PersonID(viewer: viewer, chat: chat, identity: identity)
@@ -70,8 +74,13 @@ extension StateChecker {
             // Silence takes 3.0 s: 1.75 intervals, and then ten pings.
             for host in devices[identity] ?? [] {
                 // With several devices, one that has just come back may not have named itself again.
-                let isBack = devices[identity]?.count ?? 1 > 1 && now - hosts[host].disturbedAt < .seconds(2)
-                guard !isBack, let last = heard[DeviceID(viewer: viewer, chat: chat, host: host)],
+                let hasSeveral = devices[identity]?.count ?? 1 > 1
+                let isBack = hasSeveral && now - hosts[host].disturbedAt < .seconds(2)
+                let device = DeviceID(viewer: viewer, chat: chat, host: host)
+                // While another device shows the person, a link may be down, or not named yet (L-80, L-85). Handshakes
+                // follow the first, and a record follows the handshake.
+                let mayBeHidden = hasSeveral && records[device].map { $0 <= handshake(host) } ?? true
+                guard !isBack, !mayBeHidden, let last = heard[device],
                     // A run that has not named itself is not shown. The run before it is gone.
                     shown[id].map({ $0.since > hosts[host].startedAt }) ?? true,
                     // A datagram of the current input came too late to prevent the report.
@@ -79,7 +88,7 @@ extension StateChecker {
                     // A node that returned to a snapshot uses old counters, so its datagrams are no evidence (L-23).
                     !hosts[host].wasReverted, now - last.at < silence(of: host, now),
                     // A peer that reports that it hears nothing goes offline sooner (L-45).
-                    unheard[DeviceID(viewer: viewer, chat: chat, host: host)].map({ $0 < last.at }) ?? true
+                    unheard[device].map({ $0 < last.at }) ?? true
                 else { continue }
                 report(.falseOffline, "\(describe(id)), heard of host \(host) \(now - last.at) before", now)
             }

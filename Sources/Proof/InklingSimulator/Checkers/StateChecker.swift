@@ -80,6 +80,8 @@ struct StateChecker {
     var departures: [Departure] = []
     /// The time when a viewer last received a record. A record may have named a link.
     var lastRecord: [Int: Instant] = [:]
+    /// The time when a viewer last received a record of a device, in any order.
+    var records: [DeviceID: Instant] = [:]
     /// The time when a device sent the newest pong that reached a viewer (L-80).
     var pongs: [DeviceID: Instant] = [:]
     /// The viewers for which the next check of statuses is skipped.
@@ -163,11 +165,14 @@ struct StateChecker {
     ) -> Bool {
         guard let chat = chatIndices[tag], packet.session != nil, packet.isGenuine else { return false }
         let state = StateID(viewer: viewer, chat: chat, sender: packet.sender, incarnation: packet.incarnation)
-        // A pong of 31 bytes or fewer has no record beside it (L-82).
-        if packet.kind == .record || packet.kind == .pong && packet.bytes.count > 31 { lastRecord[viewer] = now }
         let isNewest = newest[state].map { packet.number > $0 } ?? true
         if isNewest { newest[state] = packet.number }
         let device = DeviceID(viewer: viewer, chat: chat, host: packet.sender)
+        // A pong of 31 bytes or fewer has no record beside it (L-82).
+        if packet.kind == .record || packet.kind == .pong && packet.bytes.count > 31 {
+            lastRecord[viewer] = now
+            records[device] = now
+        }
         if packet.kind == .pong { pongs[device] = max(pongs[device] ?? .zero, packet.sentAt) }
         let isShown = packet.shows & 1 << UInt32(chat) != 0
         let isOneOfSeveral = devices[hosts[viewer].plan.identity]?.count ?? 1 > 1
@@ -310,10 +315,10 @@ struct StateChecker {
     }
 
     /// Resets a node that returned to a snapshot. The node forgot everything since then, and repeats itself.
-    mutating func reverted(_ host: SimulatedHost, _ node: SimulatedNode) {
+    mutating func reverted(_ host: SimulatedHost, _ node: SimulatedNode, _ now: Instant) {
         forget(host.index)
         excused.insert(host.index)
-        messages.reverted(host)
+        messages.reverted(host, now)
         for (tag, chat) in chatIndices.sorted(by: { $0.value < $1.value }) {
             for person in node.endpoint.present(in: tag) {
                 guard let identity = identities[person.person.key] else { continue }

@@ -186,8 +186,12 @@ extension Simulation {
         guard hosts.filter({ $0.plan.identity == identity }).count == 1 else { return }
         var time = Duration.milliseconds(50) + .microseconds(scenario.network.delay.upperBound)
         if hasFaults, scenario.network.reordering > 0 { time += .milliseconds(scenario.network.reorderingDelay) }
+        // During an attack a farewell waits in the viewer's socket as long as a typing frame does.
+        if adversary != nil { time = max(time + .milliseconds(80), LivenessChecker.typingOfFriends) }
         for viewer in hosts where viewer.index != host.index && viewer.isActive && isCalm(viewer) {
-            guard viewer.chats.contains(chat), host.blocks[viewer.plan.identity] == nil else { continue }
+            guard viewer.chats.contains(chat), host.blocks[viewer.plan.identity] == nil,
+                isPromised(host, viewer, in: chat)
+            else { continue }
             checker.expectDeparture(
                 .init(
                     host: host.index, incarnation: host.incarnation, viewer: viewer.index, chat: chat, at: now,

@@ -82,7 +82,7 @@ extension Simulation {
         host.wokeAt = now
         host.disturbedAt = now
         node.endpoint = endpoint
-        checker.reverted(host, node)
+        checker.reverted(host, node, now)
         node.timerAt = nil
         node.reverted()
         for chat in host.typing.indices { host.typing[chat] = TypingModel() }

@@ -29,7 +29,9 @@ extension Simulation {
             if hasRenames { note(Array(person.name.utf8)) }
             trace { "host \(host.index) shows \(self.names([person])) \(presence) (\(why)), \(person.name)" }
             if adversary != nil { report(limits.told(of: person.key, in: chat, by: host, now), host) }
-            checker.presence(person, in: chat, is: presence, why: why, by: host.index, now)
+            checker.presence(person, in: chat, is: presence, why: why, by: host.index, now) {
+                liveness.lastHandshake(between: hosts[$0], host)
+            }
         case .message(let chat, let person, let number, let text, let id):
             note(Array(text.utf8))
             if let id { return receiveKept(text, id, number, from: person.key, host) }

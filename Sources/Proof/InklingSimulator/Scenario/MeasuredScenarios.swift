@@ -76,16 +76,42 @@ extension Scenario {
     /// The longest delay of discovery in ``restartedOpening(seed:)``, in milliseconds.
     package static let restartedDiscovery = 110
 
+    /// Returns a scenario of a person with two devices and a viewer, on a network that loses most datagrams. The links of
+    /// both devices go down again and again, one while the other shows the person.
+    package static func lostDevices(seed: UInt64) -> Scenario {
+        let loss = Loss(name: "60 %", perMille: 600)
+        return measured(seed: seed, identities: [0, 1, 1], loss: loss, end: 40_000, steps: [])
+    }
+
+    /// Returns a scenario of two nodes on a network that loses most datagrams. One node leaves the chat and joins it
+    /// again, and its byes and its new name may be lost.
+    package static func rejoining(seed: UInt64) -> Scenario {
+        let steps: [(at: Int, host: Int, action: Action)] = (1...10).flatMap { number in
+            [
+                (at: 6_000 * number, host: 0, action: .leave(chat: 0)),
+                (at: 6_000 * number + 130, host: 0, action: .join(chat: 0)),
+            ]
+        }
+        return measured(seed: seed, hosts: 2, loss: Loss(name: "60 %", perMille: 600), end: 66_000, steps: steps)
+    }
+
     private static func measured(
         seed: UInt64, hosts: Int, loss: Loss, end: Int, steps: [(at: Int, host: Int, action: Action)]
+    ) -> Scenario {
+        measured(seed: seed, identities: Array(0..<hosts), loss: loss, end: end, steps: steps)
+    }
+
+    private static func measured(
+        seed: UInt64, identities: [Int], loss: Loss, end: Int, steps: [(at: Int, host: Int, action: Action)]
     ) -> Scenario {
         var network = NetworkPlan()
         network.loss = loss.perMille
         network.bursts = loss.bursts
         network.delay = 200...2_000
-        let plans = (0..<hosts).map { index in
+        let plans = identities.map { identity in
             HostPlan(
-                identity: index, chats: [0], sendsTyping: true, keepsWills: false, hasTwoAddresses: false, lateness: 0)
+                identity: identity, chats: [0], sendsTyping: true, keepsWills: false, hasTwoAddresses: false,
+                lateness: 0)
         }
         let ordered = steps.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
         return Scenario(
