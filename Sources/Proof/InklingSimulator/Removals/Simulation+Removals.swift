@@ -123,7 +123,8 @@ extension Simulation {
             scenario.removals?.friends.contains(newcomer.index) ?? false
         else { return }
         chain[chain.newest].members.insert(newcomer.plan.identity)
-        chain[chain.newest].admitted.insert(key)
+        // The newcomer takes one successor after another, and so passes through each chat on the way.
+        for chat in first + 1...chain.newest { chain[chat].admitted.insert(key) }
         for chat in membership.departures.keys.sorted() {
             membership.departures[chat]?.chosen.insert(key)
             chain[chat].given.insert(key)
@@ -192,7 +193,12 @@ extension Simulation {
     func follow(
         _ host: SimulatedHost, _ incarnation: Int, _ tag: ChatID, from key: PublicKey, _ successor: Successor
     ) {
-        guard host.incarnation == incarnation else { return }
+        guard host.incarnation == incarnation, let node = host.node else { return }
+        guard case .running = host.state, !node.isSuspended else {
+            // The daemon goes on when its program or its machine does.
+            let event = Event.follow(host: host.index, incarnation: incarnation, tag, from: key, successor)
+            return events.add(event, at: now + .milliseconds(100))
+        }
         guard let chain, let old = chats.firstIndex(where: { $0.id == tag }), old >= Simulation.chats.count else {
             return checker.report(.falseMove, "host \(host.index), in a chat without an owner", now)
         }
@@ -200,8 +206,7 @@ extension Simulation {
         guard key == chain[old].owner, chain[old].successor == successor, chain[old].given.contains(host.key),
             let new = chats.firstIndex(where: { $0.id == id }), new > old
         else { return checker.report(.falseMove, "host \(host.index), from chat \(old)", now) }
-        guard case .running(let node) = host.state, !node.isSuspended, host.membership?.chat == old, host.lie == nil
-        else { return }
+        guard host.membership?.chat == old, host.lie == nil else { return }
         host.membership?.chat = new
         host.membership?.refused = successor.removed
         join(host, new)

@@ -133,6 +133,8 @@ extension Simulation {
     func leave(_ host: SimulatedHost, _ chat: Int) {
         guard host.chats.contains(chat), host.node?.isSuspended != true else { return }
         host.chats.remove(chat)
+        // A node that leaves a chat, and is in it again by a lie or an invite, may take the successor again.
+        chain?.taken[Chain.Start(host: host.index, incarnation: host.incarnation)]?.remove(chats[chat].id)
         sayFarewell(host, chat)
         keepAddresses(host, chat)
         input(host) { try? $0.leave(self.chats[chat].id, now: $1) }
