@@ -20,6 +20,8 @@ final class HubStage {
         var ranks: [UserID: SenderRank] = [:]
         /// The chats of talks and invitations.
         var sources: [ChatSource: Chat] = [:]
+        /// The newest chats of those that have moved.
+        var moves: [Chat: Chat] = [:]
         var keepCompletion: (@escaping (String?) -> Void) -> Void = { $0(nil) }
         var refused: [Chat: NodeError] = [:]
         var shutDowns = 0
@@ -49,6 +51,10 @@ final class HubStage {
         get { world.sources }
         set { world.sources = newValue }
     }
+    var moves: [Chat: Chat] {
+        get { world.moves }
+        set { world.moves = newValue }
+    }
     /// The function that stands for the write of the kept chats, and calls its argument with the result.
     var keepCompletion: (@escaping (String?) -> Void) -> Void {
         get { world.keepCompletion }
@@ -76,6 +82,7 @@ final class HubStage {
                 },
                 rank: { [world] user, _ in world.ranks[user] ?? .met },
                 chat: { [world] source, name throws(NodeError) in try world.chat(of: source, named: name) },
+                present: { [world] in world.moves[$0] ?? $0 },
                 shutDown: { [world] in
                     world.shutDowns += 1
                     world.shutDown()

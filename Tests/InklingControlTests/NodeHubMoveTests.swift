@@ -59,7 +59,7 @@ struct NodeHubMoveTests {
     }
 
     //
-    @Test("a join by the old invite gets the node's answer, though the hub is in the new chat of that name")
+    @Test("a join by the old invite enters the newest chat, and the node answers for one that its user left")
     func oldInvite() throws {
         let stage = HubStage()
         let (old, new) = (try Self.chat("a"), try Self.chat("b"))
@@ -67,10 +67,32 @@ struct NodeHubMoveTests {
         frontEnd.ask(.join(new))
         #expect(frontEnd.ask(.join(old)) == .failed(.chatExists("team")))
         stage.node.answers[.join(old)] = .failed(.chatMoved("team"))
-        #expect(frontEnd.ask(.join(old)) == .failed(.chatMoved("team")))
-        #expect(frontEnd.ask(.keep(old)) == .failed(.chatMoved("team")))
+        #expect(frontEnd.ask(.join(old)) == .failed(.chatMoved("team")), "the user left the newest chat")
         stage.sources[.invitation(3)] = old
         #expect(frontEnd.ask(.enter(.invitation(3), name: nil)) == .failed(.chatMoved("team")))
+        stage.moves[old] = new
+        #expect(stage.frontEnd().ask(.join(old)) == .joined(new, []))
+        #expect(frontEnd.ask(.keep(old)) == .joined(new, []))
+        #expect(stage.kept.last == [new])
+        #expect(stage.frontEnd().ask(.enter(.invitation(3), name: nil)) == .joined(new, []))
         #expect(frontEnd.ask(.send("here", chat: "team")) == .sent(message: 1, recipients: 1))
+    }
+
+    //
+    @Test("a chat whose successor is there under another name keeps its own history until its user leaves it")
+    func twoNames() throws {
+        let (old, new) = (try Self.chat("a"), try Self.chat("b"))
+        let other = try new.named("other")
+        let stage = HubStage(kept: [old, other])
+        for chat in [old, other] { stage.history.kept[chat] = [] }
+        let frontEnd = stage.frontEnd()
+        for chat in ["team", "other"] { frontEnd.ask(.join(try Chat(chat))) }
+        stage.node.tell(.notice(.moved(new)))
+        #expect(stage.kept.isEmpty && frontEnd.events.last == .notice(.moved(new)))
+        stage.node.tell(Somebody.message(1, in: "other", "late"))
+        #expect(stage.history.kept[other]?.map(\.text) == ["late"])
+        #expect(frontEnd.ask(.leave(chat: "team")) == .done)
+        #expect(stage.history.kept[other]?.map(\.text) == ["late"] && stage.history.kept[old] == nil)
+        #expect(stage.kept.last == [other])
     }
 }

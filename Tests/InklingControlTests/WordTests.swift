@@ -51,6 +51,10 @@ struct WordTests {
                     + #""known":"aaaaaaaaaaaaaaaa","verified":true"#
             ),
             (
+                .notice(.movedApart(chat: "team")),
+                #""on":"notice","at":1.500000,"code":"moved-apart","text":"text","chat":"team""#
+            ),
+            (
                 .notice(.moved(try Chat(invite: Self.invite))),
                 #""on":"notice","at":1.500000,"code":"moved","text":"text","chat":"team","#
                     + #""owner":"\#(Somebody.key)","invite":"\#(Self.invite)""#
@@ -111,7 +115,7 @@ struct WordTests {
             (.knownPeersUnkept(directory: "d", reason: "r"), "known-peers-unkept"),
             (.moved(try Chat("c")), "moved"),
             (.newcomer(chat: "c", key: Somebody.key, name: nil), "newcomer"),
-            (.movesUnusable(file: "f", reason: "r"), "moves-unusable"),
+            (.movesUnusable(file: "f", reason: "r"), "moves-unusable"), (.movedApart(chat: "c"), "moved-apart"),
         ]
         for (notice, code) in rows { #expect(notice.code == code) }
     }
@@ -131,6 +135,7 @@ struct WordTests {
             (.identityExists("p"), "identity-exists"), (.stateDirectoryInUse("p"), "state-directory-in-use"),
             (.stopped, "stopped"), (.notOwner("c"), "not-owner"), (.notMoved("c"), "not-moved"),
             (.removed(Self.fallback, chat: "c"), "removed"), (.chatMoved("c"), "chat-moved"),
+            (.movedTooOften("c"), "moved-too-often"),
             (.notKept("r"), "not-kept"),
         ]
         for (error, code) in rows { #expect(error.code == code) }

@@ -5,7 +5,7 @@ import InklingWire
 import ProcessSupport
 import Testing
 
-/// The memory of moves, and its file.
+/// The memory of moves, and its files.
 @Suite("Moves")
 struct MovesTests {
     private static let keys: [PublicKey] = {
@@ -23,67 +23,89 @@ struct MovesTests {
         return Successor(seed: SuccessorSeed(using: &generator), owner: owner, removed: removed)
     }
 
-    private static func chat(of successor: Successor, in former: Chat) throws -> Chat {
+    private static func chat(of successor: Successor, after former: Chat) throws -> Chat {
         try Chat(former.name, secret: Secret(wire: successor.secret(in: former.keys)), owner: successor.owner)
     }
 
-    @Test("a chat that the node left leads to the newest one, through all moves (M-91)")
+    /// Follows the owner of a chat, and returns the new chat.
+    @discardableResult
+    private static func follow(
+        _ moves: inout Moves, from chat: Chat, owner: PublicKey = me, removed: [PublicKey] = [], ownLog: String? = nil
+    ) throws -> Chat {
+        let successor = successor(owner: owner, removed: removed)
+        moves.follow(successor, from: chat, ownLog: ownLog)
+        return try Self.chat(of: successor, after: chat)
+    }
+
+    /// Departs from a chat, and returns the new chat.
+    @discardableResult
+    private static func depart(
+        _ moves: inout Moves, from chat: Chat, choosing chosen: Set<PublicKey> = [me], removed: [PublicKey] = [],
+        until: Double = 100
+    ) throws -> Chat {
+        let successor = successor(removed: removed)
+        moves.depart(from: chat, for: successor, choosing: chosen, until: until)
+        return try Self.chat(of: successor, after: chat)
+    }
+
+    @Test("a chat that the node left leads to the newest one of its chain, with its removed keys (M-91)")
     func chain() throws {
         var moves = Moves()
         let first = try Self.chat()
-        let (second, third) = (Self.successor(removed: [Self.keys[5]]), Self.successor(removed: [Self.keys[6]]))
         #expect(!moves.hasLeft(first) && moves.present(first) == first && moves.logID(of: first) == first.logID)
-        moves.follow(second, from: first)
-        let middle = try Self.chat(of: second, in: first)
+        let middle = try Self.follow(&moves, from: first, removed: [Self.keys[5]])
         #expect(moves.hasLeft(first) && !moves.hasLeft(middle) && moves.present(first) == middle)
         #expect(moves.place(of: middle)?.removed == [Self.keys[5]])
-        moves.follow(third, from: middle)
-        let last = try Self.chat(of: third, in: middle)
+        let last = try Self.follow(&moves, from: middle, removed: [Self.keys[6]])
         #expect(moves.hasLeft(first) && moves.hasLeft(middle) && !moves.hasLeft(last))
         #expect(moves.present(first) == last && moves.present(middle) == last && moves.present(last) == last)
         #expect(moves.place(of: last)?.removed == [Self.keys[6]] && moves.place(of: middle) == nil)
         #expect([middle, last].allSatisfy { moves.logID(of: $0) == first.logID }, "one history for the whole chain")
         #expect(moves.present(try last.named("other"))?.name == "other")
+        #expect(moves.chains.count == 1)
         let stranger = try Self.chat()
         #expect(moves.present(stranger) == stranger && moves.place(of: stranger) == nil)
     }
 
-    @Test("after the user left, the node forgets the secret and still knows the chats that led there (A-45)")
+    @Test("after the user left, the node forgets the secret, and knows it again once the user is back (A-45)")
     func leaving() throws {
         var moves = Moves()
         let first = try Self.chat()
-        let second = Self.successor(removed: [Self.keys[5]])
-        moves.follow(second, from: first)
-        let last = try Self.chat(of: second, in: first)
+        let last = try Self.follow(&moves, from: first, removed: [Self.keys[5]])
         let isOld = moves.leave(first)
         #expect(!isOld, "not the chat that the node is in")
         let (isFirst, isSecond) = (moves.leave(last), moves.leave(last))
         #expect(isFirst && !isSecond)
-        #expect(moves.hasLeft(first) && moves.present(first) == nil)
-        #expect(moves.place(of: last)?.removed == [Self.keys[5]], "removed keys stay removed")
-        let text = String(decoding: moves.encoded(), as: UTF8.self)
-        #expect(!text.contains(second.secret(in: first.keys).base32))
+        #expect(moves.hasLeft(first) && moves.present(first) == nil && moves.present(last) == last)
+        #expect(moves.place(of: last)?.removed == [Self.keys[5]], "the removed keys hold for a later invite too")
+        let text = String(decoding: moves.chains[0].encoded(), as: UTF8.self)
+        #expect(!text.contains(last.secret?.text ?? ""))
+        let (isBack, isAgain) = (moves.enter(last), moves.enter(last))
+        #expect(isBack && !isAgain && moves.present(first) == last)
     }
 
-    @Test("a departure is kept with its successor, and each later move narrows its chosen keys (M-65, M-93)")
+    @Test("each departed chat keeps its successor and loses the keys that a later move does not choose (M-93)")
     func departures() throws {
         var moves = Moves()
         let first = try Self.chat()
-        let second = Self.successor(removed: [Self.keys[5]])
-        moves.depart(from: first, for: second, choosing: [Self.me, Self.keys[1], Self.keys[2]], until: 100)
-        let middle = try Self.chat(of: second, in: first)
+        let all: Set = [Self.me, Self.keys[1], Self.keys[2]]
+        let middle = try Self.depart(&moves, from: first, choosing: all, removed: [Self.keys[5]], until: 100)
         #expect(moves.hasLeft(first) && moves.departures.count == 1)
-        let third = Self.successor(removed: [Self.keys[5], Self.keys[2]])
-        moves.depart(from: middle, for: third, choosing: [Self.me, Self.keys[1]], until: 200)
-        let last = try Self.chat(of: third, in: middle)
-        #expect(moves.departures.map(\.successor) == [second, third])
-        #expect(moves.departures.map(\.chosen) == Array(repeating: [Self.me, Self.keys[1]].sorted(), count: 2))
-        #expect(moves.departures.map(\.until) == [100, 200], "each ends after its own 30 days")
-        #expect(moves.departures.map(\.refused) == [[], [Self.keys[5]]])
+        let others: Set = [Self.me, Self.keys[1], Self.keys[7]]
+        let last = try Self.depart(
+            &moves, from: middle, choosing: others, removed: [Self.keys[5], Self.keys[2]], until: 200)
+        let (early, late) = (moves.departures[0], moves.departures[1])
+        #expect(try Self.chat(of: early.successor, after: first) == middle)
+        #expect(try Self.chat(of: late.successor, after: middle) == last)
+        #expect(early.chosen == [Self.me, Self.keys[1]].sorted() && late.chosen == others.sorted())
+        #expect([early, late].map(\.until) == [100, 200], "each ends after its own 30 days")
+        #expect([early, late].map(\.refused) == [[], [Self.keys[5]]])
         #expect(moves.departures(to: last).count == 2 && moves.departures(to: middle).isEmpty)
+        #expect([2, 5].allSatisfy { moves.removes(Self.keys[$0], onTheWayTo: last) })
+        #expect([1, 7, 9].allSatisfy { !moves.removes(Self.keys[$0], onTheWayTo: last) })
         moves.admit(Self.keys[9], to: last)
         moves.admit(Self.keys[9], to: last)
-        #expect(moves.departures.allSatisfy { $0.chosen == [Self.me, Self.keys[1], Self.keys[9]].sorted() })
+        #expect(moves.departures.map(\.chosen) == [early, late].map { ($0.chosen + [Self.keys[9]]).sorted() })
         #expect(moves.nextEnd == 100)
         let ends = [moves.endDepartures(at: 99), moves.endDepartures(at: 100)]
         #expect(ends == [false, true])
@@ -92,16 +114,31 @@ struct MovesTests {
         #expect(oldest == [true, false] && moves.nextEnd == nil)
     }
 
-    @Test("a ninth departure ends the oldest, and another chat's successor stays (A-42)")
+    @Test("a key that came back by a later move is removed on the way all the same (A-43)")
+    func removedOnTheWay() throws {
+        var moves = Moves()
+        let second = try Self.depart(&moves, from: try Self.chat(), removed: [Self.keys[5]])
+        let third = try Self.depart(&moves, from: second, choosing: [Self.me, Self.keys[5]])
+        #expect(moves.place(of: third)?.removed == [] && moves.removes(Self.keys[5], onTheWayTo: third))
+        #expect(moves.departures.map(\.chosen) == [[Self.me], [Self.me, Self.keys[5]].sorted()])
+    }
+
+    @Test("a chain keeps eight departures, and the chain with most of them makes room for others (A-42)")
     func mostDepartures() throws {
         var moves = Moves()
-        let chats = try (0..<9).map { try Self.chat("chat \($0)") }
-        for (index, chat) in chats.enumerated() {
-            moves.depart(from: chat, for: Self.successor(), choosing: [Self.me], until: Double(index))
-        }
-        #expect(moves.departures.map(\.name) == chats.dropFirst().map(\.name))
-        #expect(Set(moves.departures.map(\.successor.seed)).count == 8)
-        #expect(moves.hasLeft(chats[0]))
+        let other = try Self.chat("other")
+        try Self.depart(&moves, from: other, until: -1)
+        var newest = try Self.chat()
+        for index in 0..<10 { newest = try Self.depart(&moves, from: newest, until: Double(index)) }
+        #expect(moves.departures(to: newest).map(\.until) == (2..<10).map(Double.init))
+        #expect(moves.departures.count == 9 && moves.chains.count == 2)
+        for _ in 0..<7 { _ = moves.endOldestDeparture(keeping: 1) }
+        #expect(moves.departures.map(\.until) == [-1, 9])
+        // Both have one. The departure of the last move stays.
+        _ = moves.endOldestDeparture(keeping: 1)
+        #expect(moves.departures.map(\.until) == [9])
+        let isEnded = moves.endOldestDeparture(keeping: 1)
+        #expect(!isEnded)
     }
 
     @Test("the successor refuses those removed before and now, but no chosen key, and at most 32 (M-89)")
@@ -110,9 +147,7 @@ struct MovesTests {
         let first = try Self.chat()
         let early = Array(Self.keys[10..<40])
         #expect(moves.removed(from: first, adding: early, choosing: [Self.me]) == early)
-        let second = Self.successor(removed: early)
-        moves.follow(second, from: first)
-        let next = try Self.chat(of: second, in: first)
+        let next = try Self.follow(&moves, from: first, removed: early)
         let now = Array(Self.keys[40..<45])
         #expect(
             moves.removed(from: next, adding: now, choosing: [Self.me]) == Array((early + now).suffix(32)))
@@ -121,86 +156,218 @@ struct MovesTests {
                 == Array(early[2...]) + [early[0]])
     }
 
-    @Test("of over 1,024 moves the oldest is forgotten, and first one whose newest chat the user left")
-    func mostMoves() throws {
-        var moves = Moves()
-        let chats = try (0..<1_026).map { try Self.chat("chat \($0)") }
-        var successors: [Successor] = []
-        for chat in chats.prefix(1_024) {
-            successors.append(Self.successor())
-            moves.follow(successors[successors.count - 1], from: chat)
-        }
-        _ = moves.leave(try Self.chat(of: successors[500], in: chats[500]))
-        moves.follow(Self.successor(), from: chats[1_024])
-        #expect(moves.moves.count == 1_024 && !moves.hasLeft(chats[500]) && moves.hasLeft(chats[0]))
-        moves.follow(Self.successor(), from: chats[1_025])
-        #expect(moves.moves.count == 1_024 && !moves.hasLeft(chats[0]) && moves.hasLeft(chats[1]))
+    @Test("an owner's 1,100 moves cost no other chat its chain, and write a few KiB each (A-45)")
+    func floodOfMoves() throws {
         let folder = try TemporaryFolder()
-        let file = MovesFile(in: folder.path)
-        #expect(file.write(moves) == nil)
-        #expect(file.read() == .moves(moves))
+        let store = MovesFolder(in: folder.path)
+        var moves = Moves()
+        var others: [(Chat, Chat)] = []
+        for index in 0..<5 {
+            let chat = try Self.chat("chat \(index)")
+            others.append((chat, try Self.follow(&moves, from: chat)))
+        }
+        #expect(store.write(moves) == nil)
+        let removed = Array(Self.keys[10..<42])
+        var newest = try Self.chat("hostile", owner: Self.keys[1])
+        var chain: [Chat] = []
+        var (bytes, files) = (0, Self.files(in: store.path))
+        for _ in 0..<1_100 {
+            chain.append(newest)
+            newest = try Self.follow(&moves, from: newest, owner: Self.keys[1], removed: removed)
+            #expect(store.write(moves) == nil)
+            let now = Self.files(in: store.path)
+            bytes += now.filter { files[$0.key]?.inode != $0.value.inode }.reduce(0) { $0 + $1.value.size }
+            files = now
+        }
+        #expect(bytes < 1_100 * 8_192 && files.count == 6, "\(bytes)")
+        let found = MovesFolder(in: folder.path).read()
+        #expect(found.moves == moves && found.faults.isEmpty)
+        for (former, now) in others { #expect(found.moves.present(former) == now) }
+        #expect(chain.suffix(64).allSatisfy { moves.present($0) == newest })
+        #expect(!moves.hasLeft(chain[1_100 - 65]))
     }
 
-    // MARK: The file
+    private static func files(in folder: String) -> [String: (inode: Int, size: Int)] {
+        var files: [String: (Int, Int)] = [:]
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+            let attributes = (try? FileManager.default.attributesOfItem(atPath: "\(folder)/\(name)")) ?? [:]
+            files[name] = (attributes[.systemFileNumber] as? Int ?? 0, attributes[.size] as? Int ?? 0)
+        }
+        return files
+    }
+
+    @Test("of over 1,024 chains whose newest chat the user left the oldest is forgotten, and no other chain")
+    func mostChains() throws {
+        var moves = Moves()
+        let chats = try (0..<1_030).map { try Self.chat("chat \($0)") }
+        for (index, chat) in chats.enumerated() {
+            let next = try Self.follow(&moves, from: chat)
+            if index >= 5 { _ = moves.leave(next) }
+        }
+        #expect(moves.chains.count == 1_029 && !moves.hasLeft(chats[5]))
+        #expect((chats.prefix(5) + chats.suffix(1_024)).allSatisfy { moves.hasLeft($0) })
+    }
+
+    @Test("a chain that leads to a chat with a history of its own ends there, and keeps both apart (A-68)")
+    func ownHistory() throws {
+        var moves = Moves()
+        let first = try Self.chat("old")
+        let successor = Self.successor(removed: [Self.keys[5]])
+        let joined = try Self.chat(of: successor, after: first).named("new")
+        moves.follow(successor, from: first, ownLog: joined.logID)
+        #expect(moves.logID(of: joined) == joined.logID && moves.logID(of: first) == first.logID)
+        #expect(moves.place(of: joined)?.removed == [Self.keys[5]])
+        let last = try Self.follow(&moves, from: joined)
+        #expect(moves.logID(of: last) == joined.logID && moves.logID(of: first) == first.logID)
+        #expect(moves.present(first) == (try last.named("old")) && moves.present(joined) == last)
+        _ = moves.leave(last)
+        #expect(moves.present(first) == nil && moves.hasLeft(first))
+        let texts = moves.chains.map { String(decoding: $0.encoded(), as: UTF8.self) }
+        #expect(texts.allSatisfy { !$0.contains("\"secret\"") }, "no secret of a chat that the node left")
+    }
+
+    @Test("an earlier chat that leads into a chain leads to its newest chat, and shares its departures")
+    func lateBeginning() throws {
+        var moves = Moves()
+        let first = try Self.chat()
+        let successor = Self.successor()
+        let second = try Self.chat(of: successor, after: first)
+        let third = try Self.depart(&moves, from: second)
+        moves.follow(successor, from: first)
+        #expect(moves.present(first) == third && moves.present(second) == third && moves.chains.count == 2)
+        let fourth = try Self.depart(&moves, from: third)
+        #expect(moves.present(first) == fourth && moves.departures(to: fourth).count == 2)
+    }
+
+    // MARK: The files
 
     private static func example() throws -> Moves {
         var moves = Moves()
         let first = try Self.chat("küche")
-        let second = Self.successor(removed: [Self.keys[5]])
-        moves.depart(from: first, for: second, choosing: [Self.me, Self.keys[1]], until: 1_800_000_000.5)
-        moves.follow(Self.successor(owner: Self.keys[1]), from: try Self.chat(of: second, in: first))
-        let (left, other) = (Self.successor(), try Self.chat("other"))
-        moves.follow(left, from: other)
-        _ = moves.leave(try Self.chat(of: left, in: other))
+        let second = try Self.depart(
+            &moves, from: first, choosing: [Self.me, Self.keys[1]], removed: [Self.keys[5]], until: 1_800_000_000.5)
+        try Self.follow(&moves, from: second, owner: Self.keys[1], ownLog: second.logID)
+        let other = try Self.follow(&moves, from: try Self.chat("other"))
+        _ = moves.leave(other)
         return moves
     }
 
-    @Test("the file is only the user's, and reads as it was written")
-    func file() throws {
+    @Test("the files are only the user's, and read as they were written")
+    func files() throws {
         let folder = try TemporaryFolder()
-        let file = MovesFile(in: folder.path)
-        #expect(file.read() == .missing)
-        let moves = try Self.example()
-        #expect(file.write(moves) == nil)
-        #expect(file.read() == .moves(moves) && folder.mode("moves.json") == 0o600)
-        #expect(try Moves(Moves().encoded()) == Moves())
+        let store = MovesFolder(in: folder.path)
+        #expect(store.read() == MovesFolder.Reading())
+        var moves = try Self.example()
+        #expect(store.write(moves) == nil)
+        #expect(MovesFolder(in: folder.path).read().moves == moves)
+        #expect(folder.mode("moves") == 0o700)
+        for chain in moves.chains { #expect(folder.mode("moves/\(chain.id).json") == 0o600) }
+        // The rest of a killed write and foreign files change nothing.
+        try folder.write("{", to: "moves/\(moves.chains[0].id).new")
+        try folder.write("{", to: "moves/notes.json")
+        let reading = MovesFolder(in: folder.path).read()
+        #expect(reading.moves == moves && reading.faults.isEmpty)
+        _ = moves.endDepartures(at: 2e9)
+        #expect(store.write(moves) == nil && MovesFolder(in: folder.path).read().moves == moves)
     }
 
-    @Test("a damaged file is refused whole, and a later version's is left alone")
+    @Test("a damaged file costs its own chain alone, and stays as it is")
+    func damagedFile() throws {
+        let folder = try TemporaryFolder()
+        var moves = Moves()
+        let chats = try (0..<3).map { try Self.chat("chat \($0)") }
+        for chat in chats { try Self.follow(&moves, from: chat) }
+        #expect(MovesFolder(in: folder.path).write(moves) == nil)
+        let name = "moves/\(moves.chains[1].id).json"
+        try folder.write("{\"version\":1}", to: name)
+        let store = MovesFolder(in: folder.path)
+        let reading = store.read()
+        #expect(reading.faults.map(\.path) == ["\(folder.path)/\(name)"])
+        #expect(reading.faults.map(\.reason) == ["it is damaged"])
+        #expect(chats.map { reading.moves.hasLeft($0) } == [true, false, true] && !reading.isUnusable)
+        var later = reading.moves
+        try Self.follow(&later, from: chats[1])
+        #expect(store.write(later) == nil && folder.text(name) == "{\"version\":1}")
+        #expect(MovesFolder(in: folder.path).read().moves == later)
+    }
+
+    @Test("a folder that can't be read is reported, and nothing is written")
+    func unusableFolder() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("x", to: "moves")
+        let store = MovesFolder(in: folder.path)
+        let reading = store.read()
+        #expect(reading.isUnusable && reading.faults.map(\.path) == [store.path])
+        #expect(store.write(try Self.example()) != nil && folder.text("moves") == "x")
+    }
+
+    @Test("a chain's file is refused whole if it is damaged, and a later version's is left alone")
     func damage() throws {
-        let text = String(decoding: try Self.example().encoded(), as: UTF8.self)
+        let chain = try #require(try Self.example().chains.first)
+        let text = String(decoding: chain.encoded(), as: UTF8.self)
+        #expect(try Moves.Chain(Array(text.utf8), id: chain.id) == chain)
         let me = Self.me.description
         let changes: [(String, String)] = [
-            ("\"version\":1", "\"version\":0"), ("\"version\":1", "\"vision\":1"), ("\"moves\":[", "\"moves\":[3,"),
+            ("\"version\":1", "\"version\":0"), ("\"version\":1", "\"vision\":1"), ("\"left\":[", "\"left\":[3,"),
             (me, String(me.dropLast())), (me, String(repeating: "A", count: 43)),
-            ("\"seed\":\"", "\"seed\":\"A"),
+            ("\"turn\":", "\"turn\":-"), ("\"turn\":", "\"turn\":99999999999999999"),
             ("\"until\":1800000000.5", "\"until\":-1"), ("\"until\":1800000000.5", "\"until\":1e300"),
             ("\"name\":\"küche\"", "\"name\":\"\""), ("\"log\":\"", "\"log\":\"../"),
-            ("\"former\":\"", "\"former\":\"A"),
+            ("\"ownLog\":\"", "\"ownLog\":\"../"), ("\"left\":[\"", "\"left\":[\"A"), ("\"seed\":\"", "\"seed\":\"A"),
+            ("\"removed\":[\"", "\"removed\":[\"\(me)\",\""),
         ]
         for (from, to) in changes {
-            let changed = text.replacing(from, with: to, maxReplacements: 1)
+            let changed = text.replacing(from, with: to, maxReplacements: from.hasPrefix("\"removed") ? 2 : 1)
             #expect(changed != text, "\(from)")
-            #expect(throws: Moves.Fault.damaged, "\(to)") { try Moves(Array(changed.utf8)) }
+            #expect(throws: Moves.Chain.Fault.damaged, "\(to)") {
+                try Moves.Chain(Array(changed.utf8), id: chain.id)
+            }
         }
         for end in [0, 1, text.utf8.count / 2, text.utf8.count - 2] {
-            #expect(throws: Moves.Fault.damaged) { try Moves(Array(text.utf8.prefix(end))) }
+            #expect(throws: Moves.Chain.Fault.damaged) {
+                try Moves.Chain(Array(text.utf8.prefix(end)), id: chain.id)
+            }
         }
         let newer = text.replacing("\"version\":1", with: "\"version\":2")
-        #expect(throws: Moves.Fault.newer) { try Moves(Array(newer.utf8)) }
+        #expect(throws: Moves.Chain.Fault.newer) { try Moves.Chain(Array(newer.utf8), id: chain.id) }
+        let more = text.replacing("\"left\":[", with: "\"left\":[" + String(repeating: "\"A\",", count: 64))
+        #expect(throws: Moves.Chain.Fault.damaged) { try Moves.Chain(Array(more.utf8), id: chain.id) }
     }
 
-    @Test("a file with more entries than the limits is damaged")
-    func tooMany() throws {
-        var moves = Moves()
-        for _ in 0..<8 {
-            moves.depart(from: try Self.chat(), for: Self.successor(), choosing: [Self.me], until: 100)
+    // MARK: The file of earlier builds
+
+    @Test("a moves.json of an earlier build is read as far as it fits, and replaced by the first write")
+    func earlierFile() throws {
+        let folder = try TemporaryFolder()
+        let chats = try (0..<4).map { try Self.chat("chat \($0)") }
+        func mark(_ chat: Chat) -> String { TextEncoding.base64url.encode(chat.keys.fingerprint.bytes) }
+        func move(_ former: Chat, _ next: Chat) -> String {
+            """
+            {"chat":{"fingerprint":"\(mark(next))","generation":2,"owner":"\(Self.me)","removed":["\(Self.keys[5])"],\
+            "secret":"\(next.secret?.text ?? "")"},"former":"\(mark(former))","log":"\(chats[0].logID)"}
+            """
         }
-        let text = String(decoding: moves.encoded(), as: UTF8.self)
-        #expect(try Moves(Array(text.utf8)) == moves)
-        let start = try #require(text.range(of: "\"departures\":[")?.upperBound)
-        let end = try #require(text.range(of: "},{\"chosen\"")?.lowerBound)
-        let ninth = text.replacingCharacters(in: start..<start, with: text[start..<end] + "},")
-        #expect(throws: Moves.Fault.damaged) { try Moves(Array(ninth.utf8)) }
+        let departure = #"{"name":"x","secret":"y","generation":0}"#
+        let text = """
+            {"departures":[\(departure)],"moves":[\(move(chats[0], chats[2])),7,\(move(chats[1], chats[2])),\
+            {"former":"?"}],"version":1}
+            """
+        try folder.write(text, to: "moves.json")
+        let store = MovesFolder(in: folder.path)
+        let reading = store.read()
+        #expect(reading.hasEarlierMoves && reading.faults.isEmpty && reading.moves.departures.isEmpty)
+        for chat in chats.prefix(2) { #expect(reading.moves.present(chat) == (try chats[2].named(chat.name))) }
+        #expect(reading.moves.place(of: chats[2])?.removed == [Self.keys[5]] && !reading.moves.hasLeft(chats[3]))
+        #expect(store.write(reading.moves) == nil && folder.text("moves.json") == nil)
+        #expect(MovesFolder(in: folder.path).read().moves == reading.moves)
+        // A kill came before the old file was removed.
+        try folder.write(text, to: "moves.json")
+        #expect(MovesFolder(in: folder.path).read().moves == reading.moves)
+        for damaged in ["", "{}", "[1", "{\"moves\":7}"] {
+            try folder.write(damaged, to: "moves.json")
+            let other = MovesFolder(in: folder.path).read()
+            #expect(other.moves == reading.moves && !other.isUnusable, "\(damaged)")
+            #expect(other.faults.map(\.path) == ["\(folder.path)/moves.json"])
+        }
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Inkling
 import InklingModel
 import InklingWire
@@ -67,6 +68,12 @@ struct NodeMoveTests {
         }
     }
 
+    /// Returns the text of all chains on disk.
+    private static func moves(in folder: TemporaryFolder) -> String {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/moves")) ?? []
+        return names.sorted().compactMap { folder.text("moves/\($0)") }.joined()
+    }
+
     private static func team(of owner: Someone) throws -> Chat {
         try Chat("team", secret: .random(), owner: owner.key)
     }
@@ -105,8 +112,8 @@ struct NodeMoveTests {
             for person in [alice, carol] { #expect(await person.node.chats == [chat]) }
             #expect(await bob.node.chats == [team])
             for person in [alice, carol] {
-                await #expect(throws: NodeError.chatMoved("team")) { try await person.node.join(team) }
-                await #expect(throws: NodeError.chatMoved("old")) { try await person.node.join(team.named("old")) }
+                await #expect(throws: NodeError.chatExists("team")) { try await person.node.join(team) }
+                await #expect(throws: NodeError.chatExists("old")) { try await person.node.join(team.named("old")) }
             }
             await #expect(throws: NodeError.notOwner("team")) { try await carol.node.move("team", choosing: []) }
             await #expect(throws: NodeError.notOwner("team")) { try await bob.node.move("team", choosing: []) }
@@ -143,7 +150,7 @@ struct NodeMoveTests {
     }
 
     //
-    @Test("a member who was away follows later, also after the owner's restart; both refuse the old invite for good")
+    @Test("a member who was away follows later, also after the owner's restart; the old invite means the new chat then")
     func away() async throws {
         try await Self.withThree { alice, bob, carol, team in
             await carol.stop()
@@ -154,24 +161,28 @@ struct NodeMoveTests {
             try await alice.restart(peers: [bob, carol])
             #expect(await alice.node.present(team) == chat)
             #expect(await alice.node.departedChats == [team.keys.id])
-            await #expect(throws: NodeError.chatMoved("team")) { try await alice.node.join(team) }
-            try await alice.node.join(chat)
+            #expect(try await alice.node.join(team).chat == chat)
             try await carol.restart(peers: [bob])
             try await carol.node.join(team)
             #expect(await carol.moved() == chat)
             await carol.sees(alice, bob)
             await carol.stop()
             try await carol.restart(peers: [bob])
-            await #expect(throws: NodeError.chatMoved("team")) { try await carol.node.join(team) }
-            #expect(await carol.node.present(team) == chat)
+            #expect(try await carol.node.join(team.named("old")).chat == chat.named("old"))
             // The user leaves the new chat, and the node forgets its secret.
-            try await carol.node.join(chat)
-            try await carol.node.leave("team")
-            #expect(await carol.node.present(team) == nil)
-            #expect(await carol.node.hasLeft(team))
+            try await carol.node.leave("old")
+            await #expect(throws: NodeError.chatMoved("team")) { try await carol.node.join(team) }
             await carol.stop()
-            #expect(carol.folder.text("moves.json")?.contains(chat.secret?.text ?? "") == false)
-            #expect(alice.folder.text("moves.json")?.contains(chat.secret?.text ?? "") == true)
+            #expect(!Self.moves(in: carol.folder).contains(chat.secret?.text ?? ""))
+            #expect(Self.moves(in: alice.folder).contains(chat.secret?.text ?? ""))
+            // A new invite brings the user back, and then the old one does too.
+            try await carol.restart(peers: [bob])
+            await #expect(throws: NodeError.chatMoved("team")) { try await carol.node.join(team) }
+            try await carol.node.join(chat)
+            await carol.sees(alice, bob)
+            await carol.stop()
+            try await carol.restart(peers: [bob])
+            #expect(try await carol.node.join(team).chat == chat)
         }
     }
 
@@ -192,9 +203,12 @@ struct NodeMoveTests {
             #expect(await carol.node.chats == [second])
             #expect(await alice.node.present(team) == third)
             #expect(await alice.node.logID(of: third) == team.logID)
-            // Removed keys come back only if they are chosen.
+            // A removed key comes back if it is chosen, and then by an invite.
             let fourth = try await bob.node.move("team", choosing: [alice.key, carol.key])
-            for person in [alice, bob, carol] { #expect(await person.moved() == fourth) }
+            for person in [alice, bob] { #expect(await person.moved() == fourth) }
+            try await carol.node.leave("team")
+            try await carol.node.join(fourth)
+            await alice.sees(bob, carol)
         }
     }
 
@@ -227,7 +241,7 @@ struct NodeMoveTests {
     }
 
     // M-93
-    @Test("a late member gets the newest chat only, and nobody gets it who was chosen before and is not now")
+    @Test("a late member takes all moves, and nobody gets the newest chat who was chosen before and is not now")
     func newest() async throws {
         try await Self.withThree { alice, bob, carol, team in
             await carol.stop()
@@ -237,43 +251,166 @@ struct NodeMoveTests {
             let third = try await alice.node.move("team", choosing: [carol.key], removing: [bob.key])
             try await carol.restart(peers: [bob])
             try await carol.node.join(team)
+            #expect(await carol.moved() == second)
             #expect(await carol.moved() == third)
             await carol.sees(alice)
             #expect(await bob.node.chats == [second])
         }
     }
 
-    //
-    @Test("a damaged list of moves stays as it is; the owner can't move, and a member still follows")
-    func damagedList() async throws {
+    // M-88, A-42
+    @Test("of 20 quick moves the user makes eight, the others are refused, and nobody present is stranded")
+    func tooOften() async throws {
         try await Self.withThree { alice, bob, carol, team in
+            // Members without discovery ask the owner by the address that their users named.
+            for person in [bob, carol] {
+                await person.stop()
+                try await person.restart(peers: [alice, bob])
+                try await person.node.join(team)
+            }
+            await alice.sees(bob, carol)
+            await bob.sees(alice, carol)
+            await carol.sees(alice, bob)
+            var newest = team
+            for index in 0..<20 {
+                do throws(NodeError) {
+                    newest = try await alice.node.move("team", choosing: [bob.key, carol.key])
+                    #expect(index < 8)
+                } catch {
+                    #expect(error == .movedTooOften("team") && index >= 8)
+                }
+            }
+            for person in [alice, bob, carol] {
+                for _ in 0..<8 { _ = await person.moved() }
+                #expect(await person.node.chats == [newest])
+            }
+            await alice.sees(bob, carol)
+            #expect(await alice.node.departedChats.count == 8)
+        }
+    }
+
+    // M-91, A-68
+    @Test("a member who is in the new chat already stays there, and then refuses the removed keys for good")
+    func inBoth() async throws {
+        try await Self.withThree { alice, bob, carol, team in
+            await carol.stop()
+            await alice.sees(bob)
+            let chat = try await alice.node.move("team", choosing: [carol.key], removing: [bob.key])
+            await bob.stop()
+            try await bob.restart()
+            try await bob.node.join(chat)
+            let named = try chat.named("b")
+            try await carol.restart(peers: [bob])
+            // The invite says nothing of the removed keys.
+            try await carol.node.join(named)
+            await carol.sees(alice, bob, in: "b")
+            try await carol.node.join(team)
+            #expect(await carol.moved() == chat)
+            await carol.sees(alice, in: "b")
+            #expect(await carol.node.chats == [named, team])
+            await #expect(throws: NodeError.chatMoved("team")) { try await carol.node.send("lost", to: "team") }
+            let (_, recipients) = try await carol.node.send("here", to: "b")
+            #expect(recipients == 1)
+            try await carol.node.leave("team")
+            await carol.stop()
+            try await carol.restart(peers: [bob])
+            #expect(try await carol.node.join(team.named("b")).chat == named)
+            await carol.sees(alice, in: "b")
+            try await Task.sleep(for: .seconds(1))
+            await carol.sees(alice, in: "b")
+        }
+    }
+
+    // M-91
+    @Test("a member who comes from an earlier chat to one that moved goes on to the newest, or nowhere if they left it")
+    func earlierChat() async throws {
+        try await Self.withThree { alice, bob, carol, team in
+            await carol.stop()
+            await alice.sees(bob)
+            let second = try await alice.node.move("team", choosing: [bob.key, carol.key])
+            try await carol.restart(peers: [bob])
+            try await carol.node.join(second.named("b"))
+            await carol.sees(alice, bob, in: "b")
+            let third = try await alice.node.move("team", choosing: [bob.key, carol.key])
+            #expect(try await carol.moved() == third.named("b"))
+            await carol.stop()
+            try await carol.restart(peers: [bob])
+            try await carol.node.join(team)
+            #expect(await carol.moved() == third)
+            #expect(await carol.node.chats == [third])
+            await carol.sees(alice, bob)
+            try await carol.node.leave("team")
+            for invite in [team, second] {
+                await #expect(throws: NodeError.chatMoved("team")) { try await carol.node.join(invite) }
+            }
+        }
+    }
+
+    // W-42, M-90
+    @Test("the owner of one chat who hands it to the owner of another changes nothing there")
+    func foreign() async throws {
+        try await Self.withThree { alice, bob, carol, team in
+            let club = try Chat("club", secret: .random(), owner: carol.key)
+            for person in [alice, carol] { try await person.node.join(club) }
+            await alice.sees(carol, in: "club")
+            _ = try await carol.node.move("club", choosing: [alice.key], removing: [bob.key], owner: alice.key)
+            let moved = await alice.moved()
+            #expect(moved?.name == "club" && moved?.owner == alice.key)
+            #expect(await alice.node.chats.first == team)
+            await alice.sees(bob, carol)
+            await bob.sees(alice, carol)
+        }
+    }
+
+    //
+    @Test("a removed key is chosen by no earlier move, even when a later move names it")
+    func admitRemoved() async throws {
+        try await Self.withThree { alice, bob, carol, _ in
+            _ = try await alice.node.move("team", choosing: [bob.key], removing: [carol.key])
+            _ = try await alice.node.move("team", choosing: [bob.key, carol.key])
+            await #expect(throws: NodeError.removed(carol.node.user, chat: "team")) {
+                try await alice.node.admit(carol.key, to: "team")
+            }
+            await alice.sees(bob)
+        }
+    }
+
+    //
+    @Test("a damaged file of moves costs no start and no move; an unusable folder stops the owner alone")
+    func damagedFiles() async throws {
+        try await Self.withThree { alice, bob, carol, team in
+            let second = try await alice.node.move("team", choosing: [bob.key, carol.key])
+            #expect(await carol.moved() == second)
             await alice.stop()
             await carol.stop()
-            for person in [alice, carol] { try person.folder.write("{}", to: "moves.json") }
+            for person in [alice, carol] {
+                let folder = "\(person.folder.path)/moves"
+                let name = try #require(try FileManager.default.contentsOfDirectory(atPath: folder).first)
+                try person.folder.write("{}", to: "moves/\(name)")
+            }
             try await alice.restart(peers: [bob, carol])
             let fault = await alice.notice { notice -> String? in
                 if case .movesUnusable(let file, _) = notice { file } else { nil }
             }
-            #expect(fault == "\(alice.folder.path)/moves.json")
-            try await alice.node.join(team)
+            #expect(fault?.hasPrefix("\(alice.folder.path)/moves/") == true)
+            try await alice.node.join(second)
             await alice.sees(bob)
+            try await carol.restart(peers: [bob])
+            try await carol.node.join(second)
+            await alice.sees(bob, carol)
+            let third = try await alice.node.move("team", choosing: [bob.key, carol.key])
+            #expect(await carol.moved() == third)
+            await alice.stop()
+            try FileManager.default.removeItem(atPath: "\(alice.folder.path)/moves")
+            try alice.folder.write("", to: "moves")
+            try await alice.restart(peers: [bob, carol])
+            try await alice.node.join(third)
             let error = await #expect(throws: NodeError.self) { try await alice.node.move("team", choosing: [bob.key]) }
             guard case .notKept = error else {
                 Issue.record("\(String(describing: error))")
                 return
             }
-            for person in [alice, bob] { #expect(await person.node.chats == [team]) }
-            #expect(alice.folder.text("moves.json") == "{}")
-            await alice.stop()
-            try alice.folder.write(String(decoding: Moves().encoded(), as: UTF8.self), to: "moves.json")
-            try await alice.restart(peers: [bob, carol])
-            try await alice.node.join(team)
-            try await carol.restart(peers: [bob])
-            try await carol.node.join(team)
-            await alice.sees(bob, carol)
-            let chat = try await alice.node.move("team", choosing: [bob.key, carol.key])
-            #expect(await carol.moved() == chat)
-            #expect(carol.folder.text("moves.json") == "{}")
+            #expect(await alice.node.chats == [third])
         }
     }
 }

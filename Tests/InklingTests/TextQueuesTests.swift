@@ -27,7 +27,7 @@ struct TextQueuesTests {
 
     /// Queues with the steps that a node takes.
     private struct Stage {
-        var queues = TextQueues(run: 7)
+        var queues = TextQueues { 7 }
         var message: UInt64 = 0
         var toStore: [TextQueues.Text] = []
         var refused: [TextQueues.Text] = []
@@ -214,7 +214,7 @@ struct TextQueuesTests {
         #expect(Set(kept.map(\.entry)).count == 2)
 
         var after = Stage()
-        after.queues = TextQueues(run: 8)
+        after.queues = TextQueues { 8 }
         after.queues.restore(kept, in: "team", highestEntry: (kept.last?.entry ?? 0) + 5)
         // The clock is set back meanwhile.
         after.send("three", there: [Self.bob], at: 5)
@@ -236,5 +236,28 @@ struct TextQueuesTests {
         #expect(given.map(\.content.key) == [Self.bob] && stage.queues.waiting().count == 1)
         #expect(stage.queues.stored(given, isKept: true).isEmpty, "a late write changes nothing")
         #expect(stage.sendDue(Self.person()).isEmpty)
+    }
+
+    // M-96
+    @Test("each chat has a run of its own, which ends when the node leaves the chat")
+    func runs() {
+        let next = Mutex<UInt64>(0)
+        var queues = TextQueues {
+            next.withLock { number in
+                number += 1
+                return number
+            }
+        }
+        func id(in chat: String) -> TextID? {
+            let plan = queues.plan(size: 1, in: chat, linked: [Self.bob], now: Self.now)
+            let bob = TextQueues.Recipient(key: Self.bob, name: "x", isThere: true)
+            _ = queues.add("x", 1, in: chat, to: [bob], plan, now: Self.now)
+            return plan.ids[Self.bob]
+        }
+        let ids = ["team", "other", "team"].map { id(in: $0) }
+        #expect(ids.map { $0?.run } == [1, 2, 1] && ids.map { $0?.number } == [1, 1, 2])
+        queues.forgetRun(in: "team")
+        let later = ["team", "other"].map { id(in: $0) }
+        #expect(later.map { $0?.run } == [3, 2] && later.map { $0?.number } == [1, 2])
     }
 }

@@ -240,4 +240,91 @@ struct WaitingTextTests {
         try await later.stop()
         withExtendedLifetime((first, second)) {}
     }
+
+    /// Runs a body with three members of a chat of Alice's, who see each other.
+    private static func withOwned(
+        _ body: (_ alice: TextNode, _ bob: TextNode, _ carol: TextNode, _ team: Chat, _ folders: [String]) async throws
+            -> Void
+    ) async throws {
+        let folders = try (0..<3).map { _ in try TextFolder() }
+        let bob = try await TextNode("Bob", in: folders[1].path, chat: Chat("lobby"))
+        let carol = try await TextNode(
+            "Carol", in: folders[2].path, peers: [bob.identity.port], chat: Chat("lobby"))
+        let peers = [bob, carol].map(\.identity.port)
+        let alice = try await TextNode("Alice", in: folders[0].path, peers: peers, chat: Chat("lobby"))
+        let team = try Chat("team", secret: .random(), owner: alice.identity.key)
+        for node in [alice, bob, carol] { try await node.run { $0.ask(.join(team)) } }
+        for (one, other) in [(alice, bob), (bob, carol), (carol, alice)] {
+            try await one.meet(other)
+            try await other.meet(one)
+        }
+        try await body(alice, bob, carol, team, folders.map(\.path))
+        withExtendedLifetime(folders) {}
+    }
+
+    /// Returns the chat of the next move.
+    private static func moved(_ node: TextNode) async throws -> Chat {
+        func move(_ events: [Event]) -> Chat? {
+            events.lazy.compactMap { if case .notice(.moved(let chat)) = $0 { chat } else { nil } }.first
+        }
+        try await node.wait("the chat moves") { move(try await $0.events) != nil }
+        return try #require(move(try await node.events))
+    }
+
+    // M-96
+    @Test("a text in the chat to which an earlier one moved is shown, though its writer wrote in both")
+    func twoRuns() async throws {
+        try await Self.withOwned { alice, bob, carol, team, _ in
+            for text in ["one", "two", "three"] { try await carol.send(text) }
+            try await bob.wait("all came") { try await $0.texts.count == 3 }
+            try await alice.run { [key = bob.identity.key] in $0.ask(.move(chat: "team", keys: [key])) }
+            let chat = try await Self.moved(bob)
+            // Carol was not chosen, and has an invite.
+            try await carol.run { $0.ask(.join(try chat.named("b"))) }
+            try await carol.wait("Bob is there") { node in
+                try await node.run { $0.peers(in: "b") }.contains { $0.name == "Bob" && $0.presence == .online }
+            }
+            try await carol.run { $0.ask(.send("four", chat: "b")) }
+            try await bob.wait("it came") { try await $0.texts.count == 4 }
+            #expect(try await bob.texts.last == "four")
+        }
+    }
+
+    // A-68, M-83
+    @Test("when two chats become one, texts that wait in the earlier are given up, and unread ones stay over a restart")
+    func becameOne() async throws {
+        try await Self.withOwned { alice, bob, carol, team, folders in
+            try await alice.send("unread")
+            try await bob.wait("it came") { try await $0.texts == ["unread"] }
+            try await bob.stop()
+            try await carol.stop()
+            try await alice.wait("both are gone") { try await $0.isAlone }
+            let keys = [bob, carol].map(\.identity.key)
+            try await alice.run { $0.ask(.move(chat: "team", keys: keys)) }
+            let named = try await Self.moved(alice).named("b")
+            let back = try await TextNode("Bob", in: folders[1], port: bob.identity.port, chat: named)
+            try await back.run { node in
+                node.ask(.join(team))
+                node.ask(.send("late", chat: "team"))
+            }
+            try await back.wait("the text is given up") { node in
+                try await node.events.contains { event in
+                    if case .failed(let failure) = event { failure.why == .givenUp } else { false }
+                }
+            }
+            #expect(try await Self.moved(back) == (try named.named("team")))
+            #expect(try await back.waiting == [])
+            try await back.run { $0.ask(.send("again", chat: "team")) }
+            try await back.wait("it is refused") { node in
+                try await node.outputs.contains { output in
+                    if case .answer(.failed(.chatMoved("team")), _) = output { true } else { false }
+                }
+            }
+            try await back.stop()
+            let later = try await TextNode("Bob", in: folders[1], port: bob.identity.port, chat: named)
+            let unread = try await later.run { $0.takeRestoredTexts(in: "b") }
+            #expect(unread.map { if case .message(let message) = $0.event { message.text } else { "" } } == ["unread"])
+            #expect(try await later.run { $0.logID(of: named) } == named.logID)
+        }
+    }
 }

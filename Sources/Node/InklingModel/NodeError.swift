@@ -58,6 +58,8 @@ public enum NodeError: Error, Hashable, Sendable {
     case removed(UserID, chat: String)
     /// This node left that chat when its owner moved it, and does not return.
     case chatMoved(String)
+    /// The chat of this name has moved too often in a short time (M-88).
+    case movedTooOften(String)
     /// The node can't store a chat, for this reason, and changed nothing.
     case notKept(String)
     /// A text is not an exported identity.

@@ -40,9 +40,12 @@ public enum Notice: Hashable, Sendable {
     /// Somebody shows in a chat that this user moved, and the user neither chose nor removed them (A-46). The present chat
     /// has this name. The person's name is nil if the node never met them.
     case newcomer(chat: String, key: PublicKey, name: String?)
-    /// The file of the moves is not usable, for this reason. The node moves no chat, and recognises no chat that it left
-    /// by an earlier move.
+    /// A file of moves, or the folder of all of them, is not usable for this reason. The node does not recognise the chats
+    /// that it left by these moves. Without the folder, it moves no chat.
     case movesUnusable(file: String, reason: String)
+    /// Another device of this user has moved the chat of this name to another secret than this device. Each has a part of
+    /// the members.
+    case movedApart(chat: String)
     /// A notice of another version of this library, or of another program. `code` is for programs; `text` says what
     /// happened and what to do.
     case other(code: String, text: String)
@@ -115,7 +118,9 @@ extension Notice: CustomStringConvertible {
             "\(name.map { "\"\($0)\" (\(key.userID))" } ?? "\(key.userID)") looks for \"\(chat)\", which has moved "
                 + "without them."
         case .movesUnusable(let file, let reason):
-            "The list of moved chats in \(printable(file)) can't be used: \(reason)."
+            "The moved chats in \(printable(file)) can't be used: \(reason)."
+        case .movedApart(let chat):
+            "Another device of yours has moved \"\(chat)\" to another secret. Some members may have followed there."
         case .other(_, let text): text
         }
     }
@@ -127,6 +132,7 @@ extension Notice: CustomStringConvertible {
         case .discoveryUp, .peerIsOneself, .reachableFromAnywhere, .invitationOver, .moved, .other: ""
         case .newcomer: "Admit them if they belong to the chat."
         case .movesUnusable: "Repair the file, or move it away, then restart Inkling."
+        case .movedApart: "Decide on one of the two chats, and send its invite to the others."
         case .invited: "Accept or decline the invitation."
         case .identityTemporary(let reason): reason.advice
         case .lastWillOff: "Install inkling-lastwill beside this program."

@@ -51,4 +51,26 @@ struct SeenTextsTests {
         #expect(seen.runs.count == 64 && seen.contains(Self.id(7, run: 1)) && !seen.contains(Self.id(7, run: 2)))
         #expect(SeenTexts(runs: seen.runs) == seen)
     }
+
+    @Test("A-68: the IDs of two chats that became one are those of both, whichever of them saw the higher numbers")
+    func union() {
+        let pairs: [([UInt64], [UInt64])] = [
+            ([40, 100, 99], [36, 101, 150]), ([1], [1, 2]), ([5, 9], [300]), ([], [7]),
+        ]
+        for (few, many) in pairs {
+            for (one, other) in [(few, many), (many, few)] {
+                let union = Self.seen(one).union(Self.seen(other))
+                for number in 1...310 as ClosedRange<UInt64> {
+                    let isSeen = Self.seen(one).contains(Self.id(number)) || Self.seen(other).contains(Self.id(number))
+                    #expect(union.contains(Self.id(number)) == isSeen, "\(number)")
+                }
+            }
+        }
+        var (one, other) = (SeenTexts(), SeenTexts())
+        for run in 1...60 as ClosedRange<UInt64> { one.insert(Self.id(7, run: run)) }
+        for run in 61...70 as ClosedRange<UInt64> { other.insert(Self.id(7, run: run)) }
+        let union = one.union(other)
+        #expect(union.runs.map(\.run) == [67, 68, 69, 70] + Array(1...60))
+        #expect(one.union(one) == one)
+    }
 }

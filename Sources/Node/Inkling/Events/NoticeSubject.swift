@@ -6,6 +6,7 @@ enum NoticeSubject: Hashable {
     case person(UserID)
     case invitation(Int)
     case moved(chat: String)
+    case movedApart(chat: String)
     case newcomer(chat: String, PublicKey)
     case moves
     case other(code: String)
@@ -27,6 +28,7 @@ enum NoticeSubject: Hashable {
         case .moved(let chat): self = .moved(chat: chat.name)
         case .newcomer(let chat, let key, _): self = .newcomer(chat: chat, key)
         case .movesUnusable: self = .moves
+        case .movedApart(let chat): self = .movedApart(chat: chat)
         case .other(let code, _): self = .other(code: code)
         }
     }

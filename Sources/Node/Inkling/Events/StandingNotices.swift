@@ -15,7 +15,7 @@ package struct StandingNotices: Sendable {
         switch subject {
         case .discoveryUp: notices.removeAll { $0.subject == .discoveryDown }
         // These notices report a single event, and no state that could last.
-        case .person, .oneself, .moved, .newcomer, .other: break
+        case .person, .oneself, .moved, .movedApart, .newcomer, .other: break
         case .invitation:
             notices.removeAll { $0.subject == subject }
             if case .invited = notice { notices.append((subject, notice)) }

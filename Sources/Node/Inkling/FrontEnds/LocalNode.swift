@@ -18,9 +18,6 @@ package final class LocalNode: ChatService {
     /// Returns why the node may not join a chat, by its name and by whether the user confirmed the name; nil if it may.
     package var nameRefusal: (Chat, _ isConfirmed: Bool) -> NodeError? = { _, _ in nil }
 
-    /// Whether a join of a chat that has moved means the newest one. A user of a prompt may have only the old invite.
-    package var followsMoves = false
-
     /// Returns the chat that a front end joins, under the name that the user gave it, or else one that the node may use.
     package func chat(of source: ChatSource, named name: String?) throws(NodeError) -> Chat {
         let chats = try node.assumeIsolated { node in
@@ -87,7 +84,6 @@ package final class LocalNode: ChatService {
     }
 
     private func perform(_ request: ServiceRequest) -> RequestID {
-        let request = followed(request)
         let id = nextRequestID.advance()
         let place = outputs.arrivalCount
         if let move = ServiceMove(request) {
@@ -150,7 +146,7 @@ package final class LocalNode: ChatService {
 
     private func refusal(of request: ServiceRequest) -> ServiceAnswer? {
         guard case .join(let chat, let isConfirmed) = request else { return nil }
-        guard !hasLeft(chat) else { return .failed(.chatMoved(chat.name)) }
+        guard present(chat) != nil else { return .failed(.chatMoved(chat.name)) }
         // If the node is in a chat of that name, the join fails with another error.
         guard node.assumeIsolated({ $0.joinedChat(chat.name) == nil }) else { return nil }
         return nameRefusal(chat, isConfirmed).map { .failed($0) }
@@ -297,8 +293,9 @@ extension Node {
     private func perform(_ request: ServiceRequest) throws(NodeError) -> ServiceAnswer? {
         switch request {
         case .join(let chat, _):
+            var chat = chat
             // A talk can be joined again, which knocks again.
-            if chat.partner == nil || joinedChat(chat.name)?.chat != chat { try join(chat) }
+            if chat.partner == nil || joinedChat(chat.name)?.chat != chat { chat = try join(chat).chat }
             if let partner = chat.partner { knock(partner) }
             return .joined(chat, peers(in: chat.name))
         case .knock(let key): knock(key)

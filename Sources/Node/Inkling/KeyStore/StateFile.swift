@@ -64,11 +64,11 @@ package struct StateFile: Sendable {
         close(file)
         if code == 0, rename(new, path) != 0 { code = errno }
         if code != 0 { unlink(new) }
-        return code == 0 ? syncDirectory() : Self.text(code)
+        return code == 0 ? Self.syncDirectory(directory) : Self.text(code)
     }
 
     /// Flushes the directory. Without this, the new name of a file may not be on disk.
-    private func syncDirectory() -> String? {
+    static func syncDirectory(_ directory: String) -> String? {
         let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard folder >= 0 else { return Self.text(errno) }
         defer { close(folder) }

@@ -1,4 +1,5 @@
 import InklingModel
+import NIOCore
 
 /// A request whose answer waits until a move is on disk.
 enum ServiceMove: Sendable {
@@ -44,17 +45,12 @@ extension LocalNode {
     /// Returns the chat in which the node would be now in place of a chat; nil if the user has left it.
     package func present(_ chat: Chat) -> Chat? { node.assumeIsolated { $0.present(chat) } }
 
-    /// Returns a request, with the newest chat in place of one that has moved if the front end wants that.
-    func followed(_ request: ServiceRequest) -> ServiceRequest {
-        guard followsMoves, case .join(let chat, let isConfirmed) = request, let present = present(chat) else {
-            return request
-        }
-        return .join(present, isConfirmed: isConfirmed)
-    }
-
     /// Returns the ID of a chat's history.
     package func logID(of chat: Chat) -> String { node.assumeIsolated { $0.logID(of: chat) } }
 
-    /// Returns whether the node left a chat by a move.
-    func hasLeft(_ chat: Chat) -> Bool { node.assumeIsolated { $0.hasLeft(chat) } }
+    /// Makes the node ask whether a history with an ID is on disk. A chat that moves then continues no other one.
+    package func setHasHistory(_ hasHistory: @escaping (String) -> Bool) {
+        let hasHistory = NIOLoopBound(hasHistory, eventLoop: node.eventLoop)
+        node.assumeIsolated { $0.moving.hasHistory = hasHistory }
+    }
 }

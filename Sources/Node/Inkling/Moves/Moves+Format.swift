@@ -2,13 +2,16 @@ import FoundationEssentials
 import InklingModel
 import InklingWire
 
-/// The form on disk: JSON, of version 1. Keys are in base64url, secrets in base32, and fingerprints in base64url.
+/// The form on disk: JSON, of version 1, in a file for each chain. Keys, fingerprints and seeds are in base64url, secrets
+/// in base32.
 ///
-/// - `moves`: the chats that the node left, each with `former`, its fingerprint; `chat`, the newest chat; and `log`, the
-///   ID of the history. A chat has `fingerprint`, `owner`, `removed` and, unless the user left it, `secret`.
-/// - `departures`: the departed chats, each with `name`, `secret`, `owner`, `refused`, `chosen`, `until` in seconds since
-///   1970, and `successor` with `seed`, `owner` and `removed`.
-extension Moves {
+/// - `turn`: the place of the chain's last move among those of all chains.
+/// - `left`: the fingerprints of the chats that the node left, the oldest first.
+/// - `chat`: the newest chat, with `fingerprint`, `owner`, `removed` and, unless the user left it, `secret`.
+/// - `log`: the ID of the history. `ownLog`: the ID of the newest chat's own history, if there is one.
+/// - `departures`: the departed chats, the oldest first. Each has `name`, `secret`, `owner`, `refused`, `chosen`, `until`
+///   in seconds since 1970, and `successor` with `seed`, `owner` and `removed`.
+extension Moves.Chain {
     private static let version = 1
 
     package enum Fault: Error, Equatable {
@@ -23,19 +26,6 @@ extension Moves {
     }
 
     private struct File: Codable {
-        struct Chat: Codable {
-            var fingerprint: String
-            var owner: String
-            var removed: [String]
-            var secret: String?
-        }
-
-        struct Move: Codable {
-            var former: String
-            var chat: Chat
-            var log: String
-        }
-
         struct Departure: Codable {
             var name, secret, owner: String
             var refused: [String]
@@ -49,32 +39,27 @@ extension Moves {
             var removed: [String]
         }
 
-        var version: Int
-        var moves: [Move]
+        var version, turn: Int
+        var left: [String]
+        var chat: StoredPlace
+        var log: String
+        var ownLog: String?
         var departures: [Departure]
     }
 
     /// Returns JSON with sorted members.
     package func encoded() -> [UInt8] {
         let file = File(
-            version: Self.version,
-            moves: moves.map { move in
-                File.Move(
-                    former: Self.text(move.former),
-                    chat: File.Chat(
-                        fingerprint: Self.text(move.place.fingerprint),
-                        owner: move.place.owner.base64url, removed: move.place.removed.map(\.base64url),
-                        secret: move.place.secret?.base32),
-                    log: move.log)
-            },
+            version: Self.version, turn: turn, left: left.map(\.text), chat: StoredPlace(place), log: log,
+            ownLog: ownLog,
             departures: departures.map { departure in
-                File.Departure(
+                let next = departure.successor
+                return File.Departure(
                     name: departure.name, secret: departure.secret.base32, owner: departure.owner.base64url,
                     refused: departure.refused.map(\.base64url),
                     successor: File.Successor(
-                        seed: TextEncoding.base64url.encode(departure.successor.seed.bytes),
-                        owner: departure.successor.owner.base64url,
-                        removed: departure.successor.removed.map(\.base64url)),
+                        seed: TextEncoding.base64url.encode(next.seed.bytes), owner: next.owner.base64url,
+                        removed: next.removed.map(\.base64url)),
                     chosen: departure.chosen.map(\.base64url), until: departure.until)
             })
         let encoder = JSONEncoder()
@@ -85,69 +70,121 @@ extension Moves {
     }
 
     /// Reads the whole file. If one entry is damaged, reads none.
-    package init(_ bytes: [UInt8]) throws(Fault) {
+    package init(_ bytes: [UInt8], id: String) throws(Fault) {
         let data = Data(bytes)
         guard let version = try? JSONDecoder().decode(Version.self, from: data).version, version > 0 else {
             throw .damaged
         }
         guard version == Self.version else { throw .newer }
-        guard let file = try? JSONDecoder().decode(File.self, from: data), file.moves.count <= MovesLimits.moves,
-            file.departures.count <= MovesLimits.departures
+        guard let file = try? JSONDecoder().decode(File.self, from: data),
+            (0...Int(Int32.max)).contains(file.turn), let place = file.chat.place,
+            ([file.log] + (file.ownLog.map { [$0] } ?? [])).allSatisfy({ SealedKeys.isID($0) }),
+            (1...MovesLimits.leftChats).contains(file.left.count), file.departures.count <= MovesLimits.departures
         else { throw .damaged }
-        let moves = file.moves.compactMap(Self.move)
+        let left = file.left.compactMap { ChatFingerprint(text: $0) }
         let departures = file.departures.compactMap(Self.departure)
-        guard moves.count == file.moves.count, departures.count == file.departures.count,
-            Set(moves.map(\.former)).count == moves.count
-        else { throw .damaged }
-        self.init(moves: moves, departures: departures)
+        guard left.count == file.left.count, departures.count == file.departures.count else { throw .damaged }
+        self.init(
+            id: id, turn: file.turn, left: left, place: place, log: file.log, ownLog: file.ownLog,
+            departures: departures)
     }
 
-    private static func move(_ move: File.Move) -> Move? {
-        guard let former = fingerprint(move.former), let fingerprint = fingerprint(move.chat.fingerprint),
-            let owner = PublicKey(move.chat.owner), let removed = keys(move.chat.removed),
-            removed.count <= Limits.removedKeys, let secret = secret(move.chat.secret), SealedKeys.isID(move.log)
-        else { return nil }
-        return Move(
-            former: former,
-            place: Place(
-                fingerprint: fingerprint, owner: owner, removed: removed, secret: secret),
-            log: move.log)
-    }
-
-    private static func departure(_ departure: File.Departure) -> Departure? {
+    private static func departure(_ departure: File.Departure) -> Moves.Departure? {
         let next = departure.successor
         guard let chat = try? Chat(departure.name), let secret = try? ChatSecret(base32: departure.secret),
-            let owner = PublicKey(departure.owner), let refused = keys(departure.refused),
-            refused.count <= Limits.removedKeys,
+            let owner = PublicKey(departure.owner), let refused = keys(departure.refused, upTo: Limits.removedKeys),
             let seed = (try? TextEncoding.base64url.decode(next.seed.utf8, count: Limits.secretSize))
                 .flatMap({ SuccessorSeed($0) }),
-            let nextOwner = PublicKey(next.owner),
-            let removed = keys(next.removed), removed.count <= Limits.removedKeys, !removed.contains(nextOwner),
-            let chosen = keys(departure.chosen),
-            chosen.count <= MovesLimits.chosenKeys + 1, KnownPeersLimits.times.contains(departure.until)
+            let nextOwner = PublicKey(next.owner), let removed = keys(next.removed, upTo: Limits.removedKeys),
+            !removed.contains(nextOwner), let chosen = keys(departure.chosen, upTo: MovesLimits.chosenKeys + 2),
+            KnownPeersLimits.times.contains(departure.until)
         else { return nil }
-        return Departure(
+        return Moves.Departure(
             name: chat.name, secret: secret, owner: owner, refused: refused,
-            successor: Successor(seed: seed, owner: nextOwner, removed: removed),
-            chosen: Set(chosen).sorted(), until: departure.until)
+            successor: Successor(seed: seed, owner: nextOwner, removed: removed), chosen: Set(chosen).sorted(),
+            until: departure.until)
+    }
+}
+
+/// A newest chat on disk.
+private struct StoredPlace: Codable {
+    var fingerprint, owner: String
+    var removed: [String]
+    var secret: String?
+
+    init(_ place: Moves.Place) {
+        fingerprint = place.fingerprint.text
+        owner = place.owner.base64url
+        removed = place.removed.map(\.base64url)
+        secret = place.secret?.base32
     }
 
-    private static func keys(_ texts: [String]) -> [PublicKey]? {
-        let keys = texts.compactMap { PublicKey($0) }
-        return keys.count == texts.count ? keys : nil
+    /// Nil if a member is damaged.
+    var place: Moves.Place? {
+        guard let fingerprint = ChatFingerprint(text: fingerprint), let owner = PublicKey(owner),
+            let removed = keys(removed, upTo: Limits.removedKeys)
+        else { return nil }
+        guard let secret else {
+            return Moves.Place(fingerprint: fingerprint, owner: owner, removed: removed, secret: nil)
+        }
+        guard let secret = try? ChatSecret(base32: secret) else { return nil }
+        return Moves.Place(fingerprint: fingerprint, owner: owner, removed: removed, secret: secret)
+    }
+}
+
+/// The file that builds before 0.3.0 wrote, for all chains. Its chats stay recognised. No successor of its departed chats
+/// can be given any more, because a seed is missing.
+extension Moves {
+    private struct EarlierFile: Decodable {
+        struct Move: Decodable {
+            let former: String
+            let chat: StoredPlace
+            let log: String
+        }
+
+        /// An entry of any form.
+        struct Entry: Decodable {
+            let move: Move?
+
+            init(from decoder: any Decoder) { move = try? Move(from: decoder) }
+        }
+
+        let moves: [Entry]
     }
 
-    /// Returns the secret of a member, which may be absent; nil if the member is not a secret.
-    private static func secret(_ text: String?) -> ChatSecret?? {
-        guard let text else { return .some(nil) }
-        return (try? ChatSecret(base32: text)).map { .some($0) }
+    /// Reads what fits; nil if the text has another form.
+    package init?(earlier bytes: [UInt8]) {
+        guard let file = try? JSONDecoder().decode(EarlierFile.self, from: Data(bytes)) else { return nil }
+        var chains: [Chain] = []
+        for move in file.moves.compactMap(\.move) {
+            guard let former = ChatFingerprint(text: move.former), let place = move.chat.place,
+                SealedKeys.isID(move.log)
+            else { continue }
+            if let index = chains.firstIndex(where: { $0.place.fingerprint == place.fingerprint }) {
+                chains[index].left = (chains[index].left + [former]).suffix(MovesLimits.leftChats)
+            } else {
+                chains.append(
+                    Chain(
+                        id: Chain.newID(), turn: 0, left: [former], place: place, log: move.log, ownLog: nil,
+                        departures: []))
+            }
+        }
+        self.init(chains)
     }
+}
 
-    private static func text(_ fingerprint: ChatFingerprint) -> String {
-        TextEncoding.base64url.encode(fingerprint.bytes)
-    }
+private func keys(_ texts: [String], upTo maximum: Int) -> [PublicKey]? {
+    let keys = texts.compactMap { PublicKey($0) }
+    return keys.count == texts.count && keys.count <= maximum ? keys : nil
+}
 
-    private static func fingerprint(_ text: String) -> ChatFingerprint? {
-        (try? TextEncoding.base64url.decode(text.utf8, count: Limits.fingerprintSize)).flatMap { ChatFingerprint($0) }
+extension ChatFingerprint {
+    fileprivate var text: String { TextEncoding.base64url.encode(bytes) }
+
+    fileprivate init?(text: String) {
+        guard let bytes = try? TextEncoding.base64url.decode(text.utf8, count: Limits.fingerprintSize) else {
+            return nil
+        }
+        self.init(bytes)
     }
 }

@@ -1,7 +1,7 @@
 import InklingModel
 import InklingWire
 
-/// The moves of a node's chats: the chats that it left for others, and those that it departed from as their owner.
+/// The moves of a node's chats, by chain. A chat and all that follow it are a chain.
 package struct Moves: Equatable, Sendable {
     /// A chat that the node entered by a successor.
     package struct Place: Equatable, Sendable {
@@ -12,9 +12,7 @@ package struct Moves: Equatable, Sendable {
         /// Nil after the user left the chat.
         package var secret: ChatSecret?
 
-        init(
-            fingerprint: ChatFingerprint, owner: PublicKey, removed: [PublicKey], secret: ChatSecret?
-        ) {
+        init(fingerprint: ChatFingerprint, owner: PublicKey, removed: [PublicKey], secret: ChatSecret?) {
             self.fingerprint = fingerprint
             self.owner = owner
             self.removed = removed
@@ -26,15 +24,6 @@ package struct Moves: Equatable, Sendable {
                 fingerprint: successor.keys(in: former).fingerprint, owner: successor.owner,
                 removed: successor.removed, secret: successor.secret(in: former))
         }
-    }
-
-    /// A chat that the node left for another.
-    package struct Move: Equatable, Sendable {
-        let former: ChatFingerprint
-        /// The newest chat that the node entered from there.
-        var place: Place
-        /// The ID of the history, which all chats of a chain share.
-        let log: String
     }
 
     /// A chat that the node departed from as its owner (M-65).
@@ -52,82 +41,155 @@ package struct Moves: Equatable, Sendable {
         package let until: Double
 
         package var keys: ChatKeys { ChatKeys(secret: secret, owner: owner) }
+        /// The departed chat.
+        var chat: Chat? { try? Chat(name, secret: Secret(wire: secret), owner: owner) }
     }
 
-    /// The moves, the oldest first.
-    package private(set) var moves: [Move] = []
-    /// The departed chats, the oldest first.
-    package private(set) var departures: [Departure] = []
+    /// The chats that followed each other, as far as the node has left them.
+    package struct Chain: Equatable, Sendable {
+        /// The name of the chain on disk: 32 random hexadecimal digits.
+        package let id: String
+        /// The number of this chain's last move or departure among those of all chains.
+        var turn: Int
+        /// The last chats that the node left for the next one, the oldest first.
+        var left: [ChatFingerprint]
+        /// The newest chat that the node entered from there.
+        var place: Place
+        /// The ID of the history of the chats that the node left, and of the newest one unless that has its own.
+        let log: String
+        /// The ID of the newest chat's own history, which began before the chain led there. The next move then
+        /// begins another chain.
+        var ownLog: String?
+        /// The departed chats, the oldest first.
+        var departures: [Departure]
+
+        static func newID() -> String { hexadecimal((0..<16).map { _ in UInt8.random(in: .min ... .max) }) }
+    }
+
+    /// The chains, the one that moved last at the end.
+    package private(set) var chains: [Chain] = [] {
+        didSet { chainsByLeft = Self.indices(of: chains) }
+    }
+    private var chainsByLeft: [ChatFingerprint: Int] = [:]
 
     package init() {}
 
-    init(moves: [Move], departures: [Departure]) {
-        self.moves = moves
-        self.departures = departures
+    /// The moves with these chains, in any order.
+    package init(_ chains: [Chain]) {
+        self.chains = chains.sorted { ($0.turn, $0.id) < ($1.turn, $1.id) }
+        chainsByLeft = Self.indices(of: self.chains)
+    }
+
+    private static func indices(of chains: [Chain]) -> [ChatFingerprint: Int] {
+        var indices: [ChatFingerprint: Int] = [:]
+        for (index, chain) in chains.enumerated() {
+            for former in chain.left { indices[former] = index }
+        }
+        return indices
     }
 
     // MARK: Questions
 
+    /// The departed chats, the oldest of each chain first.
+    package var departures: [Departure] { chains.flatMap(\.departures) }
+
     /// Returns whether the node left a chat by a move.
-    package func hasLeft(_ chat: Chat) -> Bool { move(from: chat) != nil }
+    package func hasLeft(_ chat: Chat) -> Bool { end(of: chat) != nil }
 
     /// Returns the chat that is now in the place of a chat: the newest one to which it has moved, or the chat itself. Nil
     /// if the user has left the newest one.
     package func present(_ chat: Chat) -> Chat? {
-        guard let move = move(from: chat) else { return chat }
-        return move.place.secret.flatMap {
-            try? Chat(chat.name, secret: Secret(wire: $0), owner: move.place.owner)
-        }
+        guard let index = end(of: chat) else { return chat }
+        let place = chains[index].place
+        return place.secret.flatMap { try? Chat(chat.name, secret: Secret(wire: $0), owner: place.owner) }
     }
 
     /// Returns how the node entered a chat; nil for a chat that it entered by an invite.
-    package func place(of chat: Chat) -> Place? {
-        guard !moves.isEmpty, !chat.isOpen else { return nil }
-        let fingerprint = chat.keys.fingerprint
-        return moves.last { $0.place.fingerprint == fingerprint }?.place
-    }
+    package func place(of chat: Chat) -> Place? { newest(chat).map { chains[$0].place } }
 
-    /// Returns the ID of a chat's history. The chats of a chain share the history of the first one.
+    /// Returns the ID of a chat's history. The chats of a chain share the history of the first one, unless a later one
+    /// had a history of its own.
     package func logID(of chat: Chat) -> String {
-        guard !moves.isEmpty, !chat.isOpen else { return chat.logID }
-        let fingerprint = chat.keys.fingerprint
-        return moves.first { $0.place.fingerprint == fingerprint || $0.former == fingerprint }?.log ?? chat.logID
+        guard !chains.isEmpty, !chat.isOpen else { return chat.logID }
+        if let index = newest(chat) { return chains[index].ownLog ?? chains[index].log }
+        return chainsByLeft[chat.keys.fingerprint].map { chains[$0].log } ?? chat.logID
     }
 
-    /// Returns the departed chats that lead to a chat, at once or by further moves.
-    package func departures(to chat: Chat) -> [Departure] { indices(to: chat).map { departures[$0] } }
-
-    private func indices(to chat: Chat) -> [Int] {
-        let fingerprint = chat.keys.fingerprint
-        let former = Set(moves.filter { $0.place.fingerprint == fingerprint }.map(\.former))
-        return departures.indices.filter { former.contains(departures[$0].keys.fingerprint) }
-    }
+    /// Returns the departed chats that lead to a chat, the oldest first.
+    package func departures(to chat: Chat) -> [Departure] { leading(to: chat).flatMap { chains[$0].departures } }
 
     /// The end of the next departure, in seconds since 1970.
     package var nextEnd: Double? { departures.map(\.until).min() }
 
-    private func move(from chat: Chat) -> Move? {
-        guard !moves.isEmpty, !chat.isOpen else { return nil }
+    /// Returns the chain that ends with a chat.
+    private func newest(_ chat: Chat) -> Int? {
+        guard !chains.isEmpty, !chat.isOpen else { return nil }
         let fingerprint = chat.keys.fingerprint
-        return moves.first { $0.former == fingerprint }
+        return chains.lastIndex { $0.place.fingerprint == fingerprint }
+    }
+
+    /// Returns the last of the chains that follow a chat; nil if the node did not leave the chat. A node that was in a
+    /// later chat before it moved there from an earlier one has two chains.
+    private func end(of chat: Chat) -> Int? {
+        guard !chains.isEmpty, !chat.isOpen else { return nil }
+        var next = chainsByLeft[chat.keys.fingerprint]
+        // Chains have no loops (W-42), but a changed disk may.
+        for _ in chains {
+            guard let index = next, let further = chainsByLeft[chains[index].place.fingerprint] else { break }
+            next = further
+        }
+        return next
+    }
+
+    /// Returns the chains that lead to a chat.
+    private func leading(to chat: Chat) -> [Int] {
+        guard let last = newest(chat) else { return [] }
+        return chains.indices.filter { index in
+            var index = index
+            for _ in chains {
+                guard index != last, let further = chainsByLeft[chains[index].place.fingerprint] else { break }
+                index = further
+            }
+            return index == last
+        }
     }
 
     // MARK: Changes
 
     /// Records that the node left a chat for its successor.
-    package mutating func follow(_ successor: Successor, from chat: Chat) {
-        let former = chat.keys.fingerprint
-        let move = Move(former: former, place: Place(successor, in: chat.keys), log: logID(of: chat))
-        // Chats that led to the former one now lead to the newest one.
-        for index in moves.indices where moves[index].place.fingerprint == former { moves[index].place = move.place }
-        moves.removeAll { $0.former == former }
-        moves.append(move)
-        guard moves.count > MovesLimits.moves else { return }
-        moves.remove(at: moves.firstIndex { $0.place.secret == nil } ?? 0)
+    ///
+    /// - Parameter ownLog: The ID of the history that the new chat had before; nil if the former chat's one continues.
+    package mutating func follow(_ successor: Successor, from chat: Chat, ownLog: String? = nil) {
+        let former = chat.keys
+        var place = Place(successor, in: former)
+        // Another chain leads on from a chat that the node left.
+        if chainsByLeft[place.fingerprint] != nil { place.secret = nil }
+        var chain = Chain(
+            id: Chain.newID(), turn: 0, left: [], place: place, log: logID(of: chat), ownLog: nil, departures: [])
+        if let index = newest(chat) {
+            if chains[index].ownLog == nil {
+                chain = chains.remove(at: index)
+            } else {
+                chains[index].place.secret = nil
+            }
+        }
+        chain.left = (chain.left + [former.fingerprint]).suffix(MovesLimits.leftChats)
+        (chain.place, chain.ownLog) = (place, ownLog)
+        chain.turn = (chains.last?.turn ?? 0) + 1
+        chains.append(chain)
+        forgetSome()
     }
 
-    /// Records that the node departs from a chat for its successor, as the owner. Keys that are not chosen lose their
-    /// choice in all departed chats that led there (M-93). Without room, the oldest departure ends.
+    /// Forgets the oldest chains whose newest chat the user left.
+    private mutating func forgetSome() {
+        let forgettable = chains.filter { $0.place.secret == nil && $0.departures.isEmpty }
+        guard forgettable.count > MovesLimits.endedChains else { return }
+        let old = Set(forgettable.dropLast(MovesLimits.endedChains).map(\.id))
+        chains.removeAll { old.contains($0.id) }
+    }
+
+    /// Records that the node departs from a chat for its successor, as the owner. A key that is not chosen now loses its
+    /// choice in all departed chats that led there (M-93). Without room in the chain, its oldest departure ends.
     ///
     /// - Parameters:
     ///   - chosen: The keys that move.
@@ -136,20 +198,34 @@ package struct Moves: Equatable, Sendable {
         from chat: Chat, for successor: Successor, choosing chosen: Set<PublicKey>, until: Double
     ) {
         guard let secret = chat.secret?.wire, let owner = chat.owner else { return }
-        let place = place(of: chat)
-        for index in indices(to: chat) { departures[index].chosen.removeAll { !chosen.contains($0) } }
-        departures.append(
-            Departure(
-                name: chat.name, secret: secret, owner: owner, refused: place?.removed ?? [],
-                successor: successor, chosen: chosen.sorted(), until: until))
-        if departures.count > MovesLimits.departures { departures.removeFirst() }
+        let refused = place(of: chat)?.removed ?? []
+        for index in leading(to: chat) {
+            for place in chains[index].departures.indices {
+                chains[index].departures[place].chosen.removeAll { !chosen.contains($0) }
+            }
+        }
         follow(successor, from: chat)
+        let last = chains.count - 1
+        chains[last].departures.append(
+            Departure(
+                name: chat.name, secret: secret, owner: owner, refused: refused, successor: successor,
+                chosen: chosen.sorted(), until: until))
+        if chains[last].departures.count > MovesLimits.departures { chains[last].departures.removeFirst() }
+    }
+
+    /// Returns whether a key can no longer follow to a chat, because a successor on the way removes it.
+    package func removes(_ key: PublicKey, onTheWayTo chat: Chat) -> Bool {
+        (place(of: chat)?.removed ?? []).contains(key)
+            || departures(to: chat).contains { $0.successor.removed.contains(key) }
     }
 
     /// Chooses a further key in all departed chats that lead to a chat.
     package mutating func admit(_ key: PublicKey, to chat: Chat) {
-        for index in indices(to: chat) {
-            departures[index].chosen = Set(departures[index].chosen + [key]).sorted()
+        for index in leading(to: chat) {
+            for place in chains[index].departures.indices {
+                let chosen = chains[index].departures[place].chosen
+                chains[index].departures[place].chosen = Set(chosen + [key]).sorted()
+            }
         }
     }
 
@@ -157,10 +233,18 @@ package struct Moves: Equatable, Sendable {
     ///
     /// - Returns: Whether that changes anything.
     package mutating func leave(_ chat: Chat) -> Bool {
-        guard let place = place(of: chat), place.secret != nil else { return false }
-        for index in moves.indices where moves[index].place.fingerprint == place.fingerprint {
-            moves[index].place.secret = nil
-        }
+        guard let index = newest(chat), chains[index].place.secret != nil else { return false }
+        chains[index].place.secret = nil
+        forgetSome()
+        return true
+    }
+
+    /// Keeps the secret of a chat that the user left and has joined again, so that the former chats lead there.
+    ///
+    /// - Returns: Whether that changes anything.
+    package mutating func enter(_ chat: Chat) -> Bool {
+        guard let index = newest(chat), chains[index].place.secret == nil else { return false }
+        chains[index].place.secret = chat.secret?.wire
         return true
     }
 
@@ -169,16 +253,24 @@ package struct Moves: Equatable, Sendable {
     /// - Returns: Whether one ended.
     package mutating func endDepartures(at now: Double) -> Bool {
         let count = departures.count
-        departures.removeAll { $0.until <= now }
+        for index in chains.indices { chains[index].departures.removeAll { $0.until <= now } }
         return departures.count < count
     }
 
-    /// Ends the oldest departure.
+    /// Ends the oldest departure of the chain that has most of them. Of several such chains, the one that moved first
+    /// loses its departure.
     ///
-    /// - Returns: Whether there was one.
-    package mutating func endOldestDeparture() -> Bool {
-        guard !departures.isEmpty else { return false }
-        departures.removeFirst()
+    /// - Parameter kept: The number of departures that the chain that moved last keeps.
+    /// - Returns: Whether a departure ended.
+    package mutating func endOldestDeparture(keeping kept: Int = 0) -> Bool {
+        func count(_ index: Int) -> Int {
+            let count = chains[index].departures.count
+            return count > (index == chains.count - 1 ? kept : 0) ? count : 0
+        }
+        guard let index = chains.indices.max(by: { (count($0), $1) < (count($1), $0) }), count(index) > 0 else {
+            return false
+        }
+        chains[index].departures.removeFirst()
         return true
     }
 
@@ -201,13 +293,18 @@ package struct Moves: Equatable, Sendable {
 
 /// The limits of a node's moves.
 package enum MovesLimits {
-    /// The maximum number of chats that a node recognises as left by a move. Beyond it, the node forgets the oldest, and
-    /// first those whose newest chat the user left.
-    package static let moves = 1_024
-    /// The maximum number of departed chats. Beyond it, the oldest departure ends.
+    /// The maximum number of chats of a chain that a node recognises as left. Beyond it, the node forgets the oldest
+    ///
+    package static let leftChats = 64
+    /// The maximum number of chains without a departure whose newest chat the user left. Beyond it, the node forgets the
+    /// oldest. Each other chain belongs to a chat that the user joined, and no owner can make more of them.
+    package static let endedChains = 1_024
+    /// The maximum number of departed chats of a chain. Beyond it, the oldest departure ends.
     package static let departures = 8
     /// The maximum number of keys that a user chooses, besides their own.
     package static let chosenKeys = 1_024
-    /// The longest file that a node reads, in bytes. A move takes at most 2 KiB, and a departure 50 KiB.
-    package static let fileBytes = 4 << 20
+    /// The longest file that a node reads, in bytes. A chain takes 5 KiB, and each departure up to 60 KiB more.
+    package static let fileBytes = 1 << 20
+    /// The longest file of builds before 0.3.0, in bytes.
+    package static let earlierFileBytes = 4 << 20
 }

@@ -16,7 +16,7 @@ struct Moving {
     enum Storage {
         /// The identity is temporary, and so are the moves.
         case memory
-        case file(MovesFile)
+        case folder(MovesFolder)
         case unusable(reason: String)
     }
 
@@ -53,6 +53,8 @@ struct Moving {
     var newcomers: [(ChatID, PublicKey)]?
     /// The timer that ends the next departure.
     var timer: Scheduled<Void>?
+    /// Returns whether a history with this ID is on disk.
+    var hasHistory: NIOLoopBound<(String) -> Bool>?
 }
 
 /// The writes of a node's moves. A change of the user's counts when it is on disk.
@@ -71,9 +73,14 @@ extension Node {
         change { _ throws(NodeError) in
             { true }
         } failed: { error in
-            guard case .notKept(let reason) = error, case .file(let file) = self.moving.storage else { return }
-            self.tell(.notice(.movesUnusable(file: file.path, reason: reason)))
+            self.reportUnkept(error)
         }
+    }
+
+    /// Reports that the disk does not have a change, which the node made all the same.
+    func reportUnkept(_ error: NodeError) {
+        guard case .notKept(let reason) = error, case .folder(let folder) = moving.storage else { return }
+        tell(.notice(.movesUnusable(file: folder.path, reason: reason)))
     }
 
     /// Calls back when all changes so far are on disk, or failed.
@@ -105,8 +112,8 @@ extension Node {
         switch moving.storage {
         case .memory: written(nil)
         case .unusable(let reason): written(reason)
-        case .file(let file):
-            worker.run(on: eventLoop) { [next] in file.write(next) }.whenSuccess { [self] reason in
+        case .folder(let folder):
+            worker.run(on: eventLoop) { [next] in folder.write(next) }.whenSuccess { [self] reason in
                 assumeIsolated { node in
                     node.written(reason)
                     node.writeMoves()

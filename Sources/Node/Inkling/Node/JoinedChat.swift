@@ -22,6 +22,9 @@ package final class JoinedChat {
     var found: [String: FoundInstance] = [:]
     /// The texts on disk; nil if no text waits in the chat.
     var texts: ChatTexts?
+    /// Whether the chat moved while its successor was there under another name, or after the user left the newest chat.
+    /// The name then stays without people until the user leaves it.
+    var hasEnded = false
 
     /// A person met in the chat, who may have left.
     struct MetPeer {

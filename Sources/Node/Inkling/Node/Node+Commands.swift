@@ -14,14 +14,15 @@ extension Node {
     /// An open chat (``Chat/isOpen``) keeps nothing secret: anybody on the network can join and read it. A program that
     /// shows an open chat to its user must say so (S-4).
     ///
-    /// - Parameter chat: The chat. Its name and its secret must differ from those of all chats that the node is in.
-    /// - Throws: ``NodeError/chatMoved(_:)``, ``NodeError/chatExists(_:)`` (a chat of this node has the name, or the
-    ///   secret), ``NodeError/tooManyChats``, ``NodeError/stopped``.
+    /// - Parameter chat: The chat. Its name and its secret must differ from those of all chats that the node is in. In
+    ///   place of a chat that has moved, the node joins the newest one, under this name.
+    /// - Throws: ``NodeError/chatMoved(_:)`` if the user left the newest one, ``NodeError/chatExists(_:)`` (a chat of
+    ///   this node has the name, or the secret), ``NodeError/tooManyChats``, ``NodeError/stopped``.
     /// - Returns: A handle on the chat, valid until the node leaves it. Code that uses the chat's name needs no handle.
     @discardableResult
     public func join(_ chat: Chat) throws(NodeError) -> ChatHandle {
         guard !isStopped else { throw .stopped }
-        guard !hasLeft(chat) else { throw .chatMoved(chat.name) }
+        guard let chat = present(chat) else { throw .chatMoved(chat.name) }
         guard joinedChat(chat.name) == nil else { throw .chatExists(chat.name) }
         do {
             try enter(chat)
@@ -35,6 +36,7 @@ extension Node {
         recall(entry)
         if let texts = openTexts(of: chat) { restore(texts, in: entry) }
         endInvitations(to: entry.id)
+        enterMoves(of: chat)
         advertise(entry, advertisement)
         drain()
         return ChatHandle(chat: chat, node: self, membership: entry.membership)
@@ -72,7 +74,7 @@ extension Node {
         discovery?.leave(entry.id)
         noteWhoIsThere(in: entry)
         endTexts(of: entry) { _ in }
-        // The protocol may have left the chat already, for its successor (M-91).
+        // The protocol has left a chat that has ended.
         try? endpoint.leave(entry.id, now: clock.now)
         leaveMoves(of: entry.chat)
         drain()
@@ -122,8 +124,8 @@ extension Node {
     ///   - chat: The name of a chat that the node is in.
     /// - Returns: The number in ``Event/delivered(_:)`` and ``Event/failed(_:)``, and the number of recipients. People
     ///   who are offline don't get the message later.
-    /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/messageEmpty``, ``NodeError/messageTooLong(bytes:)``,
-    ///   ``NodeError/queueFull(_:)``, ``NodeError/stopped``.
+    /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/chatMoved(_:)``, ``NodeError/messageEmpty``,
+    ///   ``NodeError/messageTooLong(bytes:)``, ``NodeError/queueFull(_:)``, ``NodeError/stopped``.
     public func send(_ text: String, to chat: String) throws(NodeError) -> (message: MessageID, recipients: Int) {
         try send(text, to: chat) { _, _ in }
     }
@@ -135,6 +137,7 @@ extension Node {
         _ text: String, to chat: String, prepare: (_ message: MessageID, _ recipients: Int) -> Void
     ) throws(NodeError) -> (message: MessageID, recipients: Int) {
         let entry = try member(chat)
+        guard !entry.hasEnded else { throw .chatMoved(chat) }
         defer { drain() }
         guard entry.texts == nil else { return try sendText(text, in: entry, prepare) }
         do throws(CommandError) {

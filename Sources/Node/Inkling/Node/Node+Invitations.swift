@@ -17,13 +17,15 @@ extension Node {
     ///   - chat: The name of a secret chat that the node is in.
     /// - Returns: The number in ``Event/delivered(_:)`` and ``Event/failed(_:)``, and the name of the chat in which the
     ///   person is.
-    /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/noInvite(_:_:)``, ``NodeError/alreadyThere(_:chat:)``,
+    /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/chatMoved(_:)``, ``NodeError/noInvite(_:_:)``,
+    ///   ``NodeError/alreadyThere(_:chat:)``,
     ///   ``NodeError/unknownPeer(_:)`` if the person is in no chat of this node, ``NodeError/queueFull(_:)``,
     ///   ``NodeError/stopped``.
     @discardableResult
     public func invite(_ key: PublicKey, to chat: String) throws(NodeError) -> (message: MessageID, via: String) {
         try requireMember(chat)
         guard let entry = joinedChat(chat) else { throw .unknownChat(chat) }
+        guard !entry.hasEnded else { throw .chatMoved(chat) }
         guard !entry.chat.isOpen else { throw .noInvite(chat, .open) }
         guard let invite = entry.chat.wireInvite else { throw .noInvite(chat, .talk) }
         guard invite.owner.map({ $0 == ownKey }) ?? true else { throw .noInvite(chat, .owner) }
@@ -112,7 +114,7 @@ extension Node {
     func receive(_ invite: Invite?, from person: InklingCore.Person, in entry: JoinedChat) {
         let key = person.key
         guard let chat = try? invite.map({ try Chat($0) }) ?? chats(of: .talk(key), named: nil).first,
-            joinedChat(chat.keys.id) == nil, !hasLeft(chat)
+            joinedChat(chat.keys.id) == nil, !moving.moves.hasLeft(chat)
         else { return }
         let isVerified = endpoint.standings[key] == .verified
         let isKnown = isVerified || endpoint.standings[key] == .met

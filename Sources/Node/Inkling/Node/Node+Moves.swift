@@ -11,9 +11,6 @@ extension Node {
     /// if the user has left the newest one.
     package func present(_ chat: Chat) -> Chat? { moving.moves.present(chat) }
 
-    /// Returns whether the node left a chat by a move, and so refuses its invite (M-91).
-    package func hasLeft(_ chat: Chat) -> Bool { moving.moves.hasLeft(chat) }
-
     /// Returns the ID of a chat's history, which continues when the chat moves.
     package func logID(of chat: Chat) -> String { moving.moves.logID(of: chat) }
 
@@ -34,8 +31,9 @@ extension Node {
     ///     removed, unless they are in `keys`.
     ///   - owner: The owner of the new chat, one of `keys`; nil for the user. The new owner alone moves the chat later.
     /// - Returns: The new chat.
-    /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/notOwner(_:)``, ``NodeError/notKept(_:)``,
-    ///   ``NodeError/tooManyChats``, ``NodeError/stopped``.
+    /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/chatMoved(_:)``, ``NodeError/notOwner(_:)``,
+    ///   ``NodeError/movedTooOften(_:)``, ``NodeError/notKept(_:)``, ``NodeError/tooManyChats``,
+    ///   ``NodeError/stopped``.
     @discardableResult
     public func move(
         _ chat: String, choosing keys: [PublicKey], removing removed: [PublicKey] = [], owner: PublicKey? = nil
@@ -53,28 +51,26 @@ extension Node {
         _ chat: String, choosing keys: [PublicKey], removing removed: [PublicKey], owner: PublicKey?,
         completion: @escaping @Sendable (Result<Chat, NodeError>) -> Void
     ) {
-        let chosen = Set(keys + [ownKey])
+        let owner = owner ?? ownKey
+        let chosen = Set(keys + [ownKey, owner])
         let seed = SuccessorSeed(using: &random)
         change { moves throws(NodeError) in
             let entry = try self.member(chat)
+            guard !entry.hasEnded else { throw .chatMoved(chat) }
             guard entry.chat.owner == self.ownKey, !entry.chat.isOpen else { throw .notOwner(chat) }
             guard chosen.count <= MovesLimits.chosenKeys + 1 else {
                 throw .other(code: "bad-command", text: "At most \(MovesLimits.chosenKeys) people can move.")
             }
-            guard self.endpoint.mayMove(entry.id, now: self.clock.now) else {
-                throw .notKept("it has moved too often")
-            }
+            guard self.endpoint.mayMove(entry.id, now: self.clock.now) else { throw .movedTooOften(chat) }
             let successor = Successor(
-                seed: seed, owner: owner ?? self.ownKey,
-                removed: moves.removed(from: entry.chat, adding: removed, choosing: chosen))
-            let secret = successor.secret(in: entry.keys)
-            let next = try Chat(chat, secret: Secret(wire: secret), owner: successor.owner)
+                seed: seed, owner: owner, removed: moves.removed(from: entry.chat, adding: removed, choosing: chosen))
+            guard let next = Chat.successor(successor, of: entry) else { throw .unknownChat(chat) }
             moves.depart(
                 from: entry.chat, for: successor, choosing: chosen,
                 until: Node.wallClock().rawValue + Double(Limits.departure.components.seconds))
-            // The new chat is one more. The oldest departures make room, but not this one.
+            // The new chat is one more. Other departures make room, but not this one.
             while self.joined.count + moves.departures.count > Limits.chats {
-                guard moves.departures.count > 1, moves.endOldestDeparture() else { throw .tooManyChats }
+                guard moves.endOldestDeparture(keeping: 1) else { throw .tooManyChats }
             }
             return {
                 // The user may have left the chat while the node wrote the move.
@@ -83,7 +79,7 @@ extension Node {
                     return false
                 }
                 completion(.success(next))
-                self.depart(from: entry, to: next, chosen)
+                self.depart(from: entry, to: next, by: successor, chosen)
                 return true
             }
         } failed: {
@@ -115,9 +111,10 @@ extension Node {
     ) {
         change { moves throws(NodeError) in
             let entry = try self.member(chat)
-            guard let departure = moves.departures(to: entry.chat).first else { throw .notMoved(chat) }
-            guard !departure.successor.removed.contains(key) else { throw .removed(key.userID, chat: chat) }
-            guard departure.chosen.count <= MovesLimits.chosenKeys || departure.chosen.contains(key) else {
+            let departures = moves.departures(to: entry.chat)
+            guard !departures.isEmpty else { throw .notMoved(chat) }
+            guard !moves.removes(key, onTheWayTo: entry.chat) else { throw .removed(key.userID, chat: chat) }
+            guard departures.allSatisfy({ $0.chosen.count <= MovesLimits.chosenKeys || $0.chosen.contains(key) }) else {
                 throw .other(code: "too-many-keys", text: "At most \(MovesLimits.chosenKeys) people can move.")
             }
             moves.admit(key, to: entry.chat)
@@ -133,7 +130,7 @@ extension Node {
         }
     }
 
-    /// Gives the successor of a departed chat to its chosen keys from now on.
+    /// Gives the successor of a departed chat to its chosen keys from now on, and to nobody else.
     private func give(_ departure: Moves.Departure) {
         guard moving.departed.contains(where: { $0.id == departure.keys.id }) else { return }
         try? endpoint.depart(
@@ -141,7 +138,7 @@ extension Node {
     }
 
     /// Departs from a chat whose move is stored.
-    private func depart(from entry: JoinedChat, to chat: Chat, _ chosen: Set<PublicKey>) {
+    private func depart(from entry: JoinedChat, to chat: Chat, by successor: Successor, _ chosen: Set<PublicKey>) {
         guard !isStopped else { return }
         noteWhoIsThere(in: entry)
         endDepartures()
@@ -149,12 +146,8 @@ extension Node {
         moving.departed.append(DepartedChat(id: entry.id, keys: entry.keys, name: entry.name))
         discovery?.browse(entry.keys)
         moving.newcomers = []
-        let departures = moving.moves.departures(to: chat)
-        if let departure = departures.last {
-            try? endpoint.move(
-                entry.id, by: departure.successor, chosen: Set(departure.chosen), now: clock.now)
-        }
-        for departure in departures.dropLast() { give(departure) }
+        try? endpoint.move(entry.id, by: successor, chosen: chosen, now: clock.now)
+        for departure in moving.moves.departures(to: chat) where departure.keys.id != entry.id { give(departure) }
         drain()
         replace(entry, by: chat) { chosen.contains($0) }
         let newcomers = moving.newcomers ?? []
@@ -171,55 +164,75 @@ extension Node {
             return
         }
         guard let departure = moving.moves.departures.first(where: { $0.keys.id == chat }) else { return }
-        let next = Chat.successor(departure.successor, in: departure.keys, named: departure.name)
-            .flatMap { moving.moves.present($0) }
+        let next = departure.chat.flatMap { moving.moves.present($0) }
         guard let next, let entry = joinedChat(next.keys.id) else { return }
         tell(.notice(.newcomer(chat: entry.name, key: key, name: knownPeers[key]?.names.first)))
+    }
+
+    /// Reports that another device of the user has moved a departed chat to another place (M-94).
+    func meetOtherSuccessor(in chat: ChatID) {
+        guard let departure = moving.moves.departures.first(where: { $0.keys.id == chat }) else { return }
+        tell(.notice(.movedApart(chat: departure.name)))
     }
 
     // MARK: As a member
 
     /// Follows the owner of a chat to its successor, which the core has checked (M-91). The move is on disk first, so that
-    /// a kill of the node loses neither the move nor the removed keys (M-91). If the disk fails, the node follows
-    /// all the same.
+    /// a kill of the node loses neither the chat nor the removed keys. If the disk fails, the node follows all the same.
     func follow(_ successor: Successor, from id: ChatID) {
-        guard !isStopped, let entry = joinedChat(id) else { return }
+        guard !isStopped, let entry = joinedChat(id), !entry.hasEnded else { return }
         change { moves throws(NodeError) in
-            guard self.joined.contains(where: { $0 === entry }),
-                let chat = Chat.successor(successor, in: entry.keys, named: entry.name), !moves.hasLeft(chat)
-            else { return { true } }
-            moves.follow(successor, from: entry.chat)
+            guard self.joined.contains(where: { $0 === entry }) else { return { true } }
+            moves.follow(successor, from: entry.chat, ownLog: self.ownLog(of: successor, after: entry))
             return { self.follow(successor, from: entry) }
         } failed: { error in
             guard self.joined.contains(where: { $0 === entry }) else { return }
-            self.moving.moves.follow(successor, from: entry.chat)
+            self.moving.moves.follow(
+                successor, from: entry.chat, ownLog: self.ownLog(of: successor, after: entry))
             _ = self.follow(successor, from: entry)
-            guard case .notKept(let reason) = error, case .file(let file) = self.moving.storage else { return }
-            self.tell(.notice(.movesUnusable(file: file.path, reason: reason)))
+            self.reportUnkept(error)
         }
     }
 
-    /// Leaves a chat for its successor.
+    /// Returns the ID of the history that a successor had before the node moves there; nil without one.
+    private func ownLog(of successor: Successor, after entry: JoinedChat) -> String? {
+        guard let chat = Chat.successor(successor, of: entry) else { return nil }
+        if let other = joinedChat(chat.keys.id) { return logID(of: other.chat) }
+        let log = chat.logID
+        let hasTexts = TextLogID(digits: log).flatMap { texts.store?.value.logs.contains($0) } ?? false
+        return hasTexts || moving.hasHistory?.value(log) ?? false ? log : nil
+    }
+
+    /// Leaves a chat for its successor, or for the newest chat after that.
     ///
-    /// - Returns: False if the user has left the chat, or was in the successor before.
+    /// - Returns: False if the user has left the chat.
     private func follow(_ successor: Successor, from entry: JoinedChat) -> Bool {
         guard !isStopped, joined.contains(where: { $0 === entry }),
-            let chat = Chat.successor(successor, in: entry.keys, named: entry.name), chat != entry.chat
+            let next = Chat.successor(successor, of: entry)
         else { return false }
         noteWhoIsThere(in: entry)
         discovery?.leave(entry.id)
         try? endpoint.leave(entry.id, now: clock.now)
-        // The user may have joined the new chat by an invite, under another name. The old name then stays without a
-        // chat until the user leaves it.
-        guard joinedChat(chat.keys.id) == nil else {
-            drain()
-            return true
-        }
-        try? enter(chat)
-        drain()
         let removed = Set(successor.removed)
-        replace(entry, by: chat) { !removed.contains($0) }
+        if let chat = moving.moves.present(next), joinedChat(chat.keys.id) == nil {
+            try? enter(chat)
+            drain()
+            replace(entry, by: chat) { !removed.contains($0) }
+        } else {
+            endpoint.refuse(removed, in: next.keys.id, now: clock.now)
+            end(entry, in: next)
+        }
         return true
+    }
+
+    /// Ends a chat whose successor is there under another name, or whose newest chat the user left.
+    private func end(_ entry: JoinedChat, in next: Chat) {
+        entry.hasEnded = true
+        drain()
+        mergeTexts(of: entry, into: moving.moves.present(next).flatMap { joinedChat($0.keys.id) })
+        tell(.notice(.moved(next)))
+        observers.presenceChanged(in: entry.name)
+        drain()
     }
 
     // MARK: Both
@@ -258,23 +271,28 @@ extension Node {
         if moving.moves.leave(chat) { keepMoves() }
     }
 
+    /// Keeps the secret of a chat that the user had left and has joined again.
+    func enterMoves(of chat: Chat) {
+        if moving.moves.enter(chat) { keepMoves() }
+    }
+
     // MARK: Departures
 
     /// Loads the moves that earlier runs kept, and restores the departed chats.
     func openMoves(_ opening: NodePreparation.MovesOpening) {
-        switch opening.reading {
-        case .missing: moving.storage = .file(opening.file)
-        case .moves(let moves):
-            moving.moves = moves
-            moving.storage = .file(opening.file)
-        case .unusable(let reason):
-            moving.storage = .unusable(reason: "\(opening.file.path) can't be used: \(reason)")
-            tell(.notice(.movesUnusable(file: opening.file.path, reason: reason)))
+        moving.moves = opening.reading.moves
+        moving.storage = .folder(opening.folder)
+        if let fault = opening.reading.faults.first {
+            if opening.reading.isUnusable {
+                moving.storage = .unusable(reason: "\(fault.path) can't be used: \(fault.reason)")
+            }
+            tell(.notice(.movesUnusable(file: fault.path, reason: fault.reason)))
         }
         guard opening.isHeld else {
             moving.storage = .unusable(reason: "another node uses the state directory")
             return
         }
+        if opening.reading.hasEarlierMoves { keepMoves() }
         if moving.moves.endDepartures(at: Node.wallClock().rawValue) { keepMoves() }
         for departure in moving.moves.departures where departure.owner == ownKey {
             let keys = departure.keys
@@ -291,7 +309,7 @@ extension Node {
         for chat in moving.departed { discovery?.browse(chat.keys) }
     }
 
-    /// Ends the oldest departure, because another chat needs its room (L-39).
+    /// Ends the oldest departure of the chain with most of them, because another chat needs its room.
     ///
     /// - Returns: Whether there was one.
     func endOldestDeparture() -> Bool {
@@ -333,7 +351,7 @@ extension Node {
 
 extension Chat {
     /// Returns the chat of a successor, under the name of the chat before.
-    fileprivate static func successor(_ successor: Successor, in former: ChatKeys, named name: String) -> Chat? {
-        try? Chat(name, secret: Secret(wire: successor.secret(in: former)), owner: successor.owner)
+    fileprivate static func successor(_ successor: Successor, of entry: JoinedChat) -> Chat? {
+        try? Chat(entry.name, secret: Secret(wire: successor.secret(in: entry.keys)), owner: successor.owner)
     }
 }

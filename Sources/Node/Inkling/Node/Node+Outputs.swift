@@ -80,7 +80,7 @@ extension Node {
             if let entry = joinedChat(id) { setLeft(true, key, in: entry) }
         case .successor(let id, _, let successor): follow(successor, from: id)
         case .newcomer(let id, let key): meet(key, in: id)
-        case .otherSuccessor: break
+        case .otherSuccessor(let id): meetOtherSuccessor(in: id)
         }
     }
 

@@ -49,9 +49,47 @@ extension Node {
     ///
     /// - Parameter moves: Returns whether a person moves too.
     func moveTexts(from entry: JoinedChat, to next: JoinedChat, _ moves: (PublicKey) -> Bool) {
-        next.texts = entry.texts
         let chat = next.name
-        giveUpTexts { $0.chat == chat && !moves($0.content.key) }
+        guard let former = entry.texts, let kept = openTexts(of: next.chat), kept.log != former.log else {
+            next.texts = entry.texts
+            return giveUpTexts { $0.chat == chat && !moves($0.content.key) }
+        }
+        giveUpTexts { $0.chat == chat }
+        restore(kept, in: next)
+        next.texts?.arrivals = former.arrivals
+        mergeTexts(former, into: next)
+    }
+
+    /// Takes the texts of a chat to the chat that follows it, in which the node is already. The node gives up those that
+    /// wait.
+    func mergeTexts(of entry: JoinedChat, into next: JoinedChat?) {
+        guard let next, next.texts != nil, let former = entry.texts else { return endTexts(of: entry) { _ in } }
+        let chat = entry.name
+        giveUpTexts { $0.chat == chat }
+        texts.queues.forgetRun(in: chat)
+        entry.texts = nil
+        for arrival in former.arrivals { show(arrival, in: entry) }
+        mergeTexts(former, into: next)
+    }
+
+    /// Adds unread texts and seen IDs of a former chat to the texts of a chat with a log of its own. Then it removes
+    /// the former log.
+    private func mergeTexts(_ former: ChatTexts, into next: JoinedChat) {
+        guard let store = texts.store?.value, let log = next.texts?.log else { return }
+        var unread = former.unread
+        for arrival in former.arrivals where !arrival.isRepeated {
+            unread[MessageID(rawValue: arrival.number)] = arrival.text
+        }
+        var seen = store.state(of: former.log).seen
+        for text in unread.values { seen[text.key, default: SeenTexts()].insert(text.id) }
+        next.texts?.unread.merge(unread) { $1 }
+        endpoint.addSeenTexts(seen, in: next.id)
+        let received = unread.sorted { $0.key < $1.key }.map { TextRecord.received($0.value) }
+        let ids = seen.keys.sorted().map { TextRecord.seen($0, endpoint.seenTexts(of: $0, in: next.id)) }
+        store.append(received + ids, to: log) { [self] reason in
+            guard reason == nil else { return }
+            assumeIsolated { $0.texts.store?.value.end(former.log) { _ in } }
+        }
     }
 
     /// Gives up all texts of a chat, and removes those on disk.
@@ -61,6 +99,7 @@ extension Node {
         guard let chatTexts = entry.texts, let store = texts.store?.value else { return completion(nil) }
         let chat = entry.name
         report(texts.queues.giveUp { $0.chat == chat }, .givenUp)
+        texts.queues.forgetRun(in: chat)
         entry.texts = nil
         for arrival in chatTexts.arrivals { show(arrival, in: entry) }
         let log = chatTexts.log

@@ -90,10 +90,14 @@ extension Node {
 
     /// Records that the user has read these messages. Only those with an ID are on disk.
     package func readTexts(_ numbers: [MessageID], in chat: String) {
-        guard let entry = joinedChat(chat), let log = entry.texts?.log else { return }
-        let read = numbers.compactMap { entry.texts?.unread.removeValue(forKey: $0) }
-        guard !read.isEmpty else { return }
-        texts.store?.value.append(read.map { .read($0.key, $0.id) }, to: log) { _ in }
+        guard let entry = joinedChat(chat) else { return }
+        // The texts of a chat that has ended are with those of the chat that follows it.
+        for entry in entry.hasEnded ? joined : [entry] {
+            guard let log = entry.texts?.log else { continue }
+            let read = numbers.compactMap { entry.texts?.unread.removeValue(forKey: $0) }
+            guard !read.isEmpty else { continue }
+            texts.store?.value.append(read.map { .read($0.key, $0.id) }, to: log) { _ in }
+        }
     }
 }
 

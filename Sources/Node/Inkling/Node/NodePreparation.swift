@@ -15,15 +15,15 @@ struct NodePreparation: Sendable {
     let identity: KeyPair
     /// The file of people that earlier runs kept; nil if the node keeps none.
     let knownPeers: KnownPeersOpening?
-    /// The file of the moves that earlier runs kept; nil for a temporary identity.
+    /// The moves that earlier runs kept; nil for a temporary identity.
     let moves: MovesOpening?
 
-    /// The file of moves at the start of a node.
+    /// The folder of moves at the start of a node.
     struct MovesOpening: Sendable {
-        let file: MovesFile
-        /// Whether this node alone writes the file.
+        let folder: MovesFolder
+        /// Whether this node alone writes there.
         let isHeld: Bool
-        let reading: MovesFile.Reading
+        let reading: MovesFolder.Reading
     }
 
     /// The file of known peers at the start of a node.
@@ -52,8 +52,8 @@ struct NodePreparation: Sendable {
         identity = keyStore?.identity ?? KeyPair(using: &random)
         moves = keyStore.flatMap { store in
             store.directory.map { directory in
-                let file = MovesFile(in: directory)
-                return MovesOpening(file: file, isHeld: store.isHeld, reading: file.read())
+                let folder = MovesFolder(in: directory)
+                return MovesOpening(folder: folder, isHeld: store.isHeld, reading: folder.read())
             }
         }
         if let keyStore {

@@ -8,7 +8,7 @@ struct NodeTexts {
     var store: NIOLoopBound<any TextStore>?
     /// The switches that differ from the usual ones, by chat.
     var holds: [String: Bool] = [:]
-    var queues: TextQueues
+    var queues = TextQueues()
     /// The users who are blocked now.
     var blocked: Set<UserID> = []
     /// The timer for texts that are to be given up.
@@ -19,10 +19,6 @@ struct NodeTexts {
     var ending: Set<TextLogID> = []
     /// Whether received texts that are on disk are about to be shown.
     var isReleasing = false
-
-    init() {
-        queues = TextQueues(run: UInt64.random(in: .min ... .max))
-    }
 
     /// Returns whether texts wait in a chat.
     func holds(in chat: Chat) -> Bool { store != nil && (holds[chat.name] ?? !chat.isOpen) }

@@ -72,8 +72,10 @@ package struct TextQueues: Sendable {
         package var refused: [Text] = []
     }
 
-    /// The random number of this run (M-80).
-    private let run: UInt64
+    /// Returns a random number for a run (M-96).
+    private let newRun: @Sendable () -> UInt64
+    /// The runs, by chat. A chat that moves keeps its run. Two chats that become one thus number no texts alike.
+    private var runs: [String: UInt64] = [:]
     private var queues: [Person: ArraySlice<Text>] = [:]
     /// The sum of ``Text/held``, by person.
     private var held: [Person: Int] = [:]
@@ -84,8 +86,11 @@ package struct TextQueues: Sendable {
     private var stored: (count: Int, size: Int) = (0, 0)
     private var storedByKey: [PublicKey: Int] = [:]
 
-    package init(run: UInt64) {
-        self.run = run
+    /// Makes empty queues.
+    ///
+    /// - Parameter newRun: Returns an unpredictable number.
+    package init(newRun: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }) {
+        self.newRun = newRun
     }
 
     package var isEmpty: Bool { queues.isEmpty }
@@ -95,8 +100,9 @@ package struct TextQueues: Sendable {
     /// Decides who gets a new text at once.
     ///
     /// - Parameter linked: The people with a link in the chat, up or down.
-    package func plan(size: Int, in chat: String, linked: [PublicKey], now: Timestamp) -> Plan {
+    package mutating func plan(size: Int, in chat: String, linked: [PublicKey], now: Timestamp) -> Plan {
         var plan = Plan()
+        let run = run(in: chat)
         for key in linked {
             let person = Person(chat: chat, key: key)
             let number = (numbers[person] ?? 0) + 1
@@ -117,6 +123,7 @@ package struct TextQueues: Sendable {
         _ text: String, _ message: MessageID, in chat: String, to recipients: [Recipient], _ plan: Plan, now: Timestamp
     ) -> Changes {
         var changes = Changes()
+        let run = run(in: chat)
         for recipient in recipients {
             let person = Person(chat: chat, key: recipient.key)
             let number = (numbers[person] ?? 0) + 1
@@ -149,6 +156,19 @@ package struct TextQueues: Sendable {
             count(restored, 1)
             queues[restored.person, default: []].append(restored)
         }
+    }
+
+    private mutating func run(in chat: String) -> UInt64 {
+        if let run = runs[chat] { return run }
+        let run = newRun()
+        runs[chat] = run
+        return run
+    }
+
+    /// Forgets the run of a chat that the node leaves. Its texts were given up before.
+    package mutating func forgetRun(in chat: String) {
+        runs[chat] = nil
+        numbers = numbers.filter { $0.key.chat != chat }
     }
 
     private mutating func nextEntry(_ now: Timestamp) -> UInt64 {

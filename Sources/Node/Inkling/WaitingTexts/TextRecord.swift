@@ -46,7 +46,7 @@ package enum TextRecord: Hashable, Sendable {
     case read(PublicKey, TextID)
     /// The member left the chat, or is back.
     case left(PublicKey, Bool)
-    /// The IDs seen of a person before the records that follow. Only snapshots have it.
+    /// The IDs seen of a person, besides those of the records before. Snapshots have it, and chats that became one.
     case seen(PublicKey, SeenTexts)
     /// The highest entry before the records that follow. Only snapshots have it.
     case highestEntry(UInt64)

@@ -77,7 +77,7 @@ package struct TextState: Sendable {
         case .read(let key, let id): unreadTexts.remove(Name(key, id))
         case .left(let key, true): if left.count < Limits.peopleSeen { left.insert(key) }
         case .left(let key, false): left.remove(key)
-        case .seen(let key, let seen): set(seen, for: key)
+        case .seen(let key, let seen): set(seen.union(people[key]?.texts ?? SeenTexts()), for: key)
         case .highestEntry(let entry): highestEntry = max(highestEntry, entry)
         }
     }

@@ -152,6 +152,7 @@ final class DaemonProgram {
             let history = MessageHistory(
                 in: directory, on: loop, logID: { [unowned node] in node.logID(of: $0) }, threads: .alone())
             self.history = history
+            node.setHasHistory { [unowned history] in history.has($0) }
             let kept = kept(in: directory, of: node)
             let textLogs = TextLogs(in: directory, on: loop, threads: .alone())
             self.textLogs = textLogs
@@ -163,7 +164,8 @@ final class DaemonProgram {
                     keep: { [unowned self] in keep(KeptChats($0, holds: $1), in: directory, completion: $2) },
                     rank: { [unowned node] in node.rank(of: $0, in: $1) },
                     chat: { [unowned node] source, name throws(NodeError) in try node.chat(of: source, named: name) },
-                    shutDown: { [unowned self] in stop() }, history: history, texts: Self.unreadTexts(of: node)))
+                    present: { [unowned node] in node.present($0) }, shutDown: { [unowned self] in stop() },
+                    history: history, texts: Self.unreadTexts(of: node)))
             hub.messageUnseen = { [unowned self] in unseen($0, $1) }
             hub.chatRefused = { [logger] chat, error in
                 logger.error("the daemon can't be in \(SafeText.line(chat.name)): \(SafeText.line(error.text))")
@@ -222,7 +224,11 @@ final class DaemonProgram {
     /// Returns the chats to stay in, each in its newest place. The last run may have ended before it wrote a move here.
     private func kept(in directory: String, of node: LocalNode) -> KeptChats {
         let stored = stored(in: directory)
-        let present = KeptChats(stored.chats.compactMap { node.present($0) }, holds: stored.holds)
+        var chats = stored.chats.compactMap { node.present($0) }
+        // Two chats may have become one. Then the chat stays that was kept as what it is now.
+        var places = Set(stored.chats.map(\.keys))
+        chats.removeAll { !stored.chats.contains($0) && !places.insert($0.keys).inserted }
+        let present = KeptChats(chats, holds: stored.holds)
         if present != stored { keep(present, in: directory) { _ in } }
         return present
     }

@@ -17,7 +17,6 @@ enum NodeStart {
             return LocalNode.start(settings.node, on: loop, logger: logger) { result in
                 if case .success(let node) = result {
                     node.nameRefusal = settings.names.refusal
-                    node.followsMoves = settings.mode != .json
                 }
                 completion(result.map { ($0, nil) })
             }

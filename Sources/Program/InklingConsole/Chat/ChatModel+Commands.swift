@@ -66,15 +66,9 @@ extension ChatModel {
         guard let (request, purpose) = pending.remove(id, at: moment.steady) else { return }
         defer { proceed() }
         switch (purpose, request, answer) {
-        // The user has the invite of the chat as it was before, and the daemon is in the new one by that name.
-        case (.begin, .join(let chat, _), .failed(.chatMoved)) where display.outlivesNode && !chat.isOpen:
-            if let chat = try? Chat(chat.name) { ask(.join(chat), for: .begin(chat)) }
         case (.begin, _, .failed(let error)): cannotStart(error)
         case (.begin, _, .joined(let chat, let peers)): begun(chat, peers)
         case (.rejoin, _, .joined(let chat, let peers)): rejoined(chat, peers)
-        // The chat moved while this front end was detached, and the daemon is in the new one by the same name.
-        case (.rejoin, .join(let chat, _), .failed(.chatMoved)) where !chat.isOpen:
-            if let chat = try? Chat(chat.name) { ask(.join(chat), for: .rejoin) }
         case (.send, .send(let text, let chat), _): receive(answer, toSending: text, in: chat)
         case (.leave, .leave(let chat), _): left(chat, answer)
         case (.refresh, .peers(let chat), .peers(let peers)): refresh(peers, in: chat)

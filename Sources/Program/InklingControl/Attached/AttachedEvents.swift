@@ -86,6 +86,8 @@ enum AttachedEvents {
             return .invitationOver(number, end)
         case "moved":
             if let chat = line.joinedChat { return .moved(chat) }
+        case "moved-apart":
+            if let chat = line["chat"]?.string { return .movedApart(chat: chat) }
         case "newcomer":
             guard let chat = line["chat"]?.string, let key = line["key"]?.key else { break }
             return .newcomer(chat: chat, key: key, name: line["name"]?.string)

@@ -70,6 +70,9 @@ package final class MessageHistory: ChatHistory {
         run({ $0.removeRemains() }, {})
     }
 
+    /// Returns whether there is a history with an ID.
+    package func has(_ id: String) -> Bool { logs.contains(id) }
+
     package func keeps(_ chat: Chat) -> Bool { !logs.isEmpty && logs.contains(logID(chat)) }
 
     package func set(_ isOn: Bool, for chat: Chat, _ completion: @escaping (String?) -> Void) {

@@ -75,7 +75,7 @@ extension NodeHub {
             if answer == .done { enqueueUser() }
         case .restore(let chat):
             switch answer {
-            case .joined:
+            case .joined(let chat, _):
                 joined[chat.name] = chat
                 restoreTexts(in: chat.name)
             case .failed(let error): chatRefused(chat, error)
@@ -109,6 +109,8 @@ extension NodeHub {
     // MARK: Chats
 
     private func join(_ chat: Chat, isKept: Bool, isConfirmed: Bool, _ frontEnd: HubFrontEnd) {
+        // The node answers for a chat that its user has left.
+        let chat = surroundings.present(chat) ?? chat
         guard let existing = joined[chat.name] else {
             return ask(
                 .join(chat, isConfirmed: isConfirmed), .join(frontEnd, chat, isKept: isKept, isConfirmed: isConfirmed))
@@ -117,7 +119,7 @@ extension NodeHub {
         // A talk can be joined again, which knocks again.
         let isAgain = isKept || chat.partner != nil || !frontEnd.isIn(chat.name)
         guard chat == existing || chat.isOpen && !isConfirmed else {
-            // The node refuses the name, and knows whether the chat has moved.
+            // The node refuses the name.
             return ask(.join(chat, isConfirmed: isConfirmed), .answer(frontEnd))
         }
         guard isAgain else { return frontEnd.answer(.failed(.chatExists(chat.name))) }

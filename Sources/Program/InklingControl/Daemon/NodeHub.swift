@@ -19,6 +19,8 @@ package final class NodeHub {
         let rank: (UserID, _ chat: String) -> SenderRank
         /// Returns the chat that a front end joins, by the name that the user gave it.
         let chat: (ChatSource, String?) throws(NodeError) -> Chat
+        /// Returns the newest chat to which a chat has moved, or the chat itself; nil if the user has left the newest one.
+        let present: (Chat) -> Chat?
         /// Stops the daemon, as a front end asked.
         let shutDown: () -> Void
         /// Keeps the messages of chats whose users want that.
@@ -30,7 +32,8 @@ package final class NodeHub {
             steady: @escaping () -> Int64, wall: @escaping () -> Timestamp,
             keep: @escaping ([Chat], [String: Bool], @escaping (String?) -> Void) -> Void,
             rank: @escaping (UserID, _ chat: String) -> SenderRank,
-            chat: @escaping (ChatSource, String?) throws(NodeError) -> Chat, shutDown: @escaping () -> Void,
+            chat: @escaping (ChatSource, String?) throws(NodeError) -> Chat,
+            present: @escaping (Chat) -> Chat? = { $0 }, shutDown: @escaping () -> Void,
             history: any ChatHistory, texts: UnreadTexts = UnreadTexts()
         ) {
             self.texts = texts
@@ -40,6 +43,7 @@ package final class NodeHub {
             self.keep = keep
             self.rank = rank
             self.chat = chat
+            self.present = present
             self.shutDown = shutDown
         }
     }

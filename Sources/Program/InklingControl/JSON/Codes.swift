@@ -33,6 +33,7 @@ extension NodeError {
         case .notMoved: "not-moved"
         case .removed: "removed"
         case .chatMoved: "chat-moved"
+        case .movedTooOften: "moved-too-often"
         case .notKept: "not-kept"
         case .identityText: "bad-identity"
         case .identityExists: "identity-exists"
@@ -66,6 +67,7 @@ extension NodeError {
             case ("not-moved", _): request.chat.map { .notMoved($0) }
             case ("removed", .admit(let chat, let key)): .removed(key.userID, chat: chat)
             case ("chat-moved", _): request.chat.map { .chatMoved($0) }
+            case ("moved-too-often", _): request.chat.map { .movedTooOften($0) }
             case ("stopped", _): .stopped
             case ("unknown-peer", _): request.key.map { .unknownPeer($0.description) }
             // The same check finds the name's fault here.
@@ -105,6 +107,7 @@ extension Notice {
         case .moved: "moved"
         case .newcomer: "newcomer"
         case .movesUnusable: "moves-unusable"
+        case .movedApart: "moved-apart"
         case .other(let code, _): code
         }
     }

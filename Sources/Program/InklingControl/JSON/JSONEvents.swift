@@ -98,6 +98,7 @@ package struct JSONEvents: Sendable {
         case .invitationOver(let number, let end):
             [("invitation", .integer(number)), ("why", .string(end.rawValue))]
         case .moved(let chat): chat.movedMembers
+        case .movedApart(let chat): [("chat", .string(chat))]
         case .newcomer(let chat, let key, let name):
             [
                 ("chat", .string(chat)), ("user", .string(key.userID.description)),

@@ -69,6 +69,12 @@ extension Endpoint {
         texts.seen(of: PersonID(chat: chat, key: key))
     }
 
+    /// Adds the IDs of texts seen in a chat that became one with this chat. Nothing happens in a chat without kept
+    /// texts.
+    package mutating func addSeenTexts(_ seen: [PublicKey: SeenTexts], in chat: ChatID) {
+        texts.add(seen, in: chat, surroundings)
+    }
+
     // MARK: As the writer
 
     /// Returns the people to whom ``send(_:to:ids:without:now:)`` would send a message now, ordered by key. Some of them

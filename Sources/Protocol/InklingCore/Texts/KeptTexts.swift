@@ -44,6 +44,16 @@ struct KeptTexts: Sendable {
         }
     }
 
+    /// Adds the IDs seen in a chat that became one with this chat.
+    mutating func add(_ former: [PublicKey: SeenTexts], in chat: ChatID, _ surroundings: Surroundings) {
+        guard chats.contains(chat) else { return }
+        for (key, texts) in former.sorted(by: { $0.key < $1.key }) {
+            let person = PersonID(chat: chat, key: key)
+            use(person, surroundings)
+            seen[person] = seen(of: person).union(texts)
+        }
+    }
+
     /// - Returns: The records that need not wait any more.
     mutating func leave(_ chat: ChatID) -> [(link: LinkID, record: UInt32)] {
         guard chats.remove(chat) != nil else { return [] }

@@ -34,6 +34,12 @@ package struct SeenTexts: Hashable, Sendable {
             below = below << step | (step <= 64 ? 1 << (step - 1) : 0)
             highest = number
         }
+
+        fileprivate mutating func formUnion(_ other: Run) {
+            insert(other.highest)
+            let step = highest - other.highest
+            below |= other.below << step
+        }
     }
 
     /// The last runs, the one used last at the end.
@@ -52,5 +58,19 @@ package struct SeenTexts: Hashable, Sendable {
             runs.removeFirst()
         }
         runs.append(run)
+    }
+
+    /// Returns the IDs of both, for two chats that became one. Without room, further runs of `other` are left out.
+    package func union(_ other: SeenTexts) -> SeenTexts {
+        var union = self
+        for run in other.runs.reversed() {
+            guard let place = union.runs.firstIndex(where: { $0.run == run.run }) else {
+                // The runs of the present chat count as used last.
+                if union.runs.count < Limits.runsSeen { union.runs.insert(run, at: 0) }
+                continue
+            }
+            union.runs[place].formUnion(run)
+        }
+        return union
     }
 }
