@@ -2,6 +2,7 @@
 what lasts over restarts (M-65, M-88 to M-95, A-42 to A-46)."""
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Callable, Iterable, Optional
 
 from keys import ChatKeys, TextError, chat_name, kdf, read_successor
@@ -80,7 +81,7 @@ class Chain:
     refused: tuple[bytes, ...]
     is_left: bool = False                                   # A-45: the user left the newest chat
 
-    @property
+    @cached_property
     def newest(self) -> bytes:
         return mark(ChatKeys("", self.secret, self.owner))
 
@@ -116,11 +117,13 @@ class Moves:
 
     def leading_from(self, keys: ChatKeys) -> Optional[Chain]:
         """The chain of a chat that the node left by a move (M-91, A-45)."""
-        return next((chain for chain in self._chains if mark(keys) in chain.left), None)
+        left = mark(keys)
+        return next((chain for chain in self._chains if left in chain.left), None)
 
     def leading_to(self, keys: ChatKeys) -> Optional[Chain]:
         """The chain whose newest chat this is."""
-        return next((chain for chain in self._chains if mark(keys) == chain.newest), None)
+        newest = mark(keys)
+        return next((chain for chain in self._chains if newest == chain.newest), None)
 
     def refused(self, keys: ChatKeys) -> tuple[bytes, ...]:
         """The keys that a chat refuses, which the node joins (M-91)."""

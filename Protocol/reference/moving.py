@@ -154,7 +154,7 @@ class Moving:
         """M-94: another device of the owner moved the chat too, so that the members are in two chats."""
         name = self.name_after(departed)
         self._node.context.emit({
-            "on": "notice", "code": "moved-twice", "chat": name,
+            "on": "notice", "code": "moved-apart", "chat": name,
             "text": f"Another device of yours moved \"{name}\" too. Invite those who followed it."})
 
     # As a member

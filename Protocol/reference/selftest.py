@@ -847,7 +847,7 @@ def two_moves_at_once_split_the_chat() -> None:
     for peer in (alice, other):
         assert peer.node is not None
         peer.node.context.emit = lambda event, name=peer.name: (  # type: ignore[method-assign, misc]
-            told.append(name) if event.get("code") == "moved-twice" else None)
+            told.append(name) if event.get("code") == "moved-apart" else None)
     set_cut(world, True)
     move_team(alice, [bob.keys.public], [])
     move_team(other, [bob.keys.public], [])
