@@ -198,6 +198,38 @@ extension Catalogue {
                 }
             }
         },
+        Case("M-93.2", "a key that a later move does not choose gets the bye on its links in departed chats") { trial in
+            let (program, invite) = try trial.startOwning()
+            let alice = try trial.member("Alice", of: invite, at: program)
+            let bob = try trial.member("Bob", of: invite, at: program)
+            for peer in [alice, bob] { peer.habits.acknowledges = false }
+            try program.move(choosing: [alice, bob])
+            for peer in [alice, bob] { try peer.awaitSuccessor() }
+            let start = trial.now
+            try program.move(choosing: [alice])
+            try bob.awaitLeaving(since: start)
+            bob.habits = .quiet
+            try bob.expectNoAnswer(from: program, "a key that is chosen no more")
+            try expect(alice.byes.isEmpty, "no bye to Alice before her ack", actual: "a bye")
+            alice.habits.acknowledges = true
+            try alice.awaitLeaving(since: start)
+            try expect(alice.successors.count == 1, "one successor", actual: "\(alice.successors.count)")
+        },
+        Case("M-93.3", "a member by hand who comes late follows two moves", also: "D-13", "M-92") { trial in
+            let (program, invite) = try trial.startOwning()
+            var alice = try trial.peer(in: invite.keys)
+            for _ in 1...2 { try program.move(choosing: [alice]) }
+            for token: UInt64 in 1...2 {
+                let start = trial.now
+                alice.sendBytes(alice.chat.ask(token: token).encode(), to: program.address)
+                try trial.wait(.seconds(2), for: "a tell in each chat", when: { alice.tells.count == 1 })
+                try alice.openUnseen(to: program)
+                let next = try alice.awaitSuccessor()
+                try alice.awaitLeaving(since: start)
+                alice = try trial.peer(in: next.keys, identity: alice.identity)
+            }
+            try alice.open(to: program, in: Trial.team)
+        },
         Case("M-89.1", "an owner hands its chat over, and follows the new owner", also: "A-42", "M-90") { trial in
             let (program, invite) = try trial.startOwning()
             let heir = try trial.member("Heidi", of: invite, at: program)

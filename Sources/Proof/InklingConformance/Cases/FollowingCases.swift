@@ -1,6 +1,6 @@
 import InklingWire
 
-/// A program that follows the owner of its chat: M-89 to M-91.
+/// A program that follows the owner of its chat: W-42 and M-88 to M-91.
 extension Catalogue {
     static let followingCases: [Case] = [
         Case("M-89.v1", "of the successors of the vectors, the valid ones are taken, and no other", also: "W-3") {
@@ -28,6 +28,27 @@ extension Catalogue {
                 try program.expectNoMove(after: vector.name, of: owner, since: start)
             }
         },
+        Case(
+            "W-42.1", "a body leads to another chat from each chat, so nobody moves the chat of another owner",
+            also: "M-90"
+        ) { trial in
+            let (program, owner, invite) = try trial.startFollowing()
+            let eve = try trial.peer(named: "Eve")
+            let club = try program.join("club", trial.newSecret(), owner: eve.identity.publicKey)
+            eve.chat = club.keys
+            try eve.open(to: program, in: "club")
+            let first = trial.newSuccessor(owner: owner)
+            try owner.sendSuccessor(first.body)
+            try program.awaitMoved(to: first)
+            try eve.sendSuccessor(first.body)
+            try program.awaitMoved("club", to: NextChat(first.successor, in: club.keys))
+            let again = try trial.member("Olga", of: Trial.invite(to: first), at: program, identity: owner.identity)
+            let second = NextChat(first.successor, in: first.keys)
+            try again.sendSuccessor(first.body)
+            try program.awaitMoved(to: second)
+            try expect(
+                second.secret != first.secret && second.secret != invite.secret, "a third chat", actual: "a loop")
+        },
         Case("M-90.1", "a successor counts from the owner's key alone, and is acknowledged from all", also: "M-26") {
             trial in
             let (program, owner, invite) = try trial.startFollowing(needs: .messages)
@@ -52,6 +73,35 @@ extension Catalogue {
                 try peer.sendSuccessor(trial.newSuccessor(owner: peer).body)
                 try program.expectNoMove(after: "the successor of \(peer.name)", of: peer, since: start)
             }
+        },
+        Case(
+            "M-88.1", "a program follows eight moves at once, and the next after 10 s: the first of two that came",
+            also: "M-90", load: .long
+        ) { trial in
+            var (program, owner, _) = try trial.startFollowing(needs: .messages)
+            let sent = trial.now
+            var begun: Duration?
+            for _ in 1...8 {
+                let next = trial.newSuccessor(owner: owner)
+                try owner.sendSuccessor(next.body)
+                let moved = try program.awaitMoved(to: next)
+                begun = begun ?? moved.at - sent
+                owner = try trial.member("Olga", of: Trial.invite(to: next), at: program, identity: owner.identity)
+            }
+            let start = trial.now
+            let successors = (0..<2).map { _ in trial.newSuccessor(owner: owner) }
+            for (what, successor) in zip(["a ninth move", "another ninth one"], successors) {
+                try owner.sendSuccessor(successor.body)
+                try program.expectNoMove(after: what, of: owner, since: start)
+            }
+            try trial.wait(.seconds(3), for: "an ack of all five records", when: { owner.state.acknowledged == 5 })
+            let moved = try program.awaitMoved(to: successors[0], within: .seconds(12), since: start)
+            // The first move was between the record and the notice.
+            try Trial.judge(
+                "the ninth move", moved.at - sent, from: .seconds(10), to: .seconds(10) + (begun ?? .zero))
+            try trial.member(
+                "Olga", of: Trial.invite(to: successors[0]), at: program, identity: owner.identity
+            ).ping()
         },
         Case(
             "M-91.1", "a program follows to the new chat, and says bye in the old one, which it answers no more",
@@ -112,6 +162,64 @@ extension Catalogue {
             let next = trial.newSuccessor(owner: returned)
             try returned.sendSuccessor(next.body)
             try again.awaitMoved(to: next)
+        },
+        Case(
+            "M-91.4", "a program that is in the new chat already ends the links of removed keys there", also: "L-36"
+        ) { trial in
+            let (program, owner, _) = try trial.startFollowing()
+            let bob = try trial.peer(named: "Bob")
+            let next = trial.newSuccessor(owner: owner, removed: [bob.identity.publicKey])
+            let invite = try program.join("later", next.secret, owner: next.owner)
+            bob.chat = invite.keys
+            try bob.open(to: program, in: "later")
+            let start = trial.now
+            try owner.sendSuccessor(next.body)
+            try program.awaitMoved(to: next)
+            try bob.awaitLeaving(since: start)
+            bob.habits = .quiet
+            try bob.expectNoAnswer(from: program, "a removed key")
+            let chats = try program.chatNames()
+            try expect(chats == [trial.chatName, "later"], "the new chat once", actual: "\(chats)")
+        },
+        Case("M-91.5", "a program joins no chat again that it left by a move", also: "A-45") { trial in
+            let (program, owner, _) = try trial.startFollowing()
+            let next = trial.newSuccessor(owner: owner)
+            let last = trial.newSuccessor(owner: owner, in: next.keys)
+            let between = try program.join("later", next.secret, owner: next.owner)
+            let there = try trial.peer(named: "Olga", in: between.keys, identity: owner.identity)
+            try there.open(to: program, in: "later")
+            try there.sendSuccessor(last.body)
+            try program.awaitMoved("later", to: last)
+            try owner.sendSuccessor(next.body)
+            try program.awaitMoved(to: next)
+            let chats = try program.chatNames()
+            try expect(chats == [trial.chatName, "later"], "the last chat alone", actual: "\(chats)")
+            let late = try trial.peer(named: "Late", in: next.keys)
+            late.habits = .quiet
+            try late.expectNoAnswer(from: program, "an initiation in the chat between")
+        },
+        Case("M-91.6", "a program with a peer by hand follows that peer through two moves", also: "D-11", load: .long) {
+            trial in
+            let owner = try trial.peer(named: "Olga")
+            let program = try trial.startAnswering(
+                ProgramArguments(chat: trial.chatName, peers: [owner.address], state: "moves"),
+                needs: [.moves, .chats, .secret, .peer])
+            owner.chat = try program.join(Trial.team, trial.newSecret(), owner: owner.identity.publicKey).keys
+            for step in 0...2 {
+                let session = try trial.wait(
+                    .seconds(12), for: "a link in the chat",
+                    until: { owner.sending?.isComplete == true ? owner.sending : nil })
+                try owner.awaitNamed(on: session)
+                try program.awaitPresence("online", of: owner.user, in: Trial.team)
+                guard step < 2 else { return }
+                let next = trial.newSuccessor(owner: owner)
+                let start = trial.now
+                try owner.sendSuccessor(next.body)
+                try program.awaitMoved(to: next)
+                try owner.awaitLeaving(since: start)
+                owner.restart()
+                owner.chat = next.keys
+            }
         },
         Case("M-90.3", "after a move to another owner, that owner's key alone moves the chat", also: "M-90") { trial in
             let (program, owner, _) = try trial.startFollowing(needs: .messages)

@@ -79,6 +79,60 @@ extension Catalogue {
             let last = Invite(name: try ChatName("too many"), secret: trial.newSecret())
             try program.ask(["do": "join", "invite": .string(last.text)], expecting: "error")
         },
+        Case(
+            "A-42.5", "a ninth move at once is refused, and later ends the oldest of nine departed chats",
+            also: "M-88", "M-93", load: .long
+        ) { trial in
+            let (program, invite) = try trial.startOwning()
+            let alice = try trial.peer(in: invite.keys)
+            var chats = [invite]
+            let start = trial.now
+            for _ in 1...8 { chats.append(try Trial.invite(in: program.move(choosing: [alice]))) }
+            let request: [String: JSONValue] = ["do": "move", "chat": .string(Trial.team), "keys": [alice.keyText]]
+            try program.ask(request, refusedWith: "moved-too-often")
+            let asked = try program.ask(["do": "invite", "chat": .string(Trial.team)], expecting: "invite")
+            try expect(
+                asked["invite"]?.string == chats[8].text, "the chat of the eighth move", actual: program.describe(asked)
+            )
+            alice.habits = .quiet
+            alice.chat = invite.keys
+            trial.run(for: .milliseconds(10_300) - (trial.now - start))
+            chats.append(try Trial.invite(in: program.move(choosing: [alice])))
+            try alice.expectNoAnswer(from: program, "a chosen key in the oldest of nine")
+            alice.habits = .all
+            for place in [1, 8] {
+                alice.restart()
+                alice.chat = chats[place].keys
+                let count = alice.successors.count
+                try alice.openUnseen(to: program)
+                let successor = try alice.awaitSuccessor(count + 1)
+                try expect(
+                    successor.secret == chats[place + 1].secret, "the chat that follows chat \(place)",
+                    actual: Trial.invite(to: successor).text)
+            }
+        },
+        Case(
+            "A-42.6", "a chat that needs room ends the oldest departed chat of the chain that has most", also: "L-39"
+        ) { trial in
+            let (program, invite) = try trial.startOwning()
+            let other = try program.join("other", trial.newSecret(), owner: program.key)
+            let alice = try trial.peer(in: other.keys)
+            try program.move("other", choosing: [alice])
+            let next = try Trial.invite(in: program.move(choosing: [alice]))
+            try program.move(choosing: [alice])
+            // With the first chat, the two that moved and three departed ones, these are 32.
+            for number in 1...26 { _ = try program.join("chat \(number)", trial.newSecret()) }
+            _ = try program.join("one more", trial.newSecret())
+            for chat in [other.keys, next.keys] {
+                alice.chat = chat
+                try alice.openUnseen(to: program)
+                try alice.awaitSuccessor()
+                alice.restart()
+            }
+            alice.chat = invite.keys
+            alice.habits = .quiet
+            try alice.expectNoAnswer(from: program, "a chosen key in the oldest departed chat of `team`")
+        },
         Case("A-43.1", "`admit` gives the successor to a further key, also after a restart", also: "M-65") { trial in
             let (program, invite) = try trial.startOwning()
             let alice = try trial.peer(in: invite.keys)
@@ -109,6 +163,20 @@ extension Catalogue {
             bob.habits = .quiet
             try bob.expectNoAnswer(from: again, "a removed key")
         },
+        Case("A-43.2", "a removed key comes back by a move and an invite, and no departed chat chooses it") { trial in
+            let (program, invite) = try trial.startOwning()
+            let bob = try trial.peer(named: "Bob", in: invite.keys)
+            let first = try Trial.invite(in: program.move(choosing: [], removing: [bob]))
+            let second = try Trial.invite(in: program.move(choosing: [bob]))
+            let admit: [String: JSONValue] = ["do": "admit", "chat": .string(Trial.team), "key": bob.keyText]
+            try program.ask(admit, refusedWith: "removed")
+            bob.habits = .quiet
+            for chat in [invite, first] {
+                bob.chat = chat.keys
+                try bob.expectNoAnswer(from: program, "a key that a move removed")
+            }
+            try trial.member("Bob", of: second, at: program, identity: bob.identity).ping()
+        },
         Case("A-44.1", "queued messages fail as after `leave`, and the chat stays current", also: "M-18", "M-91") {
             trial in
             let (program, owner, invite) = try trial.startFollowing(needs: .messages)
@@ -137,38 +205,58 @@ extension Catalogue {
                 actual: chat.map(program.describe) ?? "no chat")
         },
         Case(
-            "A-45.1", "a chat that moved is joined no more, and invites to it are passed over, also after a restart",
+            "A-45.3", "the invite of a chat that moved leads to the newest chat, or yields `chat-moved` after a leave",
             also: "M-46", "M-91"
         ) { trial in
             let (program, owner, invite) = try trial.startFollowing(needs: .invitations, .messages)
-            let successor = trial.newSuccessor(owner: owner)
-            try owner.sendSuccessor(successor.body)
-            try program.awaitMoved(to: successor)
-            func refuse(_ program: Program) throws {
-                try program.ask(["do": "join", "invite": .string(invite.text)], refusedWith: "chat-moved")
-                let other = Invite(name: try ChatName("label"), secret: invite.secret, owner: invite.owner)
-                try program.ask(["do": "join", "invite": .string(other.text)], refusedWith: "chat-moved")
+            var peer = owner
+            var next = invite
+            for _ in 1...2 {
+                let successor = trial.newSuccessor(owner: peer)
+                try peer.sendSuccessor(successor.body)
+                try program.awaitMoved(to: successor)
+                next = Trial.invite(to: successor)
+                peer = try trial.member("Olga", of: next, at: program, identity: owner.identity)
+            }
+            func passesOver(_ program: Program) throws {
                 let lobby = try trial.peer(named: "Olga", identity: owner.identity)
                 try lobby.open(to: program)
                 let start = trial.now
                 lobby.sendInvite(Array(invite.text.utf8))
                 try program.expectNoInvitation(from: lobby, since: start, "an invite to the old chat")
             }
-            try refuse(program)
-            try program.ask(["do": "leave", "chat": .string(Trial.team)], expecting: "ok")
-            try refuse(program)
+            func refuses(_ program: Program) throws {
+                let other = Invite(name: try ChatName("label"), secret: invite.secret, owner: invite.owner)
+                for invite in [invite, other] {
+                    try program.ask(["do": "join", "invite": .string(invite.text)], refusedWith: "chat-moved")
+                }
+            }
+            let join: [String: JSONValue] = ["do": "join", "invite": .string(invite.text)]
+            func leads(_ program: Program) throws {
+                let answer = try program.ask(join, expecting: "ok")
+                try expect(answer["invite"]?.string == next.text, "the newest chat", actual: program.describe(answer))
+            }
+            try passesOver(program)
             let again = try trial.restart(program)
-            try refuse(again)
-            _ = try again.join(Trial.team, successor.secret, owner: successor.owner)
+            try leads(again)
+            try passesOver(again)
+            try again.ask(["do": "leave", "chat": .string(Trial.team)], expecting: "ok")
+            try refuses(again)
+            let last = try trial.restart(again)
+            try refuses(last)
+            _ = try last.join(Trial.team, next.secret, owner: next.owner)
+            try leads(trial.restart(last))
         },
-        Case("A-45.2", "an owner joins the chat that it moved no more, also after a restart", also: "A-42") { trial in
+        Case("A-45.4", "an owner's old invite leads to the newest chat, also after a restart", also: "A-42") { trial in
             let (program, invite) = try trial.startOwning()
-            try program.move(choosing: [])
-            try program.ask(["do": "join", "invite": .string(invite.text)], refusedWith: "chat-moved")
+            let next = try Trial.invite(in: program.move(choosing: []))
+            let join: [String: JSONValue] = ["do": "join", "invite": .string(invite.text)]
+            try program.ask(join, expecting: "error")
             let again = try trial.restart(program)
-            try again.ask(["do": "join", "invite": .string(invite.text)], refusedWith: "chat-moved")
             let chats = try again.chatNames()
             try expect(chats == [trial.chatName], "no departed chat in `chats`", actual: "\(chats)")
+            let answer = try again.ask(join, expecting: "ok")
+            try expect(answer["invite"]?.string == next.text, "the newest chat", actual: again.describe(answer))
         },
         Case(
             "A-46.1", "a key that is neither chosen nor removed is reported once, present or later", also: "M-95"

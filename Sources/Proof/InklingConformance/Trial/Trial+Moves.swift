@@ -66,27 +66,30 @@ extension Program {
         events("notice", since: start).map(\.value).filter { $0["code"]?.string == code }
     }
 
-    /// Moves the chat `team`, and returns the answer.
+    /// Moves a chat, and returns the answer.
     @discardableResult
-    package func move(choosing chosen: [Peer], removing removed: [Peer] = [], owner: Peer? = nil) throws -> JSONValue {
+    package func move(
+        _ chat: String = Trial.team, choosing chosen: [Peer], removing removed: [Peer] = [], owner: Peer? = nil
+    ) throws -> JSONValue {
         var members: [String: JSONValue] = [
-            "do": "move", "chat": .string(Trial.team), "keys": .array(chosen.map(\.keyText)),
+            "do": "move", "chat": .string(chat), "keys": .array(chosen.map(\.keyText)),
         ]
         if !removed.isEmpty { members["removed"] = .array(removed.map(\.keyText)) }
         if let owner { members["owner"] = owner.keyText }
         return try ask(members, expecting: "ok")
     }
 
-    /// Waits for the notice that `team` has moved to a successor.
+    /// Waits for the notice that a chat has moved to a successor.
     @discardableResult
-    package func awaitMoved(to successor: NextChat, since start: Duration = .zero) throws -> (
-        at: Duration, value: JSONValue
-    ) {
-        let invite = Trial.invite(to: successor)
+    package func awaitMoved(
+        _ chat: String = Trial.team, to successor: NextChat, within limit: Duration = .seconds(5),
+        since start: Duration = .zero
+    ) throws -> (at: Duration, value: JSONValue) {
+        let invite = Trial.invite(to: successor, named: chat)
         return try self.await(
-            "notice", since: start, "`moved` to \(invite.text)",
+            "notice", within: limit, since: start, "`moved` to \(invite.text)",
             where: {
-                $0["code"]?.string == "moved" && $0["chat"]?.string == Trial.team
+                $0["code"]?.string == "moved" && $0["chat"]?.string == chat
                     && $0["invite"]?.string == invite.text
                     && $0["owner"]?.string == successor.owner.base64url && $0["text"]?.string != nil
             })
@@ -113,9 +116,9 @@ extension Trial {
     /// The name of the chat that moves.
     package static let team = "team"
 
-    /// Returns the invite to a successor of `team`.
-    package static func invite(to successor: NextChat) -> Invite {
-        guard let name = try? ChatName(team) else { preconditionFailure("the name is valid") }
+    /// Returns the invite to a successor of a chat.
+    package static func invite(to successor: NextChat, named name: String = team) -> Invite {
+        guard let name = try? ChatName(name) else { preconditionFailure("the name is valid") }
         return Invite(name: name, secret: successor.secret, owner: successor.owner)
     }
 
