@@ -117,8 +117,7 @@ class Chat:
         """M-92, M-94, D-7: whether the node opens to a key."""
         if self.departure is None:
             return key != self._context.identity.public and not self.is_blocked(key)
-        is_own = key == self._context.identity.public
-        return is_own or key in self.departure.chosen and not self.is_blocked(key)
+        return key in self.departure.chosen and not self.is_blocked(key)
 
     def hides(self, key: bytes) -> bool:
         """M-92, M-94."""

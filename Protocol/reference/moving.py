@@ -113,7 +113,7 @@ class Moving:
         if not self.departed and len(self._node.chats) >= MAX_CHATS:
             raise NoRoom
         assert chat.secret is not None
-        chosen = frozenset((*keys, owner, self._node.identity.public))
+        chosen = frozenset((*keys, owner, self._node.identity.public))          # M-94: always the own key
         successor = Successor(self._node.context.random.randbytes(16), owner, removed_by(removed, chat.refused, chosen))
         former = {old: departure.choosing(departure.chosen & chosen)            # M-93
                   for old, departure in self._departures_to(chat).items()}
