@@ -176,3 +176,51 @@ begin_inside() {
     trap 'exit 1' HUP INT TERM
     ip link set lo up
 }
+
+# The ID of the ordinary user of the tests, which no account of a machine has. Network.swift has the same.
+ordinary=59999
+
+# Lets all users reach this clone and Swift, in a mount namespace of this script alone: a private folder above them
+# becomes an empty one, in which they are in the same places.
+reveal() {
+    set -- "$directory"
+    libraries=$(swift -print-target-info 2>/dev/null | sed -n 's/.*"runtimeResourcePath": "\(.*\)".*/\1/p') || :
+    [ -z "$libraries" ] || set -- "$@" "$libraries"
+    held=$(mktemp -d -p /tmp)
+    for folder in "$@"; do
+        [ -n "$(private_above "$folder")" ] || continue
+        mkdir -p "$held$folder"
+        mount --bind "$folder" "$held$folder"
+    done
+    for folder in "$@"; do
+        mountpoint -q "$held$folder" || continue
+        above=$(private_above "$folder")
+        [ -z "$above" ] || mount -t tmpfs -o mode=755 tmpfs "$above"
+        mkdir -p "$folder"
+        mount --bind "$held$folder" "$folder"
+    done
+}
+
+# private_above PATH: prints the highest folder above a path that other users can't enter.
+private_above() {
+    above=$1
+    private=
+    while [ "$above" != / ]; do
+        above=$(dirname "$above")
+        [ -n "$(find "$above" -maxdepth 0 -perm -o=x)" ] || private=$above
+    done
+    echo "$private"
+}
+
+# as_ordinary COMMAND...: runs a command as an ordinary user, with an entry in /etc/passwd, a home and a /run of their
+# own. Needs root, and a mount namespace of this script alone.
+as_ordinary() {
+    reveal
+    mount -t tmpfs -o "mode=755,uid=$ordinary,gid=$ordinary" tmpfs /run
+    { cat /etc/passwd && echo "ordinary:x:$ordinary:$ordinary::/run/home:/bin/sh"; } >/run/passwd
+    mount --bind /run/passwd /etc/passwd
+    command install -d -m 700 -o "$ordinary" -g "$ordinary" /run/home
+    cd /run/home
+    env -u TMPDIR -u XDG_CONFIG_HOME -u XDG_RUNTIME_DIR -u XDG_STATE_HOME HOME=/run/home USER=ordinary LOGNAME=ordinary \
+        setpriv "--reuid=$ordinary" "--regid=$ordinary" --clear-groups -- "$@"
+}

@@ -1,5 +1,5 @@
 """python3 Tests/Browser [--events FILE] [--pictures FOLDER] [-k TEXT]...: runs the tests in a real browser, prints each
-with its time, and closes with their count. `--events` writes the events that Scripts/test.d/summary.py reads. With `-k`
+with its time, and closes with their count. `--events` appends the events that Scripts/test.d/summary.py reads. With `-k`
 only those tests run whose name contains one of these texts."""
 
 import argparse
@@ -79,7 +79,7 @@ class Result(unittest.TestResult):
 
 def main():
     parser = argparse.ArgumentParser(prog="Tests/Browser", description=__doc__)
-    parser.add_argument("--events", type=argparse.FileType("w"))
+    parser.add_argument("--events", type=argparse.FileType("a"))
     parser.add_argument("--pictures", type=pathlib.Path, help="only store screenshots of the page in this folder")
     parser.add_argument("-k", action="append", default=[], metavar="TEXT")
     options = parser.parse_args()

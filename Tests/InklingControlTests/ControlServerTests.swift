@@ -120,7 +120,7 @@ struct ControlServerTests {
     @Test(
         "another user is turned away and logged, before anything is read (R35)",
         .enabled(if: geteuid() == 0, "only root can be another user"))
-    func otherUser() async throws {
+    func otherUserAsRoot() async throws {
         let stage = try await DaemonStage()
         // The test loosens the modes of the folder and the socket, which would keep other users out.
         chmod(stage.folder, 0o755)

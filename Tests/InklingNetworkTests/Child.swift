@@ -53,6 +53,7 @@ final class Child: Sendable {
         self.whenEnded = whenEnded
         var variables = ProcessInfo.processInfo.environment
         variables["PATH", default: ""] += ":/usr/sbin:/sbin"
+        variables["HOME"] = User.home
         variables.merge(environment) { $1 }
         let started = try StartedProcess(command, environment: variables.map { "\($0)=\($1)" })
         processID = started.processID

@@ -20,9 +20,9 @@ extension NetworkTests {
 
         /// Runs a command to its end, with the state directory of the node with that name, if any.
         fileprivate static func inkling(
-            _ arguments: [String], on host: Host, state: String = "tools", input: [String] = []
+            _ arguments: [String], on host: Host, state: String = "tools", input: [String] = [], asRoot: Bool = false
         ) async throws -> Answer {
-            let child = try command(arguments, on: host, state: state)
+            let child = try command(arguments, on: host, state: state, asRoot: asRoot)
             input.forEach { child.write($0) }
             child.closeInput()
             let ending = try await child.waitForEndAndOutput(within: 20)
@@ -45,7 +45,7 @@ extension NetworkTests {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
                 for (setting, owner) in [("0", "0"), ("1", "65534")] {
                     let text = try await InklingNetworkTests.run(
-                        network[0].command([
+                        network[0].rootCommand([
                             "env", "INKLING_DUMPABLE=\(setting)", "sh", "-c", Self.ownerOfFiles,
                             try NodeProcess.program(), setting,
                         ]))
@@ -54,10 +54,12 @@ extension NetworkTests {
             }
         }
 
-        private static func command(_ arguments: [String], on host: Host, state: String) throws -> Child {
+        private static func command(
+            _ arguments: [String], on host: Host, state: String, asRoot: Bool = false
+        ) throws -> Child {
             let directory = arguments.first == "invite" ? [] : ["--state-dir", "/run/inkling-\(state)"]
             return try Child(
-                host.command([try NodeProcess.program()] + arguments + directory),
+                (asRoot ? host.rootCommand : host.command)([try NodeProcess.program()] + arguments + directory),
                 environment: ["XDG_CONFIG_HOME": "/run/config", "LOGNAME": "tool"])
         }
 
@@ -326,9 +328,10 @@ extension NetworkTests {
                 #expect((answer.ending == .exited(0)) == found.isEmpty)
                 return found.map { "\($0["check"] ?? ""): \($0["text"] ?? "")" }
             }
+            /// Runs the doctor as root, who alone can read the rules of a firewall.
             func doctor(_ chat: String, on host: Host, _ arguments: [String] = []) async throws -> Answer {
                 try await CommandTests.inkling(
-                    ["doctor", chat, "--json"] + arguments, on: host, state: "doctor-\(chat)")
+                    ["doctor", chat, "--json"] + arguments, on: host, state: "doctor-\(chat)", asRoot: true)
             }
             try await Network.with(hosts: 2) { network in
                 let bob = try await NodeProcess("Bob", on: network[1], chat: "kitchen")
@@ -391,14 +394,17 @@ extension NetworkTests {
         func doctorBesideOneself() async throws {
             try await Network.with(hosts: 2) { network in
                 let host = network[0]
-                func doctor(_ chat: String, user: String? = nil) async throws -> (
-                    checks: [[String: String]], summary: String
-                ) {
-                    let program = ["\(try NodeProcess.program())", "doctor", chat, "--json", "--no-config"]
-                    let state = ["--state-dir", user == nil ? "/run/inkling-Alice" : "/run/home/state"]
-                    let change = user.map { ["setpriv", "--reuid=\($0)", "--regid=\($0)", "--clear-groups"] } ?? []
+                /// Runs the doctor with Alice's identity, or with another one.
+                func doctor(_ chat: String, state: String = "/run/inkling-Alice", asRoot: Bool = false) async throws
+                    -> (
+                        checks: [[String: String]], summary: String
+                    )
+                {
+                    let command = [
+                        "\(try NodeProcess.program())", "doctor", chat, "--json", "--no-config", "--state-dir", state,
+                    ]
                     let child = try Child(
-                        host.command(change + program + state), environment: ["HOME": "/run/home", "LOGNAME": "Alice"])
+                        asRoot ? host.rootCommand(command) : host.command(command), environment: ["LOGNAME": "Alice"])
                     child.closeInput()
                     _ = try await child.waitForEndAndOutput(within: 30)
                     let text = child.output.map(\.text).joined(separator: "\n")
@@ -410,13 +416,12 @@ extension NetworkTests {
                 func problems(_ checks: [[String: String]]) -> [String] {
                     checks.filter { $0["status"] == "problem" }.map { "\($0["check"] ?? ""): \($0["text"] ?? "")" }
                 }
-                try await host.run("mkdir /run/home && chown 1000:1000 /run/home")
                 let alice = try await NodeProcess("Alice", on: host, chat: "kitchen")
                 let alone = try await doctor("kitchen")
                 #expect(alone.summary.contains("finds nobody in the chat"), "\(alone)")
-                #expect(alone.checks.contains { $0["text"] == "root's node is in the chat, and is not counted" })
+                #expect(alone.checks.contains { $0["text"] == "a node of yours is in the chat, and is not counted" })
                 let daemon = try #require(alone.checks.first { $0["check"] == "daemon" }?["text"])
-                #expect(daemon.hasPrefix("root runs none, but root has a chat open"))
+                #expect(daemon.hasPrefix("you run none, but you have a chat open"))
                 let other = try await doctor("Kitchen")
                 #expect(problems(other.checks) == [], "the own chat is no other machine's")
 
@@ -429,14 +434,14 @@ extension NetworkTests {
                     #expect(event.user == user ? event.name == "Alice" : event.name?.hasPrefix("doctor ") == true)
                 }
 
-                // The doctor runs without root, and the firewall drops datagrams.
+                // Only root can read the rules of the firewall, which drops datagrams.
                 try await host.run(
                     """
                     nft add table inet wall
                     nft add chain inet wall in '{ type filter hook input priority 0; }'
                     nft add rule inet wall in iifname eth0 udp dport != 5353 drop
                     """)
-                let unread = try await doctor("kitchen", user: "1000")
+                let unread = try await doctor("kitchen", state: "\(User.home)/state")
                 let first = try #require(problems(unread.checks).first)
                 #expect(first.hasPrefix("peers: somebody you have not met (") && first.contains("does not answer"))
                 #expect(first.contains("The first suspect is the firewall of this machine"), "\(first)")
@@ -450,8 +455,8 @@ extension NetworkTests {
                     nft add chain inet wall out '{ type filter hook output priority 0; }'
                     nft add rule inet wall out meta l4proto udp drop
                     """)
-                async let refusal = doctor("kitchen", user: "1000")
-                let read = try await doctor("kitchen")
+                async let refusal = doctor("kitchen", state: "\(User.home)/state")
+                let read = try await doctor("kitchen", asRoot: true)
                 let refused = try await refusal
                 let outward = try #require(problems(refused.checks).first)
                 #expect(outward.hasPrefix("firewall: it does not let out"), "\(refused)")
@@ -464,7 +469,7 @@ extension NetworkTests {
                 // The suggested command works.
                 let line = try #require(fix.split(separator: "    (").first)
                 try await host.run(String(line.replacing("{", with: "'{").replacing("}", with: "}'")))
-                #expect(problems(try await doctor("kitchen").checks) == [])
+                #expect(problems(try await doctor("kitchen", asRoot: true).checks) == [])
             }
         }
 
@@ -472,17 +477,16 @@ extension NetworkTests {
         func doctorAsRoot() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
                 let (host, program) = (network[0], try NodeProcess.program())
+                let environment = [
+                    "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": "", "XDG_RUNTIME_DIR": "", "LOGNAME": "tool",
+                ]
                 /// Runs the doctor as the user with this home directory, or as root there.
                 func doctor(
                     _ words: String, asRoot: Bool
                 ) async throws -> (checks: [[String: String]], answer: Answer) {
-                    let user = asRoot ? "" : "setpriv --reuid=1000 --regid=1000 --clear-groups "
+                    let command = ["sh", "-c", "exec \"$0\" doctor\(words) --json", program]
                     let child = try Child(
-                        host.command(["sh", "-c", "exec \(user)\"$0\" doctor\(words) --json", program]),
-                        environment: [
-                            "HOME": "/run/home", "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": "", "XDG_RUNTIME_DIR": "",
-                            "LOGNAME": "tool",
-                        ])
+                        asRoot ? host.rootCommand(command) : host.command(command), environment: environment)
                     child.closeInput()
                     let ending = try await child.waitForEndAndOutput(within: 20)
                     let answer = Answer(
@@ -494,7 +498,6 @@ extension NetworkTests {
 
                 try await host.run(
                     """
-                    mkdir /run/home && chown 1000:1000 /run/home && chmod 700 /run/home
                     nft add table inet filter
                     nft add chain inet filter input '{ type filter hook input priority 0; }'
                     nft add rule inet filter input udp dport 40123 drop
@@ -512,7 +515,7 @@ extension NetworkTests {
                 let line = advice.replacing("sudo -E ", with: "").replacing("    (as root)", with: "")
                 #expect(line == "inkling doctor\(words)" && line != advice, "\(own.answer)")
                 #expect(own.checks.first?["text"]?.contains("/run/home/.local/state/inkling") == true)
-                #expect(try await host.run("stat -c %u /run/home/.local/state/inkling/identity") == "1000")
+                #expect(try await host.run("stat -c %u /run/home/.local/state/inkling/identity") == "\(User.id)")
                 let asRoot = try await doctor(
                     String(line.dropFirst("inkling doctor".count)), asRoot: true)
                 #expect(asRoot.checks.first { $0["check"] == "identity" }?["status"] == "note", "\(asRoot.answer)")
@@ -523,12 +526,8 @@ extension NetworkTests {
                 // The doctor as root also runs beside the user's daemon.
                 let daemon = try Child(
                     host.command(
-                        ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", program, "daemon"]
-                            + ["--no-discovery", "--no-config", "--port", "40123"]),
-                    environment: [
-                        "HOME": "/run/home", "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": "", "XDG_RUNTIME_DIR": "",
-                        "LOGNAME": "tool",
-                    ])
+                        [program, "daemon", "--no-discovery", "--no-config", "--port", "40123"]),
+                    environment: environment)
                 defer { daemon.closeInput() }
                 try await host.run(
                     "for _ in $(seq 100); do ls /run/home/.local/state/inkling/socket && exit; sleep 0.1; done; exit 1")

@@ -80,7 +80,7 @@ extension NetworkTests {
                 #expect(bob.events.dropFirst(mark).allSatisfy { $0.on != "peer" }, "nobody came or went for it")
 
                 let status = try await inkling("status", "--json")
-                let version = try await host.run("\(try NodeProcess.program()) --version")
+                let version = try await host.runAsUser("\(try NodeProcess.program()) --version")
                 #expect(version.wholeMatch(of: /[0-9]+\.[0-9]+\.[0-9]+/) != nil, "it is \(version)")
                 #expect(status.json["version"] as? String == version && status.json["program"] as? String == version)
                 #expect(bob.events.first?.version == version)
@@ -315,10 +315,10 @@ extension NetworkTests {
                 // daemon.
                 try await host.run("chmod 755 \(Self.directory) && chmod 666 \(Self.directory)/socket")
                 let other = try Child(
-                    host.command([
-                        "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", try NodeProcess.program(),
-                        "chats", "--state-dir", Self.directory,
-                    ]), environment: ["HOME": "/run", "XDG_CONFIG_HOME": "/run/config", "LOGNAME": "tool"])
+                    host.rootCommand(
+                        User.command(
+                            [try NodeProcess.program(), "chats", "--state-dir", Self.directory], id: 65_534)),
+                    environment: ["HOME": "/run", "XDG_CONFIG_HOME": "/run/config", "LOGNAME": "tool"])
                 other.closeInput()
                 #expect(try await other.waitForEndAndOutput(within: 20) == .exited(1))
                 #expect(other.errorText.contains("another user"), "\(other.errorText)")

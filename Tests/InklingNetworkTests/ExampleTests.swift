@@ -13,7 +13,6 @@ extension NetworkTests {
             named name: String = "Bob", _ body: (Host, NodeProcess) async throws -> Void
         ) async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
-                try await network[0].run("mkdir -p /run/home")
                 let bob = try await NodeProcess(
                     name, on: network[0], chat: "kitchen", ["--no-discovery", "--port", "40001"])
                 try await body(network[0], bob)
@@ -29,7 +28,7 @@ extension NetworkTests {
             let inherited = ProcessInfo.processInfo.environment["PATH"] ?? ""
             return try Child(
                 host.command(["env", "-u", "XDG_RUNTIME_DIR", "-u", "XDG_STATE_HOME", path] + arguments),
-                environment: ["HOME": "/run/home", "PATH": "\(folder.path):\(inherited)"])
+                environment: ["PATH": "\(folder.path):\(inherited)"])
         }
 
         /// Waits for a matching line of an example's output.
@@ -58,7 +57,7 @@ extension NetworkTests {
                     program, "daemon", "--no-config", "--state-dir", directory, "--name", "Alice", "--no-discovery",
                     "--peer", bobAddress,
                 ]))
-            try await host.run(
+            try await host.runAsUser(
                 """
                 for _ in $(seq 200); do
                     \(program) join kitchen --state-dir \(directory) 2>/dev/null && exit
@@ -166,7 +165,7 @@ extension NetworkTests {
                 }
                 try await bob.wait("Alice is back", from: mark) { $0.isPresence("online", of: "Alice") }
                 let chats = "\(try NodeProcess.program()) chats --state-dir \(Self.directory)"
-                let status = try await host.run(chats)
+                let status = try await host.runAsUser(chats)
                 #expect(status.hasPrefix("kitchen (open): 1 there") && status.hasSuffix("kept"), "\(status)")
                 #expect(!status.contains("unread"), "\(status)")
                 app.write("I am.")

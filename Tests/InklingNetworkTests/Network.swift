@@ -4,7 +4,7 @@ import Testing
 
 /// A few hosts on their own switch. Each host is a set of namespaces (network, mounts, host name, processes) with a
 /// fresh `/run`, and its own D-Bus and Avahi daemons. A veth pair joins each host to a bridge in a further network
-/// namespace.
+/// namespace. Root prepares a host, and an ordinary ``User`` runs the programs there.
 ///
 /// Nothing has a name outside the namespaces, and the first process of each namespace ends with its input. So after the
 /// test run, even a failed one, the kernel removes all processes and interfaces.
@@ -78,6 +78,20 @@ final class Network: Sendable {
     func mend(_ host: Host) async throws { try await bridge.run("ip link set port\(host.number) up") }
 }
 
+/// The ordinary user of each host, who owns its `/run` and runs the programs. D-Bus refuses users without an entry in
+/// `/etc/passwd`.
+enum User {
+    static let id: uid_t = 59_999
+    static let name = "ordinary"
+    static let home = "/run/home"
+    static let passwordEntry = "\(name):x:\(id):\(id)::\(home):/bin/sh"
+
+    /// Returns a command line that becomes the user with this ID, and runs `arguments`.
+    static func command(_ arguments: [String], id: uid_t = id) -> [String] {
+        ["setpriv", "--reuid=\(id)", "--regid=\(id)", "--clear-groups", "--"] + arguments
+    }
+}
+
 /// One host of a test network.
 final class Host: Sendable {
     let name: String
@@ -93,7 +107,9 @@ final class Host: Sendable {
         // `cat` ends with the test run, and its end ends the process namespace. SIGCHLD is ignored, so that no zombies
         // stay.
         let script = """
-            mount -t tmpfs -o mode=755 tmpfs /run && hostname "$0" && ip link set lo up || exit
+            mount -t tmpfs -o mode=755,uid=\(User.id),gid=\(User.id) tmpfs /run && hostname "$0" && ip link set lo up &&
+                { cat /etc/passwd; echo '\(User.passwordEntry)'; } >/run/passwd && mount --bind /run/passwd /etc/passwd &&
+                install -d -m 700 -o \(User.id) -g \(User.id) \(User.home) || exit
             echo ready; exec env --ignore-signal=CHLD cat >/dev/null
             """
         let unshare = ["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"]
@@ -130,13 +146,23 @@ final class Host: Sendable {
 
     var ipv4Address: [UInt8] { [10, 77, 0, UInt8(number)] }
 
-    /// Returns a command line that runs `arguments` in all of this host's namespaces.
-    func command(_ arguments: [String]) -> [String] {
+    /// Returns a command line that runs `arguments` in all of this host's namespaces, as its ordinary user.
+    func command(_ arguments: [String]) -> [String] { rootCommand(User.command(arguments)) }
+
+    /// Returns a command line that runs `arguments` in all of this host's namespaces, as root.
+    func rootCommand(_ arguments: [String]) -> [String] {
         ["nsenter", "--target", "\(processID)", "--net", "--mount", "--uts", "--pid", "--"] + arguments
     }
 
+    /// Runs a script as root.
     @discardableResult
     func run(_ script: String) async throws -> String {
+        try await InklingNetworkTests.run(rootCommand(["sh", "-c", script]))
+    }
+
+    /// Runs a script as the host's ordinary user.
+    @discardableResult
+    func runAsUser(_ script: String) async throws -> String {
         try await InklingNetworkTests.run(command(["sh", "-c", script]))
     }
 

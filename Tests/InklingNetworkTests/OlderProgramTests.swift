@@ -28,7 +28,7 @@ extension NetworkTests {
         func takingOver() async throws {
             let older = try #require(olderProgram)
             try await Network.with(hosts: 2) { network in
-                let invite = try await network[0].run("\(older) invite kitchen 2>/dev/null")
+                let invite = try await network[0].runAsUser("\(older) invite kitchen 2>/dev/null")
                     .trimmingCharacters(in: .whitespacesAndNewlines)
                 var users: [[String?]] = []
                 for program in [older, try NodeProcess.program()] {

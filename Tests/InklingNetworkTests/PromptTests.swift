@@ -48,7 +48,7 @@ extension NetworkTests {
                 try await terminal.press("C-d")
                 let bye = try await bob.wait("a goodbye") { $0.isPresence("offline", of: "Alice") }
                 #expect(bye.why == "bye")
-                let screen = try await terminal.wait("the shell") { $0.last == "#" }
+                let screen = try await terminal.wait("the shell") { $0.last == "$" }
                 #expect(!screen.shows("(open)>"), "the prompt goes with the program: \(screen)")
                 #expect(!(try await terminal.everything()).shows("typing"), "the indicator leaves nothing behind")
             }
@@ -164,7 +164,7 @@ extension NetworkTests {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
                 let terminal = try await RealTerminal(on: network[0], columns: 120)
                 let path = "/run/home/.config/inkling/config.toml"
-                try await network[0].run("mkdir -p $(dirname \(path)) && printf 'name = \"Alice\"\\n' >\(path)")
+                try await network[0].runAsUser("mkdir -p $(dirname \(path)) && printf 'name = \"Alice\"\\n' >\(path)")
                 try await terminal.type("\(try NodeProcess.program()) chat --no-discovery")
                 try await terminal.press("Enter")
                 try await terminal.wait("prompt") { $0.last == "lobby (open)>" }
@@ -202,7 +202,7 @@ extension NetworkTests {
                 }
                 try await terminal.press("C-z")
                 try await bob.wait("a goodbye") { $0.isPresence("offline", of: "Alice") && $0.why == "bye" }
-                try await terminal.wait("the shell") { $0.last == "#" }
+                try await terminal.wait("the shell") { $0.last == "$" }
                 let mark = bob.mark
                 try await terminal.type("echo still a shell")
                 try await terminal.press("Enter")
@@ -239,7 +239,7 @@ extension NetworkTests {
                     try await pause(outage)
                     try await network[1].passUDP()
                     try await bob.wait("the end", from: mark) { $0.isPresence("offline", of: "Alice") }
-                    try await terminal.wait("the shell") { $0.last == "#" }
+                    try await terminal.wait("the shell") { $0.last == "$" }
                 }
                 let texts = bob.events.filter { $0.on == "message" }.map(\.text)
                 #expect(texts == ["hello", "last words", "hello"])
@@ -276,7 +276,7 @@ extension NetworkTests {
                         screen.contains { $0.hasSuffix("If somebody should be: inkling doctor other") }
                     }
                     try await terminal.press("C-d")
-                    try await terminal.wait("the shell") { $0.last == "#" }
+                    try await terminal.wait("the shell") { $0.last == "$" }
                 }
                 let rows = try await terminal.everything()
                 #expect(rows.contains { $0.hasSuffix("join with inkling chat 'a; b'.") }, "\(rows)")
@@ -292,7 +292,7 @@ extension NetworkTests {
                 try await terminal.wait("Bob") { $0.last == PromptTests.emptyPrompt }
                 try await terminal.press("C-z")
                 try await bob.wait("a goodbye") { $0.isPresence("offline", of: "Alice") }
-                try await terminal.wait("the shell") { $0.last == "#" }
+                try await terminal.wait("the shell") { $0.last == "$" }
                 // Other shells continue a stopped job by themselves when they kill it.
                 try await terminal.type("kill %1; kill -CONT %1")
                 try await terminal.press("Enter")
@@ -322,7 +322,7 @@ extension NetworkTests {
                 let mark = bob.mark
                 try await terminal.press("C-z")
                 try await bob.wait("a goodbye", from: mark) { $0.isPresence("offline", of: "Alice") }
-                try await terminal.wait("the shell") { $0.last == "#" }
+                try await terminal.wait("the shell") { $0.last == "$" }
                 try await terminal.type("bg")
                 try await terminal.press("Enter")
                 // The shell may report the stop at any time, so the test can't wait for a certain text.

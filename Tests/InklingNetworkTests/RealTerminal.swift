@@ -6,22 +6,27 @@ final class RealTerminal: Sendable {
     private let host: Host
     private let socket: String
     private let home: String
+    private let isRoots: Bool
     /// The daemon to which chats in this terminal attach, if any.
     private let daemon = Mutex<DaemonProcess?>(nil)
 
     /// Opens a terminal with a shell. The shell continues after its commands have ended.
-    init(on host: Host, columns: Int = 80, rows: Int = 24, home: String = "home") async throws {
+    ///
+    /// - Parameter asRoot: Whether root uses the terminal, instead of the host's ordinary user.
+    init(
+        on host: Host, columns: Int = 80, rows: Int = 24, home: String = "home", asRoot: Bool = false
+    ) async throws {
         self.host = host
-        self.home = home
+        (self.home, isRoots) = (home, asRoot)
         socket = "/run/terminal-\(home)"
-        try await host.run(
-            """
+        let script = """
             mkdir -p /run/\(home)
             printf 'set -g history-limit 10000\\nset -g status off\\nset -sg escape-time 0\\n' >/run/terminal.conf
             cd /run/\(home)
             env -u XDG_CONFIG_HOME -u XDG_STATE_HOME -u XDG_RUNTIME_DIR -u NO_COLOR -u TMUX HOME=/run/\(home) PS1='$ ' LC_ALL=C.UTF-8 tmux -u -S \(socket) -f /run/terminal.conf \
             new-session -d -x \(columns) -y \(rows) sh
-            """)
+            """
+        _ = try await (asRoot ? host.run(script) : host.runAsUser(script))
     }
 
     /// Starts a chat under a name. If ``isAttached`` is true, the first chat starts a daemon before.
@@ -89,7 +94,8 @@ final class RealTerminal: Sendable {
 
     @discardableResult
     private func tmux(_ arguments: [String]) async throws -> String {
-        try await InklingNetworkTests.run(host.command(["tmux", "-u", "-S", socket] + arguments))
+        let command = ["tmux", "-u", "-S", socket] + arguments
+        return try await InklingNetworkTests.run(isRoots ? host.rootCommand(command) : host.command(command))
     }
 }
 

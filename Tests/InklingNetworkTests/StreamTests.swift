@@ -94,7 +94,7 @@ extension NetworkTests {
         func fullOutput(input: String) async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
                 // A pipe that is also open for writing never ends.
-                try await network[0].run("seq 500 >/run/lines; mkfifo /run/pipe")
+                try await network[0].runAsUser("seq 500 >/run/lines; mkfifo /run/pipe")
                 _ = try await StreamTests.bob(on: network[0])
                 // A daemon's first line comes only after such an input has ended, so no output is lost.
                 let isHarmless = isAttached && input == "</dev/null"

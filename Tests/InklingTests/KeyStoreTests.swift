@@ -36,7 +36,7 @@ struct KeyStoreTests {
     }
 
     @Test("root is told of a directory that it would spoil for another user", .enabled(if: geteuid() == 0))
-    func anothers() throws {
+    func anothersAsRoot() throws {
         let scratch = try TemporaryFolder()
         let (kept, missing) = ("\(scratch.path)/kept", "\(scratch.path)/a/b")
         try KeyStore.open(directory: kept).close()

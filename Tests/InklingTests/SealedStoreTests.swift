@@ -315,7 +315,7 @@ struct SealedStoreTests {
 
     //
     @Test("a disk that is full in truth costs records alone, and a log can end on it", .enabled(if: geteuid() == 0))
-    func fullDisk() throws {
+    func fullDiskAsRoot() throws {
         let folder = try TemporaryFolder()
         let isMounted = mount("tmpfs", folder.path, "tmpfs", 0, "size=64k,mode=700") == 0
         try #require(isMounted)
@@ -345,7 +345,7 @@ struct SealedStoreTests {
 
     //
     @Test("a directory without write permission keeps what it has", .enabled(if: geteuid() == 0))
-    func readOnly() throws {
+    func readOnlyAsRoot() throws {
         let stage = try StoreStage()
         _ = stage.store.begin(StoreStage.id)
         stage.append("one")

@@ -195,7 +195,7 @@ struct TextLogsDamageTests {
     }
 
     @Test("a disk that is full in truth loses nothing, and `rekey` leaves the log whole", .enabled(if: geteuid() == 0))
-    func fullDisk() async throws {
+    func fullDiskAsRoot() async throws {
         let stage = try await TextStage()
         try #require(mount("tmpfs", stage.folder.path, "tmpfs", 0, "size=96k,mode=700") == 0)
         defer { umount2(stage.folder.path, Int32(MNT_DETACH)) }
