@@ -6,9 +6,11 @@ extension NetworkTests {
     @Suite("The command inkling web", .serialized, .sideBySide) struct WebCommandTests {
         private static let directory = "/run/inkling-page"
 
-        private static func inkling(_ arguments: [String], on host: Host) throws -> Child {
+        fileprivate static func inkling(
+            _ arguments: [String], on host: Host, through wrapper: [String] = []
+        ) throws -> Child {
             try Child(
-                host.command([try NodeProcess.program()] + arguments + ["--state-dir", directory]),
+                host.command(wrapper + [try NodeProcess.program()] + arguments + ["--state-dir", directory]),
                 environment: [
                     "XDG_CONFIG_HOME": "/run/config", "LOGNAME": "tool", "DISPLAY": "", "WAYLAND_DISPLAY": "",
                 ])
@@ -22,7 +24,7 @@ extension NetworkTests {
         }
 
         /// Starts a server, and returns the address that it prints.
-        private static func web(_ arguments: [String] = [], on host: Host) async throws -> (Child, String) {
+        fileprivate static func web(_ arguments: [String] = [], on host: Host) async throws -> (Child, String) {
             let child = try inkling(["web"] + arguments, on: host)
             let deadline = now() + 15
             while child.outputCount == 0 {
@@ -32,7 +34,7 @@ extension NetworkTests {
             return (child, child.output[0].text)
         }
 
-        private static func end(_ child: Child) async throws {
+        fileprivate static func end(_ child: Child) async throws {
             kill(try #require(child.onlyChild), SIGTERM)
             child.closeInput()
             #expect(try await child.waitForEnd() == .exited(0))
@@ -40,7 +42,7 @@ extension NetworkTests {
         }
 
         /// Returns the address and the ticket of a page.
-        private static func parts(_ link: String) throws -> (place: String, ticket: String) {
+        fileprivate static func parts(_ link: String) throws -> (place: String, ticket: String) {
             let match = try #require(
                 link.wholeMatch(of: #/http:\/\/(127\.\d+\.\d+\.\d+:\d+)\/#ticket=([A-Za-z0-9_-]{43})/#))
             return (String(match.1), String(match.2))
@@ -52,7 +54,7 @@ extension NetworkTests {
                 let host = network[0]
                 let (server, link) = try await Self.web(on: host)
                 let (place, ticket) = try Self.parts(link)
-                let status = try await host.run(
+                let status = try await host.runAsUser(
                     """
                     python3 -c 'import http.client; c = http.client.HTTPConnection("\(place)", timeout=5)
                     c.request("GET", "/"); print(c.getresponse().status)'
@@ -95,6 +97,79 @@ extension NetworkTests {
                 #expect(web.ending == .exited(1) && web.errorText.contains("uses the identity"), "\(web.errorText)")
                 chat.closeInput()
                 #expect(try await chat.waitForEnd() == .exited(0))
+            }
+        }
+    }
+}
+
+extension NetworkTests {
+    @Suite("The page, while another user floods its server", .serialized, .alone) struct WebFloodTests {
+        private static let seconds = 3.0
+
+        /// Connects and closes as fast as two processes can, and prints the number of connections.
+        private static let flood = """
+            import os, socket, sys, time
+            end = time.monotonic() + \(seconds)
+            output, input = os.pipe()
+            for _ in range(2):
+                if os.fork() == 0:
+                    count = 0
+                    while time.monotonic() < end and count < 100_000:
+                        with socket.socket() as connection:
+                            connection.setblocking(False)
+                            connection.connect_ex((sys.argv[1], int(sys.argv[2])))
+                        count += 1
+                    os.write(input, b"%d\\n" % count)
+                    os._exit(0)
+            os.close(input)
+            print(sum(int(line) for line in os.fdopen(output)))
+            """
+
+        /// Loads the page again and again over new connections, and prints the longest time in seconds, and the number.
+        private static let visits = """
+            import http.client, sys, time
+            end = time.monotonic() + \(seconds - 0.5)
+            times = []
+            while time.monotonic() < end:
+                start = time.monotonic()
+                page = http.client.HTTPConnection(sys.argv[1], int(sys.argv[2]), timeout=10)
+                page.request("GET", "/")
+                answer = page.getresponse()
+                assert answer.status == 200 and answer.read()
+                page.close()
+                times.append(time.monotonic() - start)
+                time.sleep(0.02)
+            print(max(times), len(times))
+            """
+
+        @Test("the user's page comes within 0.2 s, and the log has one line a second")
+        func flood() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let host = network[0]
+                let (server, link) = try await WebCommandTests.web(on: host)
+                let place = try WebCommandTests.parts(link).place.split(separator: ":").map(String.init)
+                let flood = try Child(
+                    host.rootCommand(User.command(["python3", "-c", Self.flood] + place, id: 65_534)))
+                flood.closeInput()
+                try await pause(0.3)
+                let visits = try Child(host.command(["python3", "-c", Self.visits] + place))
+                visits.closeInput()
+                #expect(try await visits.waitForEndAndOutput(within: 20) == .exited(0), "\(visits.errorText)")
+                #expect(try await flood.waitForEndAndOutput(within: 20) == .exited(0), "\(flood.errorText)")
+                let words = try #require(visits.output.first?.text.split(separator: " "))
+                let connections = try #require(flood.output.first.flatMap { Int($0.text) })
+                let (longest, count) = (try #require(Double(words[0])), try #require(Int(words[1])))
+                #expect(longest <= 0.2 && count > 10, "\(words) during \(connections) connections")
+                #expect(connections > 1_000)
+                // The last line waits for its second.
+                try await pause(1)
+                kill(try #require(server.onlyChild), SIGTERM)
+                server.closeInput()
+                #expect(try await server.waitForEndAndOutput() == .exited(0))
+                let log = server.errorText.split(separator: "\n")
+                #expect((1...Int(Self.seconds) + 2).contains(log.count), "\(log.prefix(9))")
+                #expect(log.allSatisfy { $0.contains("of another user was refused") }, "\(log)")
+                _ = try await host.runAsUser("\(try NodeProcess.program()) stop --state-dir /run/inkling-page")
             }
         }
     }

@@ -107,9 +107,7 @@ final class WebStage: Sendable {
                 log.lines.withLock { $0.append(line) }
             }
             server.value = made
-            made.listen(on: descriptor) { error in
-                if let error { listening.fail(error) } else { listening.succeed() }
-            }
+            listening.completeWith(Result { try made.listen(on: descriptor) })
         }
         try await listening.futureResult.get()
         (self.address, self.daemon, self.loop, self.server, self.log) = (address, daemon, loop, server, log)

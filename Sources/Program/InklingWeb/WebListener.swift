@@ -34,7 +34,7 @@ package struct WebListener {
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let status = withUnsafeMutablePointer(to: &name) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(socket, $0, length) == 0 && Glibc.listen(socket, Int32(WebLimits.unproved)) == 0
+                bind(socket, $0, length) == 0 && Glibc.listen(socket, SOMAXCONN) == 0
                     && getsockname(socket, $0, &length) == 0
             }
         }
@@ -44,7 +44,6 @@ package struct WebListener {
             throw code == EADDRINUSE ? .portInUse(port) : .system(code)
         }
         descriptor = socket
-        address = WebAddress(
-            .init(address: UInt32(bigEndian: name.sin_addr.s_addr), port: UInt16(bigEndian: name.sin_port)))
+        address = WebAddress(ConnectionOwner.End(name))
     }
 }

@@ -1,4 +1,3 @@
-import Glibc
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -8,8 +7,6 @@ import NIOWebSocket
 enum WebPipeline {
     static func add(_ server: WebServer, to channel: any Channel) throws {
         let pipeline = channel.pipeline.syncOperations
-        // SwiftNIO accepts connections without SOCK_CLOEXEC.
-        try pipeline.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) { _ = fcntl($0, F_SETFD, FD_CLOEXEC) }
         let gate = HeadGate(server)
         let requests = RequestHandler(server, gate)
         try pipeline.addHandler(gate)
@@ -46,8 +43,7 @@ enum WebPipeline {
     }
 }
 
-/// The first handler of a connection. The gate checks the user before a read, bounds heads, and passes on one request at
-/// a time.
+/// The first handler of a connection. The gate bounds heads, and passes on one request at a time.
 final class HeadGate: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -83,7 +79,7 @@ final class HeadGate: ChannelInboundHandler {
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        guard let connection = server.accept(context.channel) else { return context.close(promise: nil) }
+        guard let connection = server.add(context.channel) else { return context.close(promise: nil) }
         self.connection = connection
         self.context = context
         connection.gate = self

@@ -1,4 +1,4 @@
-import Inkling
+import Glibc
 import InklingControl
 import NIOCore
 import NIOHTTP1
@@ -17,8 +17,10 @@ package final class WebServer {
     private let report: (String) -> Void
     private var random = SystemRandomNumberGenerator()
     private var keys = WebKeys()
-    private var listener: (any Channel)?
+    private var acceptor: WebAcceptor?
     private var connections: [ObjectIdentifier: WebConnection] = [:]
+    /// The connections that have not proved a key.
+    private var unproved: Set<ObjectIdentifier> = []
     /// The connections with an open page.
     private var pages: Set<ObjectIdentifier> = []
     private var closing: [() -> Void] = []
@@ -55,26 +57,21 @@ package final class WebServer {
 
     /// Starts to accept connections.
     ///
-    /// - Parameters:
-    ///   - descriptor: A listening socket at the address, which the server closes.
-    ///   - completion: Called on the event loop with the error, or nil.
-    package func listen(on descriptor: Int32, completion: @escaping ((any Error)?) -> Void) {
+    /// - Parameter descriptor: A listening socket at the address, which the server closes.
+    package func listen(on descriptor: Int32) throws {
+        let acceptor = WebAcceptor(descriptor, at: address)
         let server = NIOLoopBound(self, eventLoop: eventLoop)
-        ServerBootstrap(group: eventLoop)
-            .childChannelOption(.autoRead, value: false)
-            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try WebPipeline.add(server.value, to: channel) }
-            }
-            .withBoundSocket(descriptor)
-            .assumeIsolated().whenComplete { result in
-                switch result {
-                case .success(let channel):
-                    self.listener = channel
-                    completion(nil)
-                case .failure(let error): completion(error)
-                }
-            }
+        let loop = eventLoop
+        do {
+            try acceptor.start(
+                report: { line in loop.execute { server.value.report(line) } },
+                accepted: { connection in loop.execute { server.value.serve(connection) } },
+                ended: { loop.execute { server.value.stoppedAccepting(on: descriptor) } })
+        } catch {
+            Glibc.close(descriptor)
+            throw error
+        }
+        self.acceptor = acceptor
     }
 
     /// Returns the address of the page with a fresh ticket.
@@ -87,32 +84,52 @@ package final class WebServer {
 
     /// Closes all connections, and calls back when they are closed.
     package func close(_ completion: @escaping () -> Void) {
-        listener?.close(promise: nil)
-        listener = nil
-        guard !connections.isEmpty else { return completion() }
         closing.append(completion)
-        guard !isClosing else { return }
-        isClosing = true
-        for connection in connections.values { connection.close(.ending, "inkling web ends") }
+        if !isClosing {
+            isClosing = true
+            acceptor?.stop()
+            for connection in connections.values { connection.close(.ending, "inkling web ends") }
+        }
+        finishClosing()
+    }
+
+    private func stoppedAccepting(on descriptor: Int32) {
+        Glibc.close(descriptor)
+        acceptor = nil
+        finishClosing()
+    }
+
+    private func finishClosing() {
+        guard isClosing, acceptor == nil, connections.isEmpty else { return }
+        for completion in closing { completion() }
+        closing = []
     }
 
     // MARK: Connections
 
-    /// Returns the object of a new connection; nil for a connection that may not use this server.
-    func accept(_ channel: any Channel) -> WebConnection? {
-        guard !isClosing, connections.count - pages.count < WebLimits.unproved else {
-            report("a connection was refused: \(WebLimits.unproved) have not proved a key")
-            return nil
-        }
-        guard let remote = channel.remoteAddress?.end, remote.address >> 24 == 127 else { return nil }
-        let user = ConnectionOwner.user(of: remote, to: address.end)
-        guard let user, user == geteuid() || user == 0 else {
-            report("a connection of another user was refused (\(user.map { "user ID \($0)" } ?? "unknown"))")
-            return nil
-        }
+    /// Serves an accepted connection.
+    private func serve(_ descriptor: Int32) {
+        let server = NIOLoopBound(self, eventLoop: eventLoop)
+        ClientBootstrap(group: eventLoop)
+            .channelOption(.autoRead, value: false)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try WebPipeline.add(server.value, to: channel) }
+            }
+            .withConnectedSocket(descriptor)
+            .assumeIsolated().whenFailure { _ in self.acceptor?.freePlace() }
+    }
+
+    /// Returns the object of a new connection; nil if the server closes.
+    func add(_ channel: any Channel) -> WebConnection? {
+        guard !isClosing else { return nil }
         let connection = WebConnection(self, channel)
         connections[ObjectIdentifier(connection)] = connection
+        unproved.insert(ObjectIdentifier(connection))
         return connection
+    }
+
+    private func freePlace(of connection: WebConnection) {
+        if unproved.remove(ObjectIdentifier(connection)) != nil { acceptor?.freePlace() }
     }
 
     func receive(_ message: [UInt8], _ handshake: inout Handshake) -> Handshake.Step {
@@ -132,15 +149,20 @@ package final class WebServer {
             reportReuse()
             return .failure(Refusal(code: .spentTicket, text: "the ticket was used before"))
         case (.key, .session):
-            pages.insert(ObjectIdentifier(connection))
+            add(page: connection)
             keys.openPage(session: id)
             return .success(Opening(session: id, answer: #"{"web":1}"#))
         case (.key, .ticket):
-            pages.insert(ObjectIdentifier(connection))
+            add(page: connection)
             let (session, key) = keys.openPage(ticket: id, using: &random)
             let answer = JSONValue.object([("web", .integer(1)), ("session", .string(key))]).text
             return .success(Opening(session: session, answer: answer))
         }
+    }
+
+    private func add(page connection: WebConnection) {
+        pages.insert(ObjectIdentifier(connection))
+        freePlace(of: connection)
     }
 
     /// Tells all open pages that a ticket was used a second time.
@@ -158,18 +180,7 @@ package final class WebServer {
     /// Forgets a closed connection.
     func removed(_ connection: WebConnection) {
         connections[ObjectIdentifier(connection)] = nil
-        guard connections.isEmpty else { return }
-        for completion in closing { completion() }
-        closing = []
-    }
-}
-
-extension SocketAddress {
-    /// The address and port over IPv4.
-    fileprivate var end: ConnectionOwner.End? {
-        guard case .v4(let address) = self else { return nil }
-        return .init(
-            address: UInt32(bigEndian: address.address.sin_addr.s_addr),
-            port: UInt16(bigEndian: address.address.sin_port))
+        freePlace(of: connection)
+        finishClosing()
     }
 }

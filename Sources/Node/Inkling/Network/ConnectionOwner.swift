@@ -1,7 +1,7 @@
 import Glibc
 
 /// The owners of TCP connections within this host, as the kernel reports them.
-package enum ConnectionOwner {
+package struct ConnectionOwner: ~Copyable {
     /// One end of a connection over IPv4.
     package struct End: Equatable, Sendable {
         /// The address, with the first byte in the highest bits.
@@ -16,6 +16,14 @@ package enum ConnectionOwner {
 
     // SOCK_DIAG_BY_FAMILY, TCP_ESTABLISHED, and the size of struct inet_diag_msg.
     private static let (byFamily, established, size): (UInt16, UInt8, Int) = (20, 1, 72)
+    /// The size of a message with such an entry, and some attributes, which have no use here.
+    private static let longestAnswer = 1_024
+
+    private let descriptor: CInt
+
+    package init() { descriptor = Netlink.open(.socketDiagnosis) }
+
+    deinit { close(descriptor) }
 
     /// Returns the user ID of the socket at one end of an established connection.
     ///
@@ -24,10 +32,12 @@ package enum ConnectionOwner {
     ///   - remote: The other end.
     /// - Returns: Nil if this host has no such socket, if no program has it open any more, or if the connection does
     ///   not stand.
-    package static func user(of local: End, to remote: End) -> uid_t? {
+    package func user(of local: End, to remote: End) -> uid_t? {
         // The kernel falls back to a listening socket at `local`. Its state differs.
-        guard let entry = Netlink.entry(.socketDiagnosis, type: byFamily, request(local, remote)),
-            entry.count >= size, entry[0] == UInt8(truncatingIfNeeded: AF_INET), entry[1] == established
+        let entry = Netlink.entry(
+            from: descriptor, type: Self.byFamily, Self.request(local, remote), size: Self.longestAnswer)
+        guard let entry, entry.count >= Self.size, entry[0] == UInt8(truncatingIfNeeded: AF_INET),
+            entry[1] == Self.established
         else { return nil }
         return entry.withUnsafeBytes { bytes in
             // After a close, an entry has user 0 and inode 0.

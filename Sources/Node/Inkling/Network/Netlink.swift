@@ -1,6 +1,6 @@
 import Glibc
 
-/// Requests to the kernel for its tables, over a new netlink socket for each request.
+/// Requests to the kernel for its tables.
 ///
 /// The module map of the C library lacks the headers of netlink, so the code has offsets as numbers.
 enum Netlink {
@@ -23,13 +23,15 @@ enum Netlink {
     /// The kernel puts at most 32 KiB into one datagram.
     private static let bufferSize = 64 << 10
 
-    /// Requests a table, and calls `visit` for each entry. The call does not block, because the kernel answers at once.
+    /// Requests a table over a new socket, and calls `visit` for each entry. The call does not block, because the kernel
+    /// answers at once.
     ///
     /// - Returns: Whether the answer was complete.
     static func dump(_ family: Family, type: UInt16, _ request: [UInt8], visit: (Body) -> Void) -> Bool {
-        let descriptor = send(family, type: type, flags: dumpRequest, request)
+        let descriptor = open(family)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
+        guard send(to: descriptor, type: type, flags: dumpRequest, request) else { return false }
         var buffer = [UInt8](repeating: 0, count: bufferSize)
         while true {
             let count = recv(descriptor, &buffer, buffer.count, 0)
@@ -45,12 +47,13 @@ enum Netlink {
 
     /// Requests one entry. The call does not block, because the kernel answers at once.
     ///
+    /// - Parameters:
+    ///   - descriptor: A socket from ``open(_:)``, which has no other answer to read.
+    ///   - size: The size of the longest answer that is of use.
     /// - Returns: The entry, or nil if the kernel has none.
-    static func entry(_ family: Family, type: UInt16, _ request: [UInt8]) -> [UInt8]? {
-        let descriptor = send(family, type: type, flags: plainRequest, request)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var buffer = [UInt8](repeating: 0, count: bufferSize)
+    static func entry(from descriptor: CInt, type: UInt16, _ request: [UInt8], size: Int) -> [UInt8]? {
+        guard send(to: descriptor, type: type, flags: plainRequest, request) else { return nil }
+        var buffer = [UInt8](repeating: 0, count: size)
         var count = recv(descriptor, &buffer, buffer.count, 0)
         while count < 0, errno == EINTR { count = recv(descriptor, &buffer, buffer.count, 0) }
         guard count > 0 else { return nil }
@@ -61,10 +64,10 @@ enum Netlink {
         return entry
     }
 
-    /// Opens a socket and sends a request.
+    /// Opens a socket.
     ///
     /// - Returns: The descriptor of the socket, or -1.
-    private static func send(_ family: Family, type: UInt16, flags: UInt16, _ request: [UInt8]) -> CInt {
+    static func open(_ family: Family) -> CInt {
         let kind = CInt(SOCK_RAW.rawValue) | CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
         let descriptor = socket(AF_NETLINK, kind, family.rawValue)
         guard descriptor >= 0 else { return -1 }
@@ -72,6 +75,10 @@ enum Netlink {
         // answers with all entries.
         var on: CInt = 1
         setsockopt(descriptor, 270, 12, &on, socklen_t(MemoryLayout<CInt>.size))
+        return descriptor
+    }
+
+    private static func send(to descriptor: CInt, type: UInt16, flags: UInt16, _ request: [UInt8]) -> Bool {
         var message: [UInt8] = []
         append(UInt32(headerSize + request.count), to: &message)
         append(type, to: &message)
@@ -79,11 +86,7 @@ enum Netlink {
         append(UInt32(1), to: &message)  // The sequence number of the only question.
         append(UInt32(0), to: &message)
         message += request
-        guard Glibc.send(descriptor, message, message.count, 0) == message.count else {
-            close(descriptor)
-            return -1
-        }
-        return descriptor
+        return Glibc.send(descriptor, message, message.count, 0) == message.count
     }
 
     /// Reads the messages of one datagram.

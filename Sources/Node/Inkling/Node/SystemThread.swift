@@ -5,7 +5,7 @@ import Glibc
 ///
 /// - Parameter name: The name that the system shows; at most 15 bytes.
 /// - Returns: Nil if the system gives no thread.
-func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) -> pthread_t? {
+package func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) -> pthread_t? {
     final class Start {
         let name: String
         let body: @Sendable () -> Void

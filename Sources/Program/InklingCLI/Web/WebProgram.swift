@@ -114,15 +114,15 @@ final class WebProgram {
 
     private func start(_ descriptor: Int32, failed: @escaping (any Error) -> Void) {
         signals = SignalPipe(on: loop) { [self] in receive(signal: $0) }
-        server.listen(on: descriptor) { [self] error in
-            if let error {
-                failed(error)
-                return stop()
-            }
-            tickets.listen(on: loop) { [server] in server.link() }
-            let start = BrowserStart(server.link(), opens: opens)
-            if let child = start.show() { follow(child, start) }
+        do {
+            try server.listen(on: descriptor)
+        } catch {
+            failed(error)
+            return stop()
         }
+        tickets.listen(on: loop) { [server] in server.link() }
+        let start = BrowserStart(server.link(), opens: opens)
+        if let child = start.show() { follow(child, start) }
     }
 
     /// Prints the address if the browser does not open.
