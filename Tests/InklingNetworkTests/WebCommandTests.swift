@@ -85,6 +85,26 @@ extension NetworkTests {
             }
         }
 
+        @Test("in the journal there is no ticket, which a second command asks for")
+        func journal() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let host = network[0]
+                // The manager of services names the stream by its device and inode. `stat` has another standard output.
+                let script = #"exec 3>&1; JOURNAL_STREAM=$(stat -Lc %d:%i /proc/self/fd/3) exec "$@""#
+                let server = try Self.inkling(["web", "--no-open"], on: host, through: ["sh", "-c", script, "sh"])
+                let deadline = now() + 15
+                while server.outputCount == 0, server.ending == nil, now() < deadline { try await pause(0.02) }
+                let line = try #require(server.output.first?.text, "\(server.errorText)")
+                let form = #/The page is at http:\/\/127\.[0-9.]+:\d+\. To open it: inkling web/#
+                #expect(line.wholeMatch(of: form) != nil)
+                let second = try await Self.run("web", "--no-open", on: host)
+                #expect(try Self.parts(try #require(second.output.first?.text)).ticket.count == 43)
+                try await Self.end(server)
+                #expect(!server.output.contains { $0.text.contains("ticket") })
+                #expect(try await Self.run("stop", on: host).ending == .exited(0))
+            }
+        }
+
         @Test("beside a chat that uses the identity, the command says why no page opens")
         func besideChat() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in

@@ -36,11 +36,25 @@ struct BrowserStart {
     }
 
     func printLink() {
+        // The journal keeps its lines, and others may read it.
+        guard !Self.isInJournal else {
+            Output.standard.write(line: "The page is at \(Self.origin(of: link)). To open it: inkling web")
+            return
+        }
         Output.standard.write(line: link)
         Output.standard.write(line: "Open this address within a minute. It works once; for another one: inkling web")
         guard !hasDisplay else { return }
         let place = Self.origin(of: link).dropFirst("http://".count)
         Output.standard.write(line: "From another machine, connect first: ssh -L \(place):\(place) USER@HOST")
+    }
+
+    /// Whether standard output goes to the journal of the service manager.
+    private static var isInJournal: Bool {
+        var status = stat()
+        guard let stream = ChatSettings.environment("JOURNAL_STREAM"), fstat(STDOUT_FILENO, &status) == 0 else {
+            return false
+        }
+        return stream == "\(status.st_dev):\(status.st_ino)"
     }
 
     private static func origin(of link: String) -> Substring { link.prefix { $0 != "#" }.dropLast() }
