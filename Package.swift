@@ -189,7 +189,7 @@ let package = Package(
         .testTarget(
             name: "InklingControlTests",
             dependencies: [
-                "Inkling", "InklingControl", "InklingModel", "ProcessSupport",
+                "Inkling", "InklingControl", "InklingModel", "InklingWire", "ProcessSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -25,14 +25,14 @@ final class DaemonStage: Sendable {
             return node
         }
 
-        init(_ loop: any EventLoop, _ service: any ChatService) {
+        init(_ loop: any EventLoop, _ service: any ChatService, _ texts: UnreadTexts) {
             self.service = service
             hub = NodeHub(
                 service, kept: [], announcesAbsence: false, counts: { !$0.isEmpty },
                 NodeHub.Surroundings(
                     steady: World.steady, wall: { 5.5 }, keep: { $2(nil) }, rank: { _, _ in .met },
                     chat: { _, _ throws(NodeError) in throw .unknownInvitation(1) },
-                    shutDown: {}, history: FakeHistory()))
+                    shutDown: {}, history: FakeHistory(), texts: texts))
             server = ControlServer(
                 hub, state: DaemonStage.state, texts: DaemonStage.texts, on: loop, steady: World.steady,
                 report: { [log] in log.lines.append($0) })
@@ -58,9 +58,12 @@ final class DaemonStage: Sendable {
 
     /// Starts a daemon.
     ///
-    /// - Parameter makeService: Makes the node, on the event loop.
+    /// - Parameters:
+    ///   - texts: Returns the unread texts that the node keeps, on the event loop.
+    ///   - makeService: Makes the node, on the event loop.
     init(
         on loop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next(),
+        texts: @escaping @Sendable () -> UnreadTexts = { UnreadTexts() },
         _ makeService: @escaping @Sendable () -> any ChatService = { FakeNode() }
     ) async throws {
         folder = "/tmp/inkling-control-\(getpid())-\(UInt32.random(in: 0 ... .max))"
@@ -71,7 +74,7 @@ final class DaemonStage: Sendable {
         let socket = try ListeningSocket(at: folder + "/run/socket")
         let listening = loop.makePromise(of: Void.self)
         loop.execute {
-            let made = World(loop, makeService())
+            let made = World(loop, makeService(), texts())
             world.value = made
             made.server.listen(on: socket) { error in
                 if let error { listening.fail(error) } else { listening.succeed() }

@@ -18,13 +18,22 @@ extension MessageID: CustomStringConvertible {
     public var description: String { "\(rawValue)" }
 }
 
-/// A time of day, with microseconds.
+/// A time of day, with microseconds, in the years 1970 to 9999.
+///
+/// Peers and files can hold any number as a time. No such number makes a later calculation or conversion fail.
 public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable {
+    /// The valid times, in seconds since 1970.
+    package static let range: Range<Double> = 0..<253_402_300_800
+
     /// Seconds since 1970.
     public let rawValue: Double
 
-    /// The time so many seconds after the beginning of 1970.
-    public init(rawValue: Double) { self.rawValue = rawValue }
+    /// The time so many seconds after the beginning of 1970. Another time becomes the nearest one in the years 1970 to
+    /// 9999. A value that is not a number becomes the beginning of 1970.
+    public init(rawValue: Double) {
+        // A comparison with a value that is not a number is false.
+        self.rawValue = rawValue > Self.range.lowerBound ? min(rawValue, Self.range.upperBound.nextDown) : 0
+    }
 
     /// Whether the left time is the earlier one.
     public static func < (left: Timestamp, right: Timestamp) -> Bool { left.rawValue < right.rawValue }
@@ -40,10 +49,10 @@ public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable {
 
 extension Timestamp: ExpressibleByFloatLiteral, ExpressibleByIntegerLiteral {
     /// The time so many seconds after the beginning of 1970.
-    public init(floatLiteral seconds: Double) { rawValue = seconds }
+    public init(floatLiteral seconds: Double) { self.init(rawValue: seconds) }
 
     /// The time so many seconds after the beginning of 1970.
-    public init(integerLiteral seconds: Int64) { rawValue = Double(seconds) }
+    public init(integerLiteral seconds: Int64) { self.init(rawValue: Double(seconds)) }
 }
 
 extension Timestamp: CustomStringConvertible {

@@ -1,3 +1,5 @@
+import InklingModel
+
 /// The limits of the memory of people. They belong to this program and not to the protocol. Front ends notice only the
 /// two that have a clause.
 package enum KnownPeersLimits {
@@ -22,7 +24,7 @@ package enum KnownPeersLimits {
     package static let fileBytes = 16 << 20
     /// The valid times in a file, in seconds since 1970, up to the end of the year 9999. A file with other times is
     /// damaged.
-    package static let times: Range<Double> = 0..<253_402_300_800
+    package static let times = Timestamp.range
     /// The valid counts in a file. A file with others is damaged. No real count comes near the limit, so counting can't
     /// overflow.
     package static let counts: Range<UInt64> = 0..<1 << 52

@@ -1,4 +1,5 @@
 import InklingCore
+import InklingModel
 
 /// The time of an event by two clocks, ``wall`` and ``steady``, in seconds since 1970.
 package struct MeetingTime: Equatable, Sendable {
@@ -9,12 +10,8 @@ package struct MeetingTime: Equatable, Sendable {
     package let steady: Double
 
     package init(wall: Double, steady: Double) {
-        func clamped(_ time: Double) -> Double {
-            let times = KnownPeersLimits.times
-            return time < times.upperBound ? max(time, times.lowerBound) : times.upperBound.nextDown
-        }
-        self.wall = clamped(wall)
-        self.steady = clamped(steady)
+        self.wall = Timestamp(rawValue: wall).rawValue
+        self.steady = Timestamp(rawValue: steady).rawValue
     }
 }
 

@@ -184,7 +184,7 @@ extension Node {
     /// Sends failed texts again after a moment.
     private func retryTexts() {
         guard texts.retry == nil, !isStopped else { return }
-        texts.retry = eventLoop.scheduleTask(in: NodeLimits.textRetry) { [weak self] in
+        texts.retry = eventLoop.scheduleTask(in: TimeAmount(NodeLimits.textRetry)) { [weak self] in
             guard let self else { return }
             self.assumeIsolated { node in
                 node.texts.retry = nil

@@ -30,7 +30,7 @@ extension Node {
             let place = entry.texts?.arrivals.firstIndex(where: { $0.number == number })
         else { return }
         guard isKept else {
-            eventLoop.scheduleTask(in: NodeLimits.diskRetry) { [weak self] in
+            eventLoop.scheduleTask(in: TimeAmount(NodeLimits.diskRetry)) { [weak self] in
                 self?.assumeIsolated { $0.keepArrivalAgain(number, in: stay) }
             }
             return
@@ -103,13 +103,4 @@ extension Node {
 
 extension ChatTexts.Arrival {
     fileprivate func event(in entry: JoinedChat) -> Event { text.event(MessageID(rawValue: number), in: entry.name) }
-}
-
-extension KeptText {
-    fileprivate func event(_ number: MessageID, in chat: String) -> Event {
-        .message(
-            ReceivedMessage(
-                chat: chat, from: Person(user: key.userID, name: name), id: number, text: text,
-                written: Timestamp(rawValue: Double(id.written) / 1_000)))
-    }
 }

@@ -194,7 +194,7 @@ public actor Node {
         } catch {
             guard case .portTaken = error, ContinuousClock.now < end else { return eventLoop.makeFailedFuture(error) }
         }
-        return eventLoop.flatScheduleTask(in: NodeLimits.portStep) {
+        return eventLoop.flatScheduleTask(in: TimeAmount(NodeLimits.portStep)) {
             bind(configuration, address: address, on: eventLoop, until: end)
         }.futureResult
     }
@@ -376,7 +376,7 @@ public actor Node {
         let next = endpoint.nextWake()
         if next.isTypingShown, !wakesWhileTyping {
             wakesWhileTyping = true
-            eventLoop.scheduleTask(in: NodeLimits.longestSleepWhileTyping) { [weak self] in
+            eventLoop.scheduleTask(in: TimeAmount(NodeLimits.longestSleepWhileTyping)) { [weak self] in
                 self?.assumeIsolated { node in
                     node.wakesWhileTyping = false
                     node.advance()
@@ -459,7 +459,7 @@ public actor Node {
     /// Calls `body` after all copies of the farewells were sent.
     func afterFarewells(_ body: @escaping @Sendable () -> Void) {
         guard endpoint.hasFarewells else { return body() }
-        eventLoop.scheduleTask(in: NodeLimits.farewellStep) { [self] in
+        eventLoop.scheduleTask(in: TimeAmount(NodeLimits.farewellStep)) { [self] in
             assumeIsolated { $0.afterFarewells(body) }
         }
     }

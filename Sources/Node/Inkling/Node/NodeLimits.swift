@@ -1,5 +1,3 @@
-import NIOCore
-
 /// The limits of a node besides those of the protocol. Peers do not notice these limits.
 package enum NodeLimits {
     /// The number of people who left that a chat remembers. Beyond it, the chat forgets the half who left first.
@@ -23,12 +21,12 @@ package enum NodeLimits {
     /// byes.
     static let portPatience = Duration.milliseconds(500)
     /// The pause between two tries to get the port.
-    static let portStep = TimeAmount.milliseconds(10)
+    static let portStep = Duration.milliseconds(10)
     /// The pause between two checks whether all copies of the farewells are sent.
-    static let farewellStep = TimeAmount.milliseconds(10)
+    static let farewellStep = Duration.milliseconds(10)
     /// The longest sleep while a person is shown as typing. The event loop's timers run on a clock that stops while the
     /// machine sleeps, but the display must end in time (T-15).
-    static let longestSleepWhileTyping = TimeAmount.milliseconds(250)
+    static let longestSleepWhileTyping = Duration.milliseconds(250)
     /// The size of the buffer for a datagram. The buffer is larger than the protocol's longest datagram (W-13), so that
     /// the node can recognise longer ones.
     static let receiveBufferSize = 2_048
@@ -53,9 +51,9 @@ package enum NodeLimits {
     /// The bytes that a text in memory adds to the size of its characters (M-14).
     static let waitingTextOverhead = 256
     /// The pause before the node sends a failed text again to a person who is there.
-    static let textRetry = TimeAmount.seconds(1)
+    static let textRetry = Duration.seconds(1)
     /// The pause before the node writes a received text again after a failure of the disk.
-    static let diskRetry = TimeAmount.seconds(5)
+    static let diskRetry = Duration.seconds(5)
     /// The longest time between two looks for texts that are to be given up, in seconds.
     static let textLook = 3_600.0
 }

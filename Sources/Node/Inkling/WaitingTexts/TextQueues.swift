@@ -194,7 +194,7 @@ package struct TextQueues: Sendable {
     /// Whether the window of the oldest unfinished text has room for a number (M-85).
     private static func isInWindow(_ number: UInt64, of run: UInt64, _ queue: ArraySlice<Text>) -> Bool {
         let lowest = queue.first { $0.content.id.run == run }?.content.id.number ?? number
-        return number < lowest + UInt64(Limits.textsSeen)
+        return number < lowest || number - lowest < UInt64(Limits.textsSeen)
     }
 
     /// Removes a text that the person has.
@@ -339,5 +339,5 @@ package struct TextQueues: Sendable {
         storedByKey[text.content.key] = count > 0 ? count : nil
     }
 
-    private static func milliseconds(_ time: Timestamp) -> UInt64 { UInt64(max(time.rawValue * 1_000, 0)) }
+    private static func milliseconds(_ time: Timestamp) -> UInt64 { UInt64(time.rawValue * 1_000) }
 }

@@ -65,13 +65,13 @@ extension TextRecord {
         writer.append(text.utf8)
     }
 
-    /// Parses a record; nil for one of a later version.
+    /// Parses a record; nil for one of a later version, or with an entry that no version writes.
     package init?(_ bytes: [UInt8]) {
         var reader = ByteReader(bytes)
         guard let kind = reader.uint8().flatMap(Kind.init) else { return nil }
         switch kind {
         case .waiting:
-            guard let entry = reader.uint64(), let text = Self.text(&reader) else { return nil }
+            guard let entry = Self.entry(&reader), let text = Self.text(&reader) else { return nil }
             self = .waiting(
                 WaitingText(entry: entry, key: text.key, name: text.name, id: text.id, at: text.at, text: text.text))
         case .received:
@@ -96,9 +96,14 @@ extension TextRecord {
             }
             self = .seen(key, SeenTexts(runs: runs))
         case .highestEntry:
-            guard let entry = reader.uint64(), reader.remaining == 0 else { return nil }
+            guard let entry = Self.entry(&reader), reader.remaining == 0 else { return nil }
             self = .highestEntry(entry)
         }
+    }
+
+    /// Reads an entry of at most 2^53 − 1, the highest that a request can name.
+    private static func entry(_ reader: inout ByteReader) -> UInt64? {
+        reader.uint64().flatMap { $0 < 1 << 53 ? $0 : nil }
     }
 
     private static func name(_ reader: inout ByteReader) -> (PublicKey, TextID)? {

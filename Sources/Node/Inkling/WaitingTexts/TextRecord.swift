@@ -32,6 +32,14 @@ package struct KeptText: Hashable, Sendable {
     package init(key: PublicKey, name: String, id: TextID, at: Timestamp, text: String) {
         (self.key, self.name, self.id, self.at, self.text) = (key, name, id, at, text)
     }
+
+    /// Returns the text as a message with that number.
+    package func event(_ number: MessageID, in chat: String) -> Event {
+        .message(
+            ReceivedMessage(
+                chat: chat, from: InklingModel.Person(user: key.userID, name: name), id: number, text: text,
+                written: Timestamp(rawValue: Double(id.written) / 1_000)))
+    }
 }
 
 /// A change of the texts of one chat, as a record on disk.

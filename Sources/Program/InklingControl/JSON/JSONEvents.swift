@@ -1,4 +1,3 @@
-import Inkling
 import InklingModel
 
 /// The writer of a node's events as lines. The program supplies the texts for people.

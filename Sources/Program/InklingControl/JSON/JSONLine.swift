@@ -1,4 +1,3 @@
-import Inkling
 import InklingModel
 
 /// One line of output: its type, its time, and its members in order.
@@ -8,7 +7,7 @@ package struct JSONLine: Sendable {
     /// The line without its last brace.
     private var unfinished: [UInt8] = []
 
-    package init(on kind: StaticString, at time: Timestamp = Node.wallClock(), _ members: [(String, JSONValue?)] = []) {
+    package init(on kind: StaticString, at time: Timestamp, _ members: [(String, JSONValue?)] = []) {
         unfinished.reserveCapacity(192)
         JSONValue.append(raw: #"{"on":""#, to: &unfinished)
         JSONValue.append(raw: kind, to: &unfinished)
@@ -73,20 +72,4 @@ package struct JSONLine: Sendable {
 
     /// The line without a line feed.
     package var text: String { String(decoding: unfinished, as: UTF8.self) + "}" }
-}
-
-extension NodeIdentity {
-    var line: JSONLine {
-        JSONLine(
-            on: "identity",
-            [
-                ("user", .string(user.description)), ("name", .string(name)), ("key", .string(key.description)),
-                ("port", .integer(Int(port))), ("temporary", .boolean(isTemporary)),
-            ])
-    }
-}
-
-extension UserState {
-    /// The line for the user's front ends (A-32).
-    var line: JSONLine { JSONLine(on: "self", at: at, [("name", .string(name)), ("away", .boolean(isAway))]) }
 }

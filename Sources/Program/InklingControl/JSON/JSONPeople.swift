@@ -29,7 +29,7 @@ extension JSONValue {
         if let since = peer.namedSince { members.append(("namedSince", .seconds(since))) }
         if let roundTrip = peer.roundTrip {
             // The round trip is in milliseconds with three decimals.
-            members.append(("rtt", .raw(String((roundTrip / .microseconds(1)).rounded() / 1_000))))
+            members.append(("rtt", .number((roundTrip / .microseconds(1)).rounded() / 1_000)))
         }
         if !peer.namesakes.isEmpty { members.append(("namesakes", .strings(peer.namesakes.map(\.description)))) }
         if let namesake = peer.namesake {

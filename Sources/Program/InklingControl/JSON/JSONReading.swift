@@ -6,7 +6,13 @@ extension JSONElement {
     var string: String? { if case .string(let text) = self { text } else { nil } }
     var boolean: Bool? { if case .boolean(let value) = self { value } else { nil } }
     var unsigned: UInt64? { if case .number(let digits) = self { UInt64(digits) } else { nil } }
-    var integer: Int? { if case .number(let digits) = self { Int(digits) } else { nil } }
+    /// An integer that each reader of JSON has without rounding. Sums and products of such integers have room in `Int`.
+    var integer: Int? {
+        guard case .number(let digits) = self, let value = Int(digits), value.magnitude <= JSONRequestID.greatest else {
+            return nil
+        }
+        return value
+    }
     /// A finite number.
     var double: Double? {
         guard case .number(let digits) = self, let value = Double(digits), value.isFinite else { return nil }
@@ -24,6 +30,8 @@ extension JSONElement {
     }
     var object: JSONMembers? { if case .object(let members) = self { members } else { nil } }
     var time: Timestamp? { double.map { Timestamp(rawValue: $0) } }
+    /// A duration of at most a day, in milliseconds.
+    var milliseconds: Duration? { double.map { .microseconds(min(max($0, 0), 86_400_000) * 1_000) } }
     var message: MessageID? { unsigned.map { MessageID(rawValue: $0) } }
     var key: PublicKey? { string.flatMap { PublicKey($0) } }
     var user: UserID? { string.flatMap { UserID($0) } }
@@ -48,7 +56,7 @@ extension JSONMembers {
         else { return nil }
         return Peer(
             user: person.user, name: person.name, presence: presence, key: key, lastSeen: self["lastSeen"]?.time,
-            onlineSince: self["onlineSince"]?.time, roundTrip: self["rtt"]?.double.map { .microseconds($0 * 1_000) },
+            onlineSince: self["onlineSince"]?.time, roundTrip: self["rtt"]?.milliseconds,
             firstSeen: self["firstSeen"]?.time, isVerified: self["verified"]?.boolean ?? false,
             isBlocked: self["blocked"]?.boolean ?? false,
             namesakes: self["namesakes"]?.strings?.compactMap { UserID($0) } ?? [],

@@ -10,13 +10,13 @@ extension Statistics {
             ("bytesReceived", .integer(bytesReceived)), ("bytesSent", .integer(bytesSent)),
             ("datagramsReceived", Self.counts(datagramsReceived)), ("datagramsSent", Self.counts(datagramsSent)),
             ("drops", Self.counts(drops)), ("handshakesCompleted", .integer(handshakesCompleted)),
-            ("indicatedShare", Self.number(indicatedShare)), ("lateTimers", .integer(lateTimers)),
+            ("indicatedShare", .number(indicatedShare)), ("lateTimers", .integer(lateTimers)),
             ("links", .integer(links)), ("linksLostToSilence", .integer(linksLostToSilence)),
             ("linksMade", .integer(linksMade)), ("messagesDelivered", .integer(messagesDelivered)),
             ("messagesFailed", .integer(messagesFailed)), ("messagesReceived", .integer(messagesReceived)),
             ("messagesSent", .integer(messagesSent)), ("retransmissions", .integer(retransmissions)),
-            ("roundTripMaximum", roundTripMaximum.map(Self.number)),
-            ("roundTripMinimum", roundTripMinimum.map(Self.number)),
+            ("roundTripMaximum", roundTripMaximum.map(JSONValue.number)),
+            ("roundTripMinimum", roundTripMinimum.map(JSONValue.number)),
             ("sendErrors", Self.counts(sendErrors)), ("staleClears", .integer(staleClears)),
             ("typingStartsLimited", .integer(typingStartsLimited)),
             ("typingStartsReceived", .integer(typingStartsReceived)),
@@ -31,7 +31,4 @@ extension Statistics {
     private static func counts(_ counts: [String: Int]) -> JSONValue {
         .object(counts.sorted { $0.key < $1.key }.map { ($0.key, .integer($0.value)) })
     }
-
-    /// Returns a finite number.
-    private static func number(_ value: Double) -> JSONValue { .raw(String(value)) }
 }

@@ -6,12 +6,13 @@ package enum JSONValue: Sendable {
     case integer(Int)
     case unsigned(UInt64)
     case boolean(Bool)
+    /// A number with a fraction. JSON has no other number than a finite one: the nearest is written, and 0 for a value
+    /// that is not a number.
+    case number(Double)
     /// Seconds since 1970, written with microseconds.
     case seconds(Timestamp)
     case array([JSONValue])
     case object([(String, JSONValue)])
-    /// A value that is JSON text already.
-    case raw(String)
 
     static func strings(_ texts: some Sequence<String>) -> JSONValue { .array(texts.map { .string($0) }) }
 
@@ -36,7 +37,9 @@ package enum JSONValue: Sendable {
         case .unsigned(let value): Self.append(value, to: &line)
         case .boolean(let value): Self.append(raw: value ? "true" : "false", to: &line)
         case .seconds(let value): Self.append(value, to: &line)
-        case .raw(let value): line += value.utf8
+        case .number(let value):
+            let greatest = Double.greatestFiniteMagnitude
+            line += String(value.isNaN ? 0 : min(max(value, -greatest), greatest)).utf8
         case .array(let values):
             line.append(UInt8(ascii: "["))
             for (index, value) in values.enumerated() {
@@ -106,9 +109,9 @@ package enum JSONValue: Sendable {
 
     /// Appends seconds with six digits of a fraction.
     static func append(_ time: Timestamp, to line: inout [UInt8]) {
-        let total = Int64((time.rawValue * 1_000_000).rounded())
-        let (whole, rest) = total.magnitude.quotientAndRemainder(dividingBy: 1_000_000)
-        if total < 0 { line.append(UInt8(ascii: "-")) }
+        // A time has at most 18 digits here, and is not negative.
+        let total = UInt64((time.rawValue * 1_000_000).rounded())
+        let (whole, rest) = total.quotientAndRemainder(dividingBy: 1_000_000)
         append(whole, to: &line)
         line.append(UInt8(ascii: "."))
         append(rest, digits: 6, to: &line)
