@@ -236,7 +236,7 @@ package final class HubFrontEnd: ChatService {
     }
 
     private func forgetTold(in chat: String, but waiting: WaitingMessages) {
-        told[chat]?.formIntersection(waiting.messages(in: chat).map(\.content.id))
+        told[chat] = told[chat]?.filter { waiting.message($0, in: chat) != nil }
     }
 
     /// Ends the front end. The reason is its last output.

@@ -28,9 +28,8 @@ extension NodeHub {
         guard case .received(let received, _) = message.content else { return message }
         var message = message
         // Numbers begin again in each run, and the file has microseconds.
-        message.isUnread = waiting.messages(in: received.chat).contains {
-            $0.content.id == received.id && abs($0.event.at.seconds(since: message.at)) < 0.001
-        }
+        let unread = waiting.message(received.id, in: received.chat)
+        message.isUnread = unread.map { abs($0.event.at.seconds(since: message.at)) < 0.001 } ?? false
         return message
     }
 

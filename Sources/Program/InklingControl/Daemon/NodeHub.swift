@@ -193,7 +193,7 @@ package final class NodeHub {
     package func isUnseen(_ chat: String) -> Bool { waiting.count(in: chat) > 0 && !isShown(chat) }
 
     func isWaiting(_ number: MessageID, in chat: String) -> Bool {
-        waiting.messages(in: chat).contains { $0.content.id == number }
+        waiting.message(number, in: chat) != nil
     }
 
     /// Forgets a chat and calls `leave`, if no front end is in the chat and it is not kept.

@@ -14,27 +14,39 @@ package struct WaitingMessages {
     }
 
     private struct Chat {
-        var messages: [Message] = []
+        var messages: [MessageID: Message] = [:]
         /// The number of messages evicted since the last `read`, and the time of the latest one.
         var lost = 0
         var lostAt: Timestamp = 0
     }
 
     private var chats: [String: Chat] = [:]
-    /// The size of all messages that are only in memory, for the limits, in bytes.
-    package private(set) var size = 0
-    /// The size of all texts with an ID, for the limits, in bytes.
-    private var textSize = 0
-    /// The texts with an ID that were evicted by the last addition.
-    private var evictedTexts: [ReceivedMessage] = []
+    /// The messages that are only in memory.
+    private var memory = WaitingPool(
+        WaitingPool.Limits(
+            messages: DaemonLimits.waitingMessages, messagesPerPerson: DaemonLimits.waitingMessagesPerPerson,
+            bytes: DaemonLimits.waitingBytes, bytesPerPerson: DaemonLimits.waitingBytesPerPerson))
+    /// The texts with an ID.
+    private var disk = WaitingPool(
+        WaitingPool.Limits(
+            messages: DaemonLimits.waitingTexts, messagesPerPerson: DaemonLimits.waitingTextsPerPerson,
+            bytes: DaemonLimits.waitingTextBytes, bytesPerPerson: DaemonLimits.waitingTextBytesPerPerson))
 
     package init() {}
+
+    /// The size of all messages that are only in memory, for the limits, in bytes.
+    package var size: Int { memory.size }
 
     /// Returns the number of messages that wait in a chat.
     package func count(in chat: String) -> Int { chats[chat]?.messages.count ?? 0 }
 
     /// Returns the messages that wait in a chat, in their order.
-    package func messages(in chat: String) -> [Message] { chats[chat]?.messages ?? [] }
+    package func messages(in chat: String) -> [Message] {
+        (chats[chat]?.messages.values).map { $0.sorted { $0.content.id < $1.content.id } } ?? []
+    }
+
+    /// Returns a message that waits in a chat; nil if it does not.
+    package func message(_ number: MessageID, in chat: String) -> Message? { chats[chat]?.messages[number] }
 
     /// Returns the number of evicted messages of a chat and the time of the latest one, or nil.
     package func lost(in chat: String) -> (count: Int, at: Timestamp)? {
@@ -46,75 +58,24 @@ package struct WaitingMessages {
     /// - Returns: The evicted texts with an ID, which the node need not keep any more.
     @discardableResult
     package mutating func add(_ timed: TimedEvent, rank: SenderRank) -> [ReceivedMessage] {
-        guard case .message(let content) = timed.event else { return [] }
-        evictedTexts = []
-        let (chat, user) = (content.chat, content.sender.user)
+        guard case .message(let content) = timed.event, message(content.id, in: content.chat) == nil else { return [] }
         let message = Message(event: timed, content: content, rank: rank)
-        let messages = chats[chat]?.messages ?? []
-        let place = (messages.lastIndex { $0.content.id < content.id } ?? -1) + 1
-        chats[chat, default: Chat()].messages.insert(message, at: place)
-        count(message, 1)
-        let isText = message.isText
-        let limits = isText ? Self.textLimits : Self.limits
-        while exceedsInChat(user, chat, isText, limits) {
-            evict(in: [chat]) { $0.isText == isText && $0.content.sender.user == user }
-        }
-        while sizeOfAll(by: user, isText) > limits.bytesPerPerson {
-            evict(in: Array(chats.keys)) { $0.isText == isText && $0.content.sender.user == user }
-        }
-        while self.messages(in: chat).count(where: { $0.isText == isText }) > limits.messages {
-            evict(in: [chat]) { $0.isText == isText }
-        }
-        while (isText ? textSize : size) > limits.bytes {
-            let ranks = chats.values.flatMap { $0.messages.lazy.filter { $0.isText == isText }.map(\.rank) }
-            let rank = ranks.min() ?? .stranger
-            evict(in: largestChat(of: rank, isText)) { $0.isText == isText && $0.rank == rank }
-        }
-        return evictedTexts
+        chats[content.chat, default: Chat()].messages[content.id] = message
+        return message.isText ? Self.add(message, to: &disk, &chats) : Self.add(message, to: &memory, &chats)
     }
 
-    private struct Limits {
-        let messages: Int
-        let messagesPerPerson: Int
-        let bytes: Int
-        let bytesPerPerson: Int
-    }
-
-    private static let limits = Limits(
-        messages: DaemonLimits.waitingMessages, messagesPerPerson: DaemonLimits.waitingMessagesPerPerson,
-        bytes: DaemonLimits.waitingBytes, bytesPerPerson: DaemonLimits.waitingBytesPerPerson)
-    private static let textLimits = Limits(
-        messages: DaemonLimits.waitingTexts, messagesPerPerson: DaemonLimits.waitingTextsPerPerson,
-        bytes: DaemonLimits.waitingTextBytes, bytesPerPerson: DaemonLimits.waitingTextBytesPerPerson)
-
-    private mutating func count(_ message: Message, _ sign: Int) {
-        if message.isText { textSize += sign * message.size } else { size += sign * message.size }
-    }
-
-    /// Returns the chat in which messages of a rank take the most room.
-    private func largestChat(of rank: SenderRank, _ isText: Bool) -> [String] {
-        let sizes = chats.map { chat, state in
-            (chat: chat, size: state.messages.reduce(0) { $1.rank == rank && $1.isText == isText ? $0 + $1.size : $0 })
+    private static func add(
+        _ message: Message, to pool: inout WaitingPool, _ chats: inout [String: Chat]
+    ) -> [ReceivedMessage] {
+        pool.add(message)
+        var evicted: [ReceivedMessage] = []
+        while let (number, chat) = pool.evict(for: message) {
+            guard let gone = chats[chat]?.messages.removeValue(forKey: number) else { continue }
+            chats[chat]?.lost += 1
+            chats[chat]?.lostAt = gone.event.at
+            if gone.isText { evicted.append(gone.content) }
         }
-        return sizes.max { ($0.size, $1.chat) < ($1.size, $0.chat) }.map { [$0.chat] } ?? []
-    }
-
-    /// Evicts one of the messages for which `isMeant` is true, of the lowest rank. If strangers sent it, the newest one
-    /// goes, else the oldest. So strangers displace only messages of strangers, and in one chat no earlier ones.
-    private mutating func evict(in names: [String], _ isMeant: (Message) -> Bool) {
-        let meant = names.flatMap { name in
-            (chats[name]?.messages ?? []).enumerated().filter { isMeant($0.element) }.map {
-                (chat: name, index: $0.offset, message: $0.element)
-            }
-        }
-        guard let rank = meant.map(\.message.rank).min() else { return }
-        let lowest = meant.filter { $0.message.rank == rank }
-        // Message numbers count all messages that the node received, so they give the order.
-        let victim =
-            rank == .stranger
-            ? lowest.max { $0.message.content.id < $1.message.content.id }
-            : lowest.min { $0.message.content.id < $1.message.content.id }
-        if let victim { remove(victim.index, in: victim.chat) }
+        return evicted
     }
 
     /// Removes messages that the user read.
@@ -122,38 +83,21 @@ package struct WaitingMessages {
     /// - Returns: The texts with an ID among them, which the node need not keep any more.
     @discardableResult
     package mutating func read(_ numbers: Set<MessageID>, in chat: String) -> [ReceivedMessage] {
-        guard var state = chats[chat] else { return [] }
+        guard var state = chats.removeValue(forKey: chat) else { return [] }
         state.lost = 0
-        let read = state.messages.filter { numbers.contains($0.content.id) }
-        for message in read { count(message, -1) }
-        state.messages.removeAll { numbers.contains($0.content.id) }
-        chats[chat] = state.messages.isEmpty ? nil : state
+        let read = numbers.sorted().compactMap { state.messages.removeValue(forKey: $0) }
+        if !state.messages.isEmpty { chats[chat] = state }
+        for message in read { remove(message) }
         return read.filter(\.isText).map(\.content)
     }
 
     /// Removes all messages of a chat that the node left.
     package mutating func forget(chat: String) {
-        for message in messages(in: chat) { count(message, -1) }
+        for message in messages(in: chat) { remove(message) }
         chats[chat] = nil
     }
 
-    private func exceedsInChat(_ user: UserID, _ chat: String, _ isText: Bool, _ limits: Limits) -> Bool {
-        messages(in: chat).count { $0.isText == isText && $0.content.sender.user == user } > limits.messagesPerPerson
-    }
-
-    private func sizeOfAll(by user: UserID, _ isText: Bool) -> Int {
-        chats.values.reduce(0) { sum, chat in
-            chat.messages.reduce(sum) {
-                $1.isText == isText && $1.content.sender.user == user ? $0 + $1.size : $0
-            }
-        }
-    }
-
-    private mutating func remove(_ index: Int, in chat: String) {
-        guard let message = chats[chat]?.messages.remove(at: index) else { return }
-        count(message, -1)
-        if message.isText { evictedTexts.append(message.content) }
-        chats[chat]?.lost += 1
-        chats[chat]?.lostAt = message.event.at
+    private mutating func remove(_ message: Message) {
+        if message.isText { disk.remove(message) } else { memory.remove(message) }
     }
 }
