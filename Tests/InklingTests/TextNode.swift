@@ -1,5 +1,6 @@
 import Foundation
 import Inkling
+import InklingCore
 import InklingModel
 import InklingWire
 import NIOCore
@@ -147,6 +148,7 @@ private final class FaultyTexts: TextStore {
 
     var logs: Set<TextLogID> { store.logs }
     func begin(_ report: @escaping (TextFault) -> Void) { store.begin(report) }
+    func setStandings(_ standings: [PublicKey: Standing]) { store.setStandings(standings) }
     func state(of log: TextLogID) -> TextState { store.state(of: log) }
     func append(_ records: [TextRecord], to log: TextLogID, completion: @escaping (String?) -> Void) {
         if let failure { completion(failure) } else { store.append(records, to: log, completion: completion) }

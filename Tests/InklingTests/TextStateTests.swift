@@ -61,4 +61,37 @@ struct TextStateTests {
         state.apply(try SomeText.received(1, from: 2))
         #expect(state.unread.count { $0.id.number == 1 } == Limits.peopleSeen + 1, "it is there and unread already")
     }
+
+    // M-83
+    @Test("strangers' texts displace no IDs of people whom the user knows, over a restart, and nobody's leaving")
+    func standings() throws {
+        let (verified, met) = (try SomeText.key(1), try SomeText.key(2))
+        let standings: [PublicKey: Standing] = [verified: .verified, met: .met]
+        var state = TextState()
+        for number in 1...2 {
+            state.apply(try SomeText.received(1, from: number), standings)
+            state.apply(.left(try SomeText.key(number), true), standings)
+        }
+        for number in 3...2_000 {
+            state.apply(try SomeText.received(1, from: number), standings)
+            state.apply(.left(try SomeText.key(number), true), standings)
+        }
+        var again = TextState()
+        for record in state.snapshot { again.apply(record, standings) }
+        for state in [state, again] {
+            #expect(state.seen.count == Limits.peopleSeen)
+            for key in [verified, met] {
+                #expect(state.seen[key]?.contains(SomeText.id(1)) == true && state.left.contains(key))
+            }
+            let (first, last) = (try SomeText.key(3), try SomeText.key(2_000))
+            #expect(state.seen[first] == nil && !state.left.contains(first), "of strangers the first")
+            #expect(state.seen[last] != nil && state.left.contains(last))
+        }
+        // Strangers find no place among people whom the user knows.
+        var full = TextState()
+        let keys = try (1...Limits.peopleSeen).map { try SomeText.key($0) }
+        let friends = Dictionary(uniqueKeysWithValues: keys.map { ($0, Standing.met) })
+        for number in 1...Limits.peopleSeen + 1 { full.apply(try SomeText.received(1, from: number), friends) }
+        #expect(Set(full.seen.keys) == Set(keys) && full.unread.count == Limits.peopleSeen + 1)
+    }
 }

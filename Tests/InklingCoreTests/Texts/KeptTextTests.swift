@@ -191,6 +191,25 @@ struct KeptTextTests {
         #expect(known.count == 1_024 && known.isSuperset(of: friends))
     }
 
+    @Test("M-83: in a secret chat too, the IDs of people whom the user knows stay, whoever's text comes later")
+    func sendersByRank() {
+        var generator = Seeded(12)
+        var seen = SeenTexts()
+        seen.insert(Self.id(1))
+        let keys = (0..<1_030).map { _ in KeyPair(using: &generator).publicKey }.sorted()
+        let (verified, met) = (Set(keys[..<5]), Set(keys[5..<13]))
+        var surroundings = Surroundings(
+            configuration: Endpoint.Configuration(identity: KeyPair(using: &generator), name: "Alice"))
+        surroundings.secretChats = [World.chat]
+        for key in verified { surroundings.standings[key] = .verified }
+        for key in met { surroundings.standings[key] = .met }
+        var texts = KeptTexts()
+        texts.join(World.chat, seen: Dictionary(uniqueKeysWithValues: keys.map { ($0, seen) }), surroundings)
+        let known = Set(keys.filter { texts.seen(of: PersonID(chat: World.chat, key: $0)) == seen })
+        #expect(known.count == 1_024 && known.isSuperset(of: verified) && known.isSuperset(of: met))
+        #expect(known.isDisjoint(with: keys[13..<19]), "of the others the first")
+    }
+
     @Test("M-86: a new state of a link fails all its texts with an ID, in order, and keeps the others")
     func newState() {
         var stage = Self.stage()

@@ -240,6 +240,9 @@ package final class LocalNode: ChatService {
 
     package func resume() { node.assumeIsolated { $0.resume() } }
 
+    /// How well the user knows the people whom the node prefers to strangers.
+    package var standings: [PublicKey: Standing] { node.assumeIsolated { $0.knownPeers.standings } }
+
     /// Stops the node. Calls `completion` about 120 ms later.
     package func stop(_ completion: @escaping () -> Void) {
         let completion = NIOLoopBound(completion, eventLoop: eventLoop)

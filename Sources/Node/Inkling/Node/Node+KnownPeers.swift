@@ -210,6 +210,7 @@ extension Node {
     private func applyPreferred() {
         guard endpoint.standings != knownPeers.standings else { return }
         endpoint.setStandings(knownPeers.standings, now: clock.now)
+        texts.store?.value.setStandings(knownPeers.standings)
     }
 
     // MARK: - Arrivals and departures

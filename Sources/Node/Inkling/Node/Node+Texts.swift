@@ -12,6 +12,7 @@ extension Node {
         precondition(joined.isEmpty, "texts wait from the first chat on")
         texts.store = store
         texts.holds = holds
+        store.value.setStandings(knownPeers.standings)
         store.value.begin { [weak self] fault in self?.assumeIsolated { $0.report(fault) } }
     }
 
@@ -231,7 +232,7 @@ extension Node {
     /// Records that a member left the chat, or came back.
     func setLeft(_ hasLeft: Bool, _ key: PublicKey, in entry: JoinedChat) {
         guard let chatTexts = entry.texts, chatTexts.left.contains(key) != hasLeft else { return }
-        if hasLeft { entry.texts?.left.insert(key) } else { entry.texts?.left.remove(key) }
+        if hasLeft { entry.texts?.left.set((), for: key, knownPeers.standings) } else { entry.texts?.left.remove(key) }
         texts.store?.value.append([.left(key, hasLeft)], to: chatTexts.log) { _ in }
         let chat = entry.name
         if hasLeft { giveUpTexts { $0.chat == chat && $0.content.key == key } }

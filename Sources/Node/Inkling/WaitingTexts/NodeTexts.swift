@@ -45,7 +45,7 @@ struct ChatTexts {
 
     var log: TextLogID
     /// The members who left the chat.
-    var left: Set<PublicKey> = []
+    var left = PeopleByStanding<Void>()
     /// The received texts that are not shown yet, in the order in which they came.
     var arrivals: [Arrival] = []
     /// The texts that the user has not read.

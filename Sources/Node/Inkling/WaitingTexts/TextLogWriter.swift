@@ -1,3 +1,5 @@
+import InklingCore
+import InklingWire
 import Synchronization
 
 /// The logs of texts and their state on disk. Jobs run on a thread that may block.
@@ -38,19 +40,22 @@ final class TextLogWriter: Sendable {
 
     private let store: SealedStore
     private let logs = Mutex<[TextLogID: Log]>([:])
+    /// How well the user knows people.
+    private let standings: Mutex<[PublicKey: Standing]>
     /// Whether the last append failed.
     private let isFailing: Mutex<Bool>
 
     /// Reads all logs.
-    init(_ store: SealedStore) {
+    init(_ store: SealedStore, _ standings: [PublicKey: Standing]) {
         self.store = store
+        self.standings = Mutex(standings)
         isFailing = Mutex(store.isUnusable)
         var logs: [TextLogID: Log] = [:]
         for id in store.logs.compactMap(TextLogID.init(digits:)) {
             var log = Log()
             let isSound = store.readAll(id.digits) { bytes in
                 log.size += bytes.count + Self.overhead
-                if let record = TextRecord(bytes) { log.state.apply(record) }
+                if let record = TextRecord(bytes) { log.state.apply(record, standings) }
             }
             // A new log takes the place of one with damage, which is reported only once therefore.
             if !isSound { log.longest = -1 }
@@ -62,6 +67,8 @@ final class TextLogWriter: Sendable {
     var ids: Set<TextLogID> { logs.withLock { Set($0.keys) } }
 
     func state(of log: TextLogID) -> TextState { logs.withLock { $0[log]?.state ?? TextState() } }
+
+    func setStandings(_ standings: [PublicKey: Standing]) { self.standings.withLock { $0 = standings } }
 
     // MARK: Jobs
 
@@ -111,8 +118,9 @@ final class TextLogWriter: Sendable {
             report(reason, &outcome)
             outcome.reasons.append(reason)
             guard reason == nil else { continue }
+            let standings = standings.withLock(\.self)
             logs.withLock { logs in
-                for record in records { logs[log, default: Log()].state.apply(record) }
+                for record in records { logs[log, default: Log()].state.apply(record, standings) }
                 logs[log]?.size += sizes[index]
             }
         }

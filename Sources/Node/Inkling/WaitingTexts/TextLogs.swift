@@ -22,19 +22,24 @@ package final class TextLogs: TextStore {
 
     /// Reads the logs in a state directory.
     ///
-    /// - Parameter threads: Makes a pool of one thread.
+    /// - Parameters:
+    ///   - standings: How well the user knows people. Those of the lowest standing are forgotten first.
+    ///   - threads: Makes a pool of one thread.
     package convenience init(
-        in directory: String, on eventLoop: any EventLoop, threads: @escaping @autoclosure () -> NIOThreadPool
+        in directory: String, standings: [PublicKey: Standing] = [:], on eventLoop: any EventLoop,
+        threads: @escaping @autoclosure () -> NIOThreadPool
     ) {
         self.init(
-            SealedStore(in: directory, .texts, limits: Self.limits), on: eventLoop, threads: threads())
+            SealedStore(in: directory, .texts, limits: Self.limits), standings: standings, on: eventLoop,
+            threads: threads())
     }
 
     /// Reads the logs of a store.
     package init(
-        _ store: SealedStore, on eventLoop: any EventLoop, threads: @escaping @autoclosure () -> NIOThreadPool
+        _ store: SealedStore, standings: [PublicKey: Standing] = [:], on eventLoop: any EventLoop,
+        threads: @escaping @autoclosure () -> NIOThreadPool
     ) {
-        writer = TextLogWriter(store)
+        writer = TextLogWriter(store, standings)
         self.eventLoop = eventLoop
         makeThreads = threads
     }
@@ -48,6 +53,8 @@ package final class TextLogs: TextStore {
         self.report = report
         add(.tidy) { _ in }
     }
+
+    package func setStandings(_ standings: [PublicKey: Standing]) { writer.setStandings(standings) }
 
     package func state(of log: TextLogID) -> TextState { writer.state(of: log) }
 

@@ -37,20 +37,14 @@ package struct TextState: Sendable {
         mutating func removeAll() { self = Queue() }
     }
 
-    /// The IDs seen of a person, and the number of their last change.
-    private struct Seen {
-        var texts: SeenTexts
-        var change: Int
-    }
-
     private var waitingTexts = Queue<WaitingText>()
     private var unreadTexts = Queue<KeptText>()
-    private var people: [PublicKey: Seen] = [:]
-    private var changes = 0
+    private var people = PeopleByStanding<SeenTexts>()
     /// The highest entry of a text that ever waited; 0 for none.
     package private(set) var highestEntry: UInt64 = 0
-    /// The members who left the chat and are not back. Of more than the IDs are kept for, the others are dropped.
-    package private(set) var left: Set<PublicKey> = []
+
+    /// The members who left the chat and are not back.
+    package private(set) var left = PeopleByStanding<Void>()
 
     package init() {}
 
@@ -58,46 +52,41 @@ package struct TextState: Sendable {
     package var waiting: [WaitingText] { waitingTexts.all }
     /// The unread texts, in the order in which they came.
     package var unread: [KeptText] { unreadTexts.all }
-    /// The IDs of the received texts of each person, for the people whose texts came last (M-83).
-    package var seen: [PublicKey: SeenTexts] { people.mapValues(\.texts) }
+    /// The IDs of the received texts of each person, for the best known people (M-83).
+    package var seen: [PublicKey: SeenTexts] { Dictionary(uniqueKeysWithValues: people.inOrder) }
 
     /// Applies one record.
-    package mutating func apply(_ record: TextRecord) {
+    ///
+    /// - Parameter standings: How well the user knows people now. All others are strangers.
+    package mutating func apply(_ record: TextRecord, _ standings: [PublicKey: Standing] = [:]) {
         switch record {
         case .waiting(let text):
             highestEntry = max(highestEntry, text.entry)
             waitingTexts.add(text, as: Name(text.key, text.id))
         case .finished(let key, let id): waitingTexts.remove(Name(key, id))
         case .received(let text):
-            var seen = people[text.key]?.texts ?? SeenTexts()
+            var seen = people[text.key] ?? SeenTexts()
             guard !seen.contains(text.id) else { return }
             seen.insert(text.id)
-            set(seen, for: text.key)
+            people.set(seen, for: text.key, standings)
             unreadTexts.add(text, as: Name(text.key, text.id))
         case .read(let key, let id): unreadTexts.remove(Name(key, id))
-        case .left(let key, true): if left.count < Limits.peopleSeen { left.insert(key) }
+        case .left(let key, true): left.set((), for: key, standings)
         case .left(let key, false): left.remove(key)
-        case .seen(let key, let seen): set(seen.union(people[key]?.texts ?? SeenTexts()), for: key)
+        case .seen(let key, let seen):
+            people.set(seen.union(people[key] ?? SeenTexts()), for: key, standings)
         case .highestEntry(let entry): highestEntry = max(highestEntry, entry)
         }
-    }
-
-    private mutating func set(_ seen: SeenTexts, for key: PublicKey) {
-        if people[key] == nil, people.count >= Limits.peopleSeen {
-            people.min { $0.value.change < $1.value.change }.map { people[$0.key] = nil }
-        }
-        changes += 1
-        people[key] = Seen(texts: seen, change: changes)
     }
 
     /// Gives up all waiting texts.
     mutating func forgetWaiting() { waitingTexts.removeAll() }
 
     /// The records of which this state is the result.
-    var snapshot: [TextRecord] {
+    package var snapshot: [TextRecord] {
         // A text that comes behind its ID would count as repeated, so the IDs are last.
-        let seen = people.sorted { $0.value.change < $1.value.change }.map { TextRecord.seen($0.key, $0.value.texts) }
-        let left = left.sorted().map { TextRecord.left($0, true) }
+        let seen = people.inOrder.map { TextRecord.seen($0.0, $0.1) }
+        let left = left.keys.map { TextRecord.left($0, true) }
         return [.highestEntry(highestEntry)] + left + waiting.map(TextRecord.waiting)
             + unread.map(TextRecord.received) + seen
     }

@@ -1,3 +1,4 @@
+import InklingCore
 import InklingModel
 import InklingWire
 
@@ -33,6 +34,9 @@ package protocol TextStore: AnyObject {
 
     /// Begins to report faults, also those of the start.
     func begin(_ report: @escaping (TextFault) -> Void)
+
+    /// Records how well the user knows people. Their seen IDs are forgotten last (M-83).
+    func setStandings(_ standings: [PublicKey: Standing])
 
     /// Returns the texts of a chat: the result of all records whose completion had no error.
     func state(of log: TextLogID) -> TextState

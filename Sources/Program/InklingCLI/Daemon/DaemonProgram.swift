@@ -154,7 +154,7 @@ final class DaemonProgram {
             self.history = history
             node.setHasHistory { [unowned history] in history.has($0) }
             let kept = kept(in: directory, of: node)
-            let textLogs = TextLogs(in: directory, on: loop, threads: .alone())
+            let textLogs = TextLogs(in: directory, standings: node.standings, on: loop, threads: .alone())
             self.textLogs = textLogs
             let hub = NodeHub(
                 node, kept: kept.chats, holds: kept.holds, announcesAbsence: goesAwayAlone,

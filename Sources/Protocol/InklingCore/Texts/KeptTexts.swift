@@ -39,8 +39,7 @@ struct KeptTexts: Sendable {
         chats.insert(chat)
         for (key, texts) in seen.sorted(by: { $0.key < $1.key }) {
             let person = PersonID(chat: chat, key: key)
-            use(person, surroundings)
-            self.seen[person] = texts
+            if use(person, surroundings) { self.seen[person] = texts }
         }
     }
 
@@ -94,8 +93,7 @@ struct KeptTexts: Sendable {
     /// - Returns: The records to acknowledge.
     mutating func keep(_ number: UInt64, _ surroundings: Surroundings) -> [(link: LinkID, record: UInt32)] {
         guard let (text, records) = remove(number) else { return [] }
-        use(text.person, surroundings)
-        seen[text.person, default: SeenTexts()].insert(text.id)
+        if use(text.person, surroundings) { seen[text.person, default: SeenTexts()].insert(text.id) }
         return records
     }
 
@@ -116,15 +114,22 @@ struct KeptTexts: Sendable {
         if copies[link]?.isEmpty == true { copies[link] = nil }
     }
 
-    /// Moves a person to the end of ``people``. The first stranger is forgotten for a new person without room.
-    private mutating func use(_ person: PersonID, _ surroundings: Surroundings) {
+    /// Moves a person to the end of ``people``. Without room for a new person, the first one of the lowest rank is
+    /// forgotten.
+    ///
+    /// - Returns: Whether the person has a place. All others may have a higher rank.
+    private mutating func use(_ person: PersonID, _ surroundings: Surroundings) -> Bool {
         if let place = people.lastIndex(of: person) {
             people.remove(at: place)
         } else if people.count >= Limits.peopleSeen {
-            let place = people.firstIndex { !surroundings.isPreferred($0) } ?? 0
+            let ranks = people.map { surroundings.rank(of: $0) }
+            guard let lowest = ranks.min(), lowest <= surroundings.rank(of: person),
+                let place = ranks.firstIndex(of: lowest)
+            else { return false }
             seen[people.remove(at: place)] = nil
         }
         people.append(person)
+        return true
     }
 
     /// Forgets the records of a link below a number, because a forward skipped them (M-38). Without a number, the link
