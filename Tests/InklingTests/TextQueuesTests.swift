@@ -31,21 +31,29 @@ struct TextQueuesTests {
         var message: UInt64 = 0
         var toStore: [TextQueues.Text] = []
         var refused: [TextQueues.Text] = []
+        /// How well the user knows people. Others are verified.
+        var ranks: [PublicKey: SenderRank] = [:]
 
         /// Sends a text. The protocol sends at once to those of the plan.
         @discardableResult
         mutating func send(
             _ text: String, there: [PublicKey] = [], away: [PublicKey] = [], down: [PublicKey] = [],
-            at now: Timestamp = TextQueuesTests.now
+            in chat: String = "team", at now: Timestamp = TextQueuesTests.now
         ) -> TextQueues.Plan {
             message += 1
-            let plan = queues.plan(size: text.utf8.count, in: "team", linked: there + down, now: now)
+            let plan = queues.plan(size: text.utf8.count, in: chat, linked: there + down, now: now)
             let recipients =
                 there.map { TextQueues.Recipient(key: $0, name: "x", isThere: true) }
                 + (down + away).map { .init(key: $0, name: "x", isThere: false) }
             apply(
-                queues.add(text, MessageID(rawValue: message), in: "team", to: recipients, plan, now: now))
+                queues.add(
+                    text, MessageID(rawValue: message), in: chat, to: recipients, plan, now: now,
+                    rank: { [ranks] in ranks[$0.key] ?? .verified }))
             return plan
+        }
+
+        mutating func becameAbsent(_ key: PublicKey = TextQueuesTests.bob) -> TextQueues.Changes {
+            queues.becameAbsent(TextQueuesTests.person(key)) { [ranks] in ranks[$0.key] ?? .verified }
         }
 
         mutating func apply(_ changes: TextQueues.Changes) {
@@ -93,13 +101,13 @@ struct TextQueuesTests {
         var stage = Stage()
         let plan = stage.send("one", there: [Self.bob])
         stage.send("two", there: [Self.bob])
-        stage.apply(stage.queues.becameAbsent(Self.person()))
+        stage.apply(stage.becameAbsent())
         #expect(stage.toStore.map(\.content.text) == ["one", "two"])
         #expect(stage.toStore.first?.content.id == plan.ids[Self.bob])
         stage.store()
         #expect(stage.queues.due(for: Self.person()).isEmpty, "the links still have both")
         #expect(stage.queues.failed(1, to: Self.person())?.content.text == "one")
-        stage.apply(stage.queues.becameAbsent(Self.person()))
+        stage.apply(stage.becameAbsent())
         #expect(stage.toStore.isEmpty, "on disk already")
         #expect(stage.sendDue(Self.person()) == ["one"])
         #expect(stage.sendDue(Self.person(), again: true) == ["one", "two"], "a new link gets all, in order (M-86)")
@@ -172,8 +180,64 @@ struct TextQueuesTests {
         // A text on its way needs no room until its delivery fails.
         #expect(bytes.send("x", down: [Self.carol]).ids.count == 1 && bytes.refused.count == 1)
         _ = bytes.queues.failed(bytes.message, to: Self.person(Self.carol))
-        bytes.apply(bytes.queues.becameAbsent(Self.person(Self.carol)))
+        bytes.apply(bytes.becameAbsent(Self.carol))
         #expect(bytes.refused.count == 2)
+    }
+
+    /// Returns the number of one-letter texts, of many people of a rank, that find a place.
+    private static func fill(_ stage: inout Stage, _ rank: SenderRank, in chat: String = "team") -> Int {
+        let before = stage.toStore.count
+        let people = people.dropFirst(5 * rank.rawValue).prefix(5)
+        for person in people { stage.ranks[person] = rank }
+        for _ in 1...200 { stage.send("x", away: Array(people), in: chat) }
+        return stage.toStore.count - before
+    }
+
+    /// Five people for each rank.
+    private static let people = (UInt8(20)...39).map { key($0) }
+
+    //
+    @Test("one chat's members take a quarter of the places, its newcomers an eighth, and all unverified three quarters")
+    func shares() {
+        var stage = Stage()
+        #expect(Self.fill(&stage, .member) == 125, "newcomers of one chat")
+        #expect(Self.fill(&stage, .met) == 125, "the rest of its quarter, whoever comes first")
+        #expect(Self.fill(&stage, .member) == 0 && Self.fill(&stage, .met) == 0)
+        var others = Stage()
+        #expect(Self.fill(&others, .met) == 250 && Self.fill(&others, .member) == 1, "each part has at least one")
+        #expect(Self.fill(&others, .member, in: "two") == 125 && Self.fill(&others, .met, in: "two") == 125)
+        #expect(Self.fill(&others, .met, in: "three") == 249, "all chats have three quarters")
+        #expect(Self.fill(&others, .met, in: "four") == 1 && Self.fill(&others, .member, in: "five") == 1)
+        #expect(Self.fill(&others, .verified) == 248, "the last quarter is for verified people")
+        #expect(Self.fill(&others, .met, in: "six") == 0, "nothing is left")
+        var strangers = Stage()
+        for number in 1...4 { #expect(Self.fill(&strangers, .stranger, in: "open \(number)") == 125) }
+        #expect(Self.fill(&strangers, .stranger, in: "open 5") == 1, "a half, and one in each chat")
+        #expect(Self.fill(&strangers, .met, in: "team") == 249)
+    }
+
+    //
+    @Test("a text of the greatest size waits in each empty share", arguments: SenderRank.allCases)
+    func greatest(_ rank: SenderRank) {
+        var stage = Stage()
+        stage.ranks[Self.bob] = rank
+        stage.send(String(repeating: "x", count: 65_536), away: [Self.bob])
+        #expect(stage.toStore.count == 1)
+    }
+
+    //
+    @Test("the number of a text from the disk is no trap")
+    func highestNumber() {
+        var stage = Stage()
+        let texts = [UInt64.max, 1, .max - 1].enumerated().map { index, number in
+            WaitingText(
+                entry: UInt64(index + 1), key: Self.bob, name: "Bob", id: TextID(run: 1, number: number, written: .max),
+                at: Self.now, text: "\(index)")
+        }
+        stage.queues.restore(texts, in: "team", highestEntry: (1 << 53) - 1)
+        #expect(stage.queues.due(for: Self.person()).map(\.content.text) == ["0", "1", "2"])
+        stage.send("x", away: [Self.carol])
+        #expect(stage.toStore.first?.content.entry == 1 << 53)
     }
 
     //
@@ -185,7 +249,7 @@ struct TextQueuesTests {
         stage.send("down", down: [Self.bob])
         #expect(stage.store(isKept: false).isEmpty && !stage.queues.isEmpty)
         #expect(stage.queues.waiting().isEmpty)
-        stage.apply(stage.queues.becameAbsent(Self.person()))
+        stage.apply(stage.becameAbsent())
         #expect(stage.toStore.map(\.content.text) == ["down"], "once more")
         for _ in 1...200 { stage.send("x", away: [Self.carol]) }
         #expect(stage.refused.isEmpty, "refused writes take no room")

@@ -17,7 +17,7 @@ package final class JoinedChat {
     /// The node's stay in the chat, by which handles recognise it.
     let membership: Membership
     /// All people met there, in this run or an earlier one.
-    private(set) var met: [PublicKey: MetPeer] = [:]
+    package private(set) var met: [PublicKey: MetPeer] = [:]
     /// The instances that discovery lists.
     var found: [String: FoundInstance] = [:]
     /// The texts on disk; nil if no text waits in the chat.
@@ -27,7 +27,7 @@ package final class JoinedChat {
     var hasEnded = false
 
     /// A person met in the chat, who may have left.
-    struct MetPeer {
+    package struct MetPeer {
         let user: UserID
         var name: String
         var presence: InklingCore.Presence
@@ -68,10 +68,10 @@ package final class JoinedChat {
         met[key] = MetPeer(user: key.userID, name: name, presence: .offline, since: lastSeen)
     }
 
-    /// Records the presence and name of a person. The chat remembers only the people who left most recently.
+    /// Records the presence and name of a person.
     ///
     /// - Returns: Whether the person was there before, and their record now.
-    func note(
+    package func note(
         _ person: InklingCore.Person, _ presence: InklingCore.Presence, at now: Timestamp
     ) -> (wasThere: Bool, peer: MetPeer) {
         let before = met[person.key]
@@ -81,15 +81,37 @@ package final class JoinedChat {
             user: before?.user ?? person.key.userID, name: person.name, presence: presence,
             since: wasThere == isThere ? before?.since ?? now : now)
         met[person.key] = peer
-        if !isThere { forgetSome() }
         return (wasThere, peer)
     }
 
-    private func forgetSome() {
-        guard met.count > NodeLimits.rememberedPeers else { return }
-        let gone = met.filter { !$0.value.isThere }
-        guard gone.count > NodeLimits.rememberedPeers else { return }
-        let oldest = gone.sorted { ($0.value.since, $0.key) < ($1.value.since, $1.key) }
-        for (key, _) in oldest.prefix(gone.count - NodeLimits.rememberedPeers / 2) { met[key] = nil }
+    /// Forgets people who are offline, beyond the places that the chat has. It never forgets verified people. Of
+    /// those met on several days, and of newcomers, it forgets whom the user knows least. So throwaway keys displace only
+    /// each other and other newcomers who were there for a shorter time.
+    package func forgetSome(in known: KnownPeers) {
+        guard met.count > NodeLimits.rememberedNewcomers else { return }
+        var (regulars, newcomers): ([PublicKey], [PublicKey]) = ([], [])
+        for (key, peer) in met where !peer.isThere {
+            switch known.standings[key] {
+            case .verified: break
+            case .met: regulars.append(key)
+            case .stranger, nil: newcomers.append(key)
+            }
+        }
+        forget(regulars, but: NodeLimits.rememberedPeers, in: known)
+        forget(newcomers, but: NodeLimits.rememberedNewcomers, in: known)
+    }
+
+    private func forget(_ people: [PublicKey], but places: Int, in known: KnownPeers) {
+        guard people.count > places else { return }
+        let ranks = people.map { key in
+            let entry = known[key]
+            return (
+                days: entry?.days.count ?? 0, together: entry?.together ?? .zero, since: met[key]?.since ?? 0, key: key
+            )
+        }
+        let lowest = ranks.sorted {
+            ($0.days, $0.together, $0.since, $0.key) < ($1.days, $1.together, $1.since, $1.key)
+        }
+        for person in lowest.prefix(people.count - places) { met[person.key] = nil }
     }
 }

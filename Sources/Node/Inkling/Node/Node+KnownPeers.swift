@@ -222,6 +222,7 @@ extension Node {
             let addresses = (peer.addresses[entry.storedName] ?? []).compactMap(Resolution.address)
             endpoint.recall(peer.key, at: addresses, in: entry.id, now: clock.now)
         }
+        entry.forgetSome(in: knownPeers)
     }
 
     /// Records that people met in a chat belong to the chat that follows it.

@@ -117,6 +117,7 @@ extension Node {
             noteArrival(of: person, in: entry.storedName, at: now)
         } else if wasThere {
             noteDeparture(of: person.key, in: entry.storedName, at: now)
+            entry.forgetSome(in: knownPeers)
         }
         return peer(person.key, met, in: entry)
     }

@@ -146,12 +146,16 @@ extension Node {
         }
         let message = MessageID(rawValue: number)
         let absent = entry.met.keys.filter { !linked.contains($0) && mayWait($0, in: entry) }
-        let recipients = (linked + absent.sorted()).map { key in
+        let ranks = Dictionary(uniqueKeysWithValues: absent.map { ($0, rank(of: $0, in: entry)) })
+        // Without places for all, those whom the user knows best have them.
+        let inOrder = absent.sorted { (ranks[$1] ?? .stranger, $0) < (ranks[$0] ?? .stranger, $1) }
+        let recipients = (linked + inOrder).map { key in
             TextQueues.Recipient(
                 key: key, name: entry.met[key]?.name ?? knownPeers[key]?.names.first ?? "",
                 isThere: reachable.contains(key))
         }
-        let changes = texts.queues.add(text, message, in: entry.name, to: recipients, plan, now: now)
+        let changes = texts.queues.add(
+            text, message, in: entry.name, to: recipients, plan, now: now, rank: rank(of:))
         prepare(message, recipients.count)
         apply(changes, in: entry)
         return (message, recipients.count)
@@ -162,6 +166,19 @@ extension Node {
         guard let peer = entry.met[key], let chatTexts = entry.texts, key != ownKey else { return false }
         return !chatTexts.left.contains(key) && !texts.blocked.contains(peer.user)
             && (peer.isThere || peer.since > Node.wallClock() - NodeLimits.waitingAbsence)
+    }
+
+    /// Returns how well the user knows a person for whom texts wait.
+    private func rank(of person: TextQueues.Person) -> SenderRank {
+        joinedChat(person.chat).map { rank(of: person.key, in: $0) } ?? .stranger
+    }
+
+    private func rank(of key: PublicKey, in entry: JoinedChat) -> SenderRank {
+        switch knownPeers.standings[key] {
+        case .verified: .verified
+        case .met: .met
+        case .stranger, nil: entry.chat.isOpen ? .stranger : .member
+        }
     }
 
     /// Sends the texts that wait for a person, if they are there.
@@ -215,7 +232,7 @@ extension Node {
         }
         guard let text = texts.queues.failed(number, to: person) else { return false }
         if mayWait(key, in: entry) {
-            apply(texts.queues.becameAbsent(person), in: entry)
+            apply(texts.queues.becameAbsent(person, rank: rank(of:)), in: entry)
             sendTexts(to: key, in: entry)
         } else {
             report(texts.queues.giveUp { $0.content.entry == text.content.entry }, failure)
@@ -226,7 +243,7 @@ extension Node {
     /// Keeps the texts of a person who went.
     func becameAbsent(_ key: PublicKey, in entry: JoinedChat) {
         guard entry.texts != nil, mayWait(key, in: entry) else { return }
-        apply(texts.queues.becameAbsent(.init(chat: entry.name, key: key)), in: entry)
+        apply(texts.queues.becameAbsent(.init(chat: entry.name, key: key), rank: rank(of:)), in: entry)
     }
 
     /// Records that a member left the chat, or came back.

@@ -1,7 +1,9 @@
 /// The limits of a node besides those of the protocol. Peers do not notice these limits.
 package enum NodeLimits {
-    /// The number of people who left that a chat remembers. Beyond it, the chat forgets the half who left first.
-    package static let rememberedPeers = 1_024
+    /// The people offline that a chat remembers: those met on several days, and newcomers. Beyond it, the chat forgets
+    /// whom the user knows least. Verified people don't count.
+    package static let rememberedPeers = 768
+    package static let rememberedNewcomers = 256
     /// The number of notices that wait for the first reader, and for each reader. Beyond it, the oldest are dropped.
     package static let unheardNotices = 32
     /// The number of outcomes of this node's messages that wait for a reader. Further ones count as missed. If eight
@@ -44,6 +46,8 @@ package enum NodeLimits {
     package static let waitingTextBytes = 8 << 20
     /// The most texts that wait on disk for one key.
     package static let waitingTextsPerKey = 200
+    /// The part of these for newcomers in one chat, half of what M-42 gives a chat.
+    package static let shareOfNewcomers = (numerator: 1, denominator: 8)
     /// The time for which a text waits.
     package static let waitingTextTime = Duration.seconds(7 * 86_400)
     /// The time after which no text waits any more for a person whom nobody has seen.

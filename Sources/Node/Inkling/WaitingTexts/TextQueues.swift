@@ -83,7 +83,7 @@ package struct TextQueues: Sendable {
     private var numbers: [Person: UInt64] = [:]
     private var lastEntry: UInt64 = 0
     /// The texts on disk, or on their way there.
-    private var stored: (count: Int, size: Int) = (0, 0)
+    private var stored: [Person: TextPlaces.Use] = [:]
     private var storedByKey: [PublicKey: Int] = [:]
 
     /// Makes empty queues.
@@ -119,11 +119,15 @@ package struct TextQueues: Sendable {
     }
 
     /// Adds a new text for all its recipients, after the protocol sent it according to the plan.
+    ///
+    /// - Parameter rank: Returns how well the user knows a person. Recipients of a higher rank get places first.
     package mutating func add(
-        _ text: String, _ message: MessageID, in chat: String, to recipients: [Recipient], _ plan: Plan, now: Timestamp
+        _ text: String, _ message: MessageID, in chat: String, to recipients: [Recipient], _ plan: Plan,
+        now: Timestamp, rank: (Person) -> SenderRank
     ) -> Changes {
         var changes = Changes()
         let run = run(in: chat)
+        var places = TextPlaces(stored, rank: rank)
         for recipient in recipients {
             let person = Person(chat: chat, key: recipient.key)
             let number = (numbers[person] ?? 0) + 1
@@ -134,7 +138,7 @@ package struct TextQueues: Sendable {
             let isSent = plan.ids[recipient.key] != nil
             var added = Text(
                 chat: chat, content: content, message: message, sending: isSent ? message.rawValue : nil)
-            if !recipient.isThere, hasRoom(for: added) {
+            if !recipient.isThere, hasRoom(for: added, &places, rank) {
                 added.place = .writing
                 changes.toStore.append(added)
             } else if !recipient.isThere, !isSent {
@@ -219,13 +223,14 @@ package struct TextQueues: Sendable {
     // MARK: The disk
 
     /// Records that a person is not there, or that a delivery failed. The texts in memory go to disk.
-    package mutating func becameAbsent(_ person: Person) -> Changes {
+    package mutating func becameAbsent(_ person: Person, rank: (Person) -> SenderRank) -> Changes {
         var changes = Changes()
         guard let queue = queues[person], queue.contains(where: { $0.place == .memory }) else { return changes }
+        var places = TextPlaces(stored, rank: rank)
         var rest: ArraySlice<Text> = []
         for var text in queue {
             count(text, -1)
-            if text.place == .memory, hasRoom(for: text) {
+            if text.place == .memory, hasRoom(for: text, &places, rank) {
                 text.place = .writing
                 changes.toStore.append(text)
             } else if text.place == .memory, text.sending == nil {
@@ -258,9 +263,9 @@ package struct TextQueues: Sendable {
         }
     }
 
-    private func hasRoom(for text: Text) -> Bool {
-        stored.count < NodeLimits.waitingTexts && stored.size + text.size <= NodeLimits.waitingTextBytes
-            && storedByKey[text.content.key] ?? 0 < NodeLimits.waitingTextsPerKey
+    private func hasRoom(for text: Text, _ places: inout TextPlaces, _ rank: (Person) -> SenderRank) -> Bool {
+        storedByKey[text.content.key] ?? 0 < NodeLimits.waitingTextsPerKey
+            && places.take(text.size, for: text.person, rank(text.person))
     }
 
     // MARK: The end
@@ -333,8 +338,9 @@ package struct TextQueues: Sendable {
             held[text.person] = sum > 0 ? sum : nil
         }
         guard text.place != .memory else { return }
-        stored.count += change
-        stored.size += change * text.size
+        stored[text.person, default: TextPlaces.Use()].count += change
+        stored[text.person]?.size += change * text.size
+        if stored[text.person]?.count == 0 { stored[text.person] = nil }
         let count = (storedByKey[text.content.key] ?? 0) + change
         storedByKey[text.content.key] = count > 0 ? count : nil
     }
