@@ -2,6 +2,7 @@
 
 import pathlib
 import re
+import struct
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -16,6 +17,22 @@ def vectors(member, *files):
 
 def unhex(values):
     return [bytes.fromhex(value.decode()) for value in values]
+
+
+def texts():
+    """Records of texts on disk, with usual and with impossible numbers and times."""
+    key = bytes([1, 2]) + bytes([7] * 30)
+    most = 2**64 - 1
+    records = []
+    for number, written, at in [(1, 1_700_000_000_000, 1_700_000_000.5), (most, most, float("inf")),
+                                (0, 2**63, float("nan")), (64, 0, -1e300), (most - 1, 1, 1e300)]:
+        name = key + struct.pack(">3Q", 7, number, written)
+        text = name + struct.pack(">dH", at, 3) + b"Zo\xc3Tea is ready"
+        records += [bytes([1]) + struct.pack(">Q", number) + text, bytes([2]) + name, bytes([3]) + text,
+                    bytes([4]) + name, bytes([5]) + key + struct.pack(">6Q", 7, number, most, 8, 1, 0),
+                    bytes([6]) + struct.pack(">Q", number), bytes([7]) + key + b"\1"]
+    sized = [struct.pack(">H", len(record)) + record for record in records]
+    return sized + [b"".join(sized), b"".join(sized[:7])]
 
 
 def seeds(decoder):
@@ -33,6 +50,8 @@ def seeds(decoder):
             return vectors("text", "derivations") + vectors("chatName", "derivations") + written
         case "json-lines":
             return (SEEDS / "json-lines.txt").read_bytes().splitlines()
+        case "texts":
+            return texts()
         case "settings":
             return [path.read_bytes() for path in sorted((SEEDS / "settings").glob("*.toml"))]
 
