@@ -13,11 +13,11 @@ import Testing
 struct ImpossibleTimeTests {
     private static let quiet = Logger(label: "quiet") { _ in SwiftLogNoOpLogHandler() }
     private static let invite = "inkling:team#aaaaaaaaaaaaaaaaaaaaaaaaaa"
-    /// The latest time that a line can have.
-    private static let latest = "253402300799.999969"
+    /// The latest time of the year 9999 that a number of 64 bits holds, as lines have it.
+    private static let latest = "253402300799.999968"
 
-    private static func log() throws -> TextLogID {
-        TextLogID(try Chat("team", secret: Secret("aaaaaaaaaaaaaaaaaaaaaaaaaa")))
+    private static func log() throws -> String {
+        try Chat("team", secret: Secret("aaaaaaaaaaaaaaaaaaaaaaaaaa")).logID
     }
 
     /// A node that keeps its texts in a folder.
@@ -95,7 +95,7 @@ struct ImpossibleTimeTests {
     /// Writes records as an earlier or a hostile program leaves them in a folder.
     private static func write(_ records: [[UInt8]], in folder: TemporaryFolder) throws {
         let store = SealedStore(in: folder.path, .texts, limits: TextLogs.limits)
-        let log = try log().digits
+        let log = try log()
         #expect(store.append(records, to: log) == nil && store.flush(log) == nil)
     }
 
@@ -112,7 +112,7 @@ struct ImpossibleTimeTests {
     /// Joins the chat as a front end of a daemon.
     private static func join(_ daemon: DaemonStage, opens: Bool) async throws -> RawFrontEnd {
         let frontEnd = try RawFrontEnd(daemon)
-        frontEnd.write(#"{"do":"join","invite":"\#(invite)","keep":true,"open":\#(opens)}"# + "\n")
+        frontEnd.write(#"{"do":"join","invite":"\#(invite)","keep":true,"open":\#(opens),"id":1}"# + "\n")
         #expect(frontEnd.lines(until: #""on":"ok""#).last?.contains(#""on":"ok""#) == true)
         return frontEnd
     }
