@@ -90,6 +90,51 @@ struct NameKeeperTests {
         #expect(refusal(try Chat("lobby")) == "private-name")
     }
 
+    /// Names that a reader takes for "family".
+    static let alike = [
+        "f\u{430}mily", "family ", " family", "Family", "FAMILY", "fami\u{4CF}y", "fam1ly", "fa-mily", "family.",
+        "\u{FF46}amily", "\u{1D41F}amily", "family\u{FE0F}", "fa\u{34F}mily", "family\u{3164}", "family\u{2800}",
+        "family\u{E0100}", "farnily",
+    ]
+
+    //
+    @Test("a private chat that looks like another one needs the user's word once", arguments: alike)
+    func similarName(_ name: String) throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        #expect(refusal(try Chat("family", secret: secret)) == nil)
+        let other = try Chat(name, secret: try Secret("bbbbbbbbbbbbbbbbbbbbbbbbba"))
+        for _ in 0..<2 {
+            let error = try #require(keeper.refusal(of: other, isConfirmed: false))
+            #expect(error.code == "similar-name" && error.description.contains("\"family\""))
+        }
+        #expect(refusal(other, isConfirmed: true) == nil)
+        #expect(refusal(other) == nil, "it was confirmed")
+        #expect(refusal(try Chat("family", secret: secret)) == nil, "it was there first")
+        #expect(refusal(try Chat(name)) == "private-name", "the open chat is another matter")
+    }
+
+    //
+    @Test("a private chat that looks like a kept one of an older release needs the user's word")
+    func similarToKept() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        #expect(KeptChatsFile(in: folder.path).write([try Chat("family", secret: secret)]) == nil)
+        #expect(refusal(try Chat("Family", secret: secret)) == "similar-name")
+        #expect(refusal(try Chat("family", secret: secret)) == nil)
+    }
+
+    // A-69, R42
+    @Test("names of signs are alike if only blanks and invisible characters differ, and other names are not alike")
+    func differentNames() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for name in [
+            "family", "families", "family 2", "our family", "familia", "\u{1F3E0}", "\u{1F525}", "\u{5BB6}\u{65CF}",
+            "\u{441}\u{435}\u{43C}\u{44C}\u{44F}", "Ian", "Alan", "garden",
+        ] { #expect(refusal(try Chat(name, secret: secret)) == nil, "\(name)") }
+        for name in ["\u{1F3E0} ", "\u{1F3E0}\u{FE0F}"] {
+            #expect(refusal(try Chat(name, secret: secret)) == "similar-name", "\(name)")
+        }
+    }
+
     //
     @Test("a node that leaves no trace adds no name")
     func ephemeral() throws {

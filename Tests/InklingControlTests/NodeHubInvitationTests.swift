@@ -37,6 +37,22 @@ struct NodeHubInvitationTests {
         #expect(stage.node.takeRequests().contains(.join(try team.named("work"), isConfirmed: true)))
     }
 
+    @Test("a chat, also that of an invitation, whose name looks like another's is joined only after the user's word")
+    func similarName() throws {
+        let stage = HubStage()
+        let family = try Chat(invite: "inkling:f%D0%B0mily#aaaaaaaaaaaaaaaaaaaaaaaaaa")
+        let refusal = ServiceAnswer.failed(.other(code: "similar-name", text: "It looks like another."))
+        stage.sources[.invitation(3)] = family
+        stage.node.answers[.join(family, isConfirmed: false)] = refusal
+        let frontEnd = stage.frontEnd()
+        //
+        #expect(frontEnd.ask(.enter(.invitation(3), name: nil, isKept: true)) == refusal)
+        #expect(frontEnd.ask(.keep(family)) == refusal && frontEnd.ask(.join(family)) == refusal)
+        #expect(stage.kept.isEmpty && stage.node.chats.isEmpty)
+        let confirmed = frontEnd.ask(.enter(.invitation(3), name: nil, isKept: true, isConfirmed: true))
+        #expect(confirmed == .joined(family, []))
+    }
+
     @Test("the outcome of an invite goes to the front end that sent it (A-38)")
     func outcome() throws {
         let stage = HubStage()

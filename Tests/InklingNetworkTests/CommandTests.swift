@@ -197,6 +197,32 @@ extension NetworkTests {
             }
         }
 
+        //
+        @Test(
+            "a private chat whose name looks like another one's needs its name beside the invite, once",
+            .standalone("beside a daemon they attach, see DaemonCommandTests"))
+        func similarName() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let (family, alike) = (
+                    "inkling:family#aaaaaaaaaaaaaaaaaaaaaaaaaa", "inkling:f%D0%B0mily#baaaaaaaaaaaaaaaaaaaaaaaaa"
+                )
+                func expect(refusal isRefused: Bool, _ arguments: String...) async throws {
+                    let answer = try await CommandTests.inkling(arguments + ["--no-discovery"], on: network[0])
+                    let hasText = (answer.text + answer.errors).contains("another private chat of yours")
+                    #expect(hasText == isRefused && (!hasText || answer.ending == .exited(1)), "\(arguments) \(answer)")
+                }
+                try await expect(refusal: false, "peers", "--wait", "0.1", family)
+                try await expect(refusal: true, "peers", "--wait", "0.1", alike)
+                try await expect(refusal: true, "send", "--wait", "0.1", alike, "tea")
+                try await expect(refusal: true, "chat", "--plain", alike)
+                try await expect(refusal: true, "chat", "--json", alike)
+                // The chat that was there first needs no confirmation, and neither does one that was confirmed.
+                try await expect(refusal: false, "peers", "--wait", "0.1", family)
+                try await expect(refusal: false, "peers", "--wait", "0.1", "f\u{430}mily", "--invite", alike)
+                try await expect(refusal: false, "chat", "--plain", alike)
+            }
+        }
+
         @Test("an invite in a file is for its owner alone, names the chat of a message, and is no name of one")
         func inviteFiles() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in

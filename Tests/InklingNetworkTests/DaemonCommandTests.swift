@@ -172,6 +172,34 @@ extension NetworkTests {
             }
         }
 
+        //
+        @Test("a daemon joins a look-alike of a private chat only by its name, and again after a restart")
+        func similarName() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let host = network[0]
+                let alike = "inkling:f%D0%B0mily#baaaaaaaaaaaaaaaaaaaaaaaaa"
+                func inkling(_ arguments: String...) async throws -> (status: Child.Ending, text: String) {
+                    let answer = try await Self.inkling(arguments, on: host)
+                    return (answer.status, answer.text + answer.errors)
+                }
+                var daemon = try await Self.daemon(on: host)
+                #expect(try await inkling("join", "inkling:family#aaaaaaaaaaaaaaaaaaaaaaaaaa").status == .exited(0))
+                for command in [["join"], ["chat", "--plain", "--attach"], ["chat", "--json", "--attach"]] {
+                    let refused = try await Self.inkling(command + [alike], on: host)
+                    #expect(
+                        refused.status == .exited(1)
+                            && (refused.text + refused.errors).contains("another private chat of yours"),
+                        "\(command) \(refused)")
+                }
+                #expect(try await inkling("join", "f\u{430}mily", "--invite", alike).status == .exited(0))
+                try await Self.end(daemon)
+                daemon = try await Self.daemon(on: host)
+                let chats = try await Self.inkling(["chats", "--json"], on: host).json["chats"] as? [[String: Any]]
+                #expect(chats?.compactMap { $0["chat"] as? String } == ["family", "f\u{430}mily"])
+                try await Self.end(daemon)
+            }
+        }
+
         @Test("what comes while nobody looks waits, is counted, starts the hook, and shows at the next prompt")
         func waiting() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in

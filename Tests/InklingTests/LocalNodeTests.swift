@@ -373,7 +373,7 @@ struct LocalNodeTests {
         try await alice.stop()
     }
 
-    //
+    //
     @Test("a move is on disk before its answer, and the answer comes before the events of the move")
     func moveOnDisk() async throws {
         let directory = try TemporaryFolder()
@@ -393,6 +393,8 @@ struct LocalNodeTests {
             written.value.append(MovesFolder(in: directory.path).read().moves)
         }
         try await alice.run { node in
+            // A move asks for no confirmation of the name.
+            node.nameRefusal = { _, _ in .other(code: "similar-name", text: "") }
             node.ask(.move(chat: "team", keys: [], removed: [bob.key]))
             node.ask(.chats)
         }

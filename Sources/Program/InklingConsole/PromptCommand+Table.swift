@@ -41,8 +41,11 @@ extension PromptCommand {
             ]),
         Entry(
             name: "join", takes: .something, short: "/join CHAT", purpose: "join another chat",
-            usage: "/join NAME or INVITE", needs: "the name of a chat, or an invite",
-            details: ["Join a chat and open it. By name it is open to anybody; by invite it is private."]
+            usage: "/join NAME or INVITE [NAME]", needs: "the name of a chat, or an invite",
+            details: [
+                "Join a chat and open it. By name it is open to anybody; by invite it is private.",
+                "After an invite, give your own name for its chat if you want another one.",
+            ]
         ),
         Entry(
             name: "leave", takes: .anything, short: "/leave [NAME]", purpose: "leave a chat", usage: "/leave [NAME]",

@@ -111,8 +111,17 @@ extension ChatModel {
     private func commandText(_ error: NodeError, for purpose: PendingAnswers.Purpose) -> String {
         // The advice of this error is about the program's option, so the prompt gives other advice.
         if case .rename = purpose, case .name = error { return error.fact + " Choose another: /nick NAME" }
-        if case .enter(let number) = purpose, let text = entryText(error, number) { return text }
-        return texts.error(error)
+        let fact = "That name could mean another chat of yours."
+        switch (purpose, error) {
+        case (.enter(let number?), .chatExists), (.enter(let number?), .other("open-name", _)),
+            (.enter(let number?), .other("similar-name", _)):
+            return "\(fact) Join it under your own name for it: /accept \(number) NAME"
+        case (.join, .other("open-name", _)), (.join, .other("similar-name", _)):
+            return "\(fact) Join it under your own name for it: /join INVITE NAME"
+        case (.own, .other("open-name", _)), (.own, .other("similar-name", _)):
+            return "\(fact) Choose another one: /own NAME ok"
+        default: return texts.error(error)
+        }
     }
 
     private func help(_ word: String?) -> [Line] {
@@ -155,8 +164,13 @@ extension ChatModel {
         guard !Chat.endsAsInviteFile(text) else { return answer(Self.fileHint(text)) }
         let chat: Chat
         do {
-            let name = NormalForm.canonical(text)
-            chat = Chat.isInvite(text) ? try Chat(invite: text) : try Chat(name)
+            // An invite has no blank. The user's own name for its chat may follow.
+            let invite = text.prefix { !$0.isWhitespace }
+            if Chat.isInvite(text), case let name = text[invite.endIndex...].trimmed, !name.isEmpty {
+                chat = try Chat(invite: String(invite)).named(name)
+            } else {
+                chat = Chat.isInvite(text) ? try Chat(invite: text) : try Chat(NormalForm.canonical(text))
+            }
         } catch {
             return answer(ChatLines.error(texts.error(error)))
         }

@@ -84,7 +84,7 @@ extension ChatModel {
     private func line(about invitation: Invitation) -> Line {
         let number = invitation.number
         let label = index(of: invitation.chat).map { states[$0].label(of: invitation.sender.user) }
-        let sender = label?.marked ?? SafeText.line(invitation.sender.name)
+        let sender = label?.marked ?? Labels.shown(invitation.sender.name) ?? "Someone"
         let who = invitation.isVerified ? sender : "\(sender) (not verified, \(invitation.sender.user))"
         guard let name = invitation.name else {
             return ChatLines.notice("\(who) asks to talk with you alone: /accept \(number) or /decline \(number)")
@@ -128,17 +128,6 @@ extension ChatModel {
     mutating func entered(_ chat: Chat, _ peers: [Peer]) {
         guard let index = index(of: chat.name) else { return joined(chat, peers) }
         answer(open(number: index + 1))
-    }
-
-    /// Returns the text about a chat of an invitation that the node can't join by that name; nil for another error.
-    func entryText(_ error: NodeError, _ number: Int?) -> String? {
-        guard let number else { return nil }
-        switch error {
-        case .chatExists, .other(code: "open-name", _):
-            return "That name could mean another chat of yours. Join it under your own name for it: "
-                + "/accept \(number) NAME"
-        default: return nil
-        }
     }
 
     // MARK: People

@@ -47,7 +47,15 @@ package struct ChatNames: Equatable, Sendable {
     /// Returns whether a reader could confuse two names.
     package static func areAlike(_ one: String, _ other: String) -> Bool {
         guard one != other else { return true }
-        let likeness = NameLikeness(of: one).whole
-        return !likeness.isEmpty && likeness == NameLikeness(of: other).whole
+        let likenesses = [one, other].map { NameLikeness(of: $0, withParts: false) }
+        // A name without letters and digits is like another if only blanks and invisible scalars differ.
+        if likenesses.allSatisfy(\.whole.isEmpty) { return signs(of: one) == signs(of: other) }
+        return likenesses[0].whole == likenesses[1].whole || likenesses[0].isAlike(likenesses[1])
+    }
+
+    private static func signs(of name: String) -> [Unicode.Scalar] {
+        NormalForm.compatible(name).unicodeScalars.filter {
+            !$0.properties.isWhitespace && !$0.properties.isDefaultIgnorableCodePoint
+        }
     }
 }

@@ -6,7 +6,8 @@ import InklingModel
 /// decide.
 ///
 /// A user could send a secret to an open chat because it has the name of a private one. So the node joins an open chat
-/// whose name equals or resembles a private chat's only if the user confirms it.
+/// whose name equals or resembles a private chat's only if the user confirms it. The same holds for a private chat whose
+/// name resembles that of another chat.
 package struct NameKeeper {
     package static let fileName = "chat-names.json"
     /// The chat that commands without a chat's name join.
@@ -39,19 +40,22 @@ package struct NameKeeper {
     /// - Returns: The reason for a refusal, or nil.
     package func refusal(of chat: Chat, isConfirmed: Bool) -> NodeError? {
         let (names, fault) = list
-        if chat.isOpen, !isConfirmed {
-            if let fault { return Self.unknown(chat, fault) }
-            if let other = (names.privateNames + keptNames).first(where: { ChatNames.areAlike($0, chat.name) }) {
-                return Self.openName(chat, of: other)
-            }
-        }
-        if !chat.isOpen, !isConfirmed, fault == nil, !(names.privateNames + keptNames).contains(chat.name),
-            let other = (defaults + names.openNames).first(where: { ChatNames.areAlike($0, chat.name) })
-        {
-            return Self.privateName(chat, like: other)
-        }
+        if !isConfirmed, let error = doubt(about: chat, names, fault) { return error }
         guard fault == nil, remembers else { return nil }
         return remember(chat)
+    }
+
+    /// Returns why the user has to confirm a chat's name; nil if nothing speaks against it.
+    private func doubt(about chat: Chat, _ names: ChatNames, _ fault: String?) -> NodeError? {
+        let privateNames = names.privateNames + keptNames
+        let isAlike = { ChatNames.areAlike($0, chat.name) }
+        guard !chat.isOpen else {
+            if let fault { return Self.unknown(chat, fault) }
+            return privateNames.first(where: isAlike).map { Self.openName(chat, of: $0) }
+        }
+        guard fault == nil, !privateNames.contains(chat.name) else { return nil }
+        if let other = (defaults + names.openNames).first(where: isAlike) { return Self.privateName(chat, like: other) }
+        return privateNames.first(where: isAlike).map { Self.similarName(chat, to: $0) }
     }
 
     private var list: (names: ChatNames, fault: String?) {
@@ -155,7 +159,16 @@ package struct NameKeeper {
             : "\"\(other)\" is the name of an open chat of yours"
         return .other(
             code: "open-name",
-            text: "The private chat would be called \"\(chat.name)\" here, but \(reason). Confirm its name: give it "
-                + "beside the invite at a command, or \"confirm\":true in JSON. Or give the secret with another name.")
+            text: "The private chat would be called \"\(chat.name)\" here, but \(reason). \(advice)")
     }
+
+    private static func similarName(_ chat: Chat, to other: String) -> NodeError {
+        .other(
+            code: "similar-name",
+            text: "\"\(chat.name)\" looks like \"\(other)\", another private chat of yours. \(advice)")
+    }
+
+    private static let advice =
+        "Confirm its name: give it beside the invite at a command, or \"confirm\":true in JSON. Or give the secret with "
+        + "another name."
 }

@@ -70,5 +70,6 @@ extension Clause {
         "A-65": socket,
         "A-66": socket,
         "A-67": socket,
+        "A-69": socket,
     ]
 }
