@@ -108,7 +108,7 @@ let package = Package(
         .target(
             name: "InklingWeb",
             dependencies: [
-                "Inkling", "InklingControl", "InklingModel", "InklingWire",
+                "Inkling", "InklingControl", "InklingModel", "InklingText", "InklingWire",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOWebSocket", package: "swift-nio"),
             ],
@@ -198,7 +198,7 @@ let package = Package(
         .testTarget(
             name: "InklingWebTests",
             dependencies: [
-                "Inkling", "InklingControl", "InklingWeb", "InklingWire", "ProcessSupport",
+                "Inkling", "InklingControl", "InklingText", "InklingWeb", "InklingWire", "ProcessSupport",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: tests),

@@ -30,7 +30,7 @@ CTOML:
 InklingText*: InklingModel CUTF8Proc
 InklingConsole*: InklingModel InklingText
 InklingControl: Inkling InklingModel NIOCore NIOPosix
-InklingWeb: Inkling InklingControl InklingModel InklingWire NIOCore NIOHTTP1 NIOPosix NIOWebSocket
+InklingWeb: Inkling InklingControl InklingModel InklingText InklingWire NIOCore NIOHTTP1 NIOPosix NIOWebSocket
 InklingCLI: Inkling InklingControl InklingConsole InklingModel InklingText InklingWeb ArgumentParser Logging NIOCore NIOPosix CProcess CTOML
 InklingProgram: InklingCLI ArgumentParser
 InklingLastWill:

@@ -1,4 +1,4 @@
-"""The page's modules of texts and of QR codes, in Chromium, without a server of Inkling."""
+"""The page's modules of texts and of QR codes, in Chromium. A server of Inkling makes one of the modules."""
 
 import collections
 import datetime
@@ -14,10 +14,13 @@ import tempfile
 import threading
 import unicodedata
 import unittest
+import urllib.request
 
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
+import harness
+import scripted
 import swift_texts
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "Sources/Program/InklingWeb/Page"
@@ -64,12 +67,14 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
     extensions_map = {".js": "text/javascript", "": "application/octet-stream"}
 
+    made = {"/": ("text/html", b"<!doctype html><title>Modules</title>")}
+
     def do_GET(self):
-        if self.path != "/":
+        if self.path not in self.made:
             return super().do_GET()
-        content = b"<!doctype html><title>Modules</title>"
+        kind, content = self.made[self.path]
         self.send_response(200)
-        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
@@ -112,7 +117,19 @@ class ModuleCase(unittest.TestCase):
                 self.assertEqual(result, expected)
 
 
+def names_module():
+    """The module that the program makes of its list of signs and words."""
+    state = harness.work() / "modules"
+    daemon = scripted.ScriptedDaemon(state, {})
+    unittest.addModuleCleanup(daemon.stop)
+    server = harness.PageServer("modules", state)
+    unittest.addModuleCleanup(server.stop)
+    with urllib.request.urlopen(f"{server.origin}/names.js", timeout=harness.TIMEOUT) as answer:
+        return answer.read()
+
+
 def setUpModule():
+    Handler.made["/names.js"] = ("text/javascript", names_module())
     browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if not browser or not driver:
         raise AssertionError("chromium or chromedriver is not installed")
@@ -297,9 +314,14 @@ class TextTests(ModuleCase):
             ({"user": USER}, USER),
             (person(" Al\u202eice  B "), "Alice B"), (person("O’Neill"), "O’Neill"),
             (person("日本太郎"), "日本太郎"), (person("Zoe ❤"), "Zoe ❤"), (person("7"), "7"),
+            # No name shows a mark of the program.
+            *((person(name, verified=verified), "Bob ~mall") for verified in (False, True) for name in (
+                "Bob ✓", "Bob ✅", "✔ Bob", "Bob ✔\ufe0f", "Bob ☑", "Bob √", "Bob 🛡", "Bob 🛡\ufe0f", "Bob ⛨", "B🛡ob✓")),
+            (person("✓ 🛡"), USER),
             # These could be taken for other people, or for what the program says.
             *((person(name), f"{name} ~mall") for name in (
-                "Bob ~abcd", "You", "someone", "Bob (verified)", "Bob, Charlie", "Bob ✓", "Bob ✅", "Bob: hi", "Bob 🔒",
+                "Bob ~abcd", "You", "someone", "Bob (verified)", "Bob, Charlie", "Bob: hi", "Bob 🔒",
+                "Bob 🔏", "Bob 🔰", "Bob 🔑", "Bob ⚔", "Bob ⚠", "Bob ★", "Bob 🟢", "Bob'", "Nobody", "Blocked",
                 "nfxg62dfoj3xs2lk", "Zoe nfxg62dfoj3xs2lk", "ｎｆｘｇ６２ｄｆｏｊ３ｘｓ２ｌｋ", "“Zoe”", "* Bob has left",
                 "Bob is typing", "Active now, away")),
             # The user ID tells apart names that differ only where they are cut.
@@ -311,8 +333,15 @@ class TextTests(ModuleCase):
         self.assertGreater(len(names), 90)
         people = [[{"user": USER, "name": name}] for name in names]
         marked = [name for name, label in zip(names, self.call("text.js", "label", people)) if label != name]
-        # Unlike the prompt, the page doesn't know which user IDs there are.
-        self.assertEqual(marked, ["christophersmith2", "Wolfeschlegelsteinhausen", "Christopherjones"])
+        self.assertEqual(marked, [])
+
+    def test_no_dressed_name_shows_a_mark_or_goes_without_the_user_id(self):
+        names = {**swift_texts.dressed_names("alikeAlways"), **swift_texts.dressed_names("othersAlways")}
+        people = [[{"user": USER, "name": name, "namesakes": ["bobbobbobbobbob2"]}] for name in names]
+        for name, label in zip(names, self.call("text.js", "label", people), strict=True):
+            with self.subTest(name):
+                self.assertRegex(label, f"^{USER}$| ~mall$")
+                self.assertNotRegex(label, "[✓✔✅☑√🗸ꪜ🛡⛨⛊⍻]")
 
     def test_typing(self):
         self.check_table("typing", [

@@ -51,7 +51,7 @@ enum DressedNames {
         Bοb || bоb || Bob =) || (Bob) || [Bob] || {Bob} || <Bob> => Bob> || \"Bob\" || “Bob” || ‘Bob’
         «Bob» || ‹Bob› || „Bob“ || 「Bob」 || 【Bob】 || （Bob） || Bob' || 'Bob' || Bob’ || Bob` || `Bob` => Bob`
         Bob´ || Bob, || Bob; || ,Bob => Bob || Bob、 || Bob، || Bob， || Bob,, || |Bob| => Bob| || Bob| || Bobǀ
-        Bob | || Bob ★ || Bob ☆ || Bob ● || Bob ◆ || Bob ⭐ || Bob 🔒 || Bob 🔐 || Bob 🛡 || Bob 🔰 || Bob 💯
+        Bob | || Bob ★ || Bob ☆ || Bob ● || Bob ◆ || Bob ⭐ || Bob 🔒 || Bob 🔐 || Bob 🛡 => Bob || Bob ⛨ => Bob || Bob ⛊ => Bob || Bob 🛡\u{FE0F} => Bob || Bob ⚔ || Bob 🔏 || Bob 🔑 || Bob ⚿ || Bob 🔰 || Bob 💯
         Bob ⚡ || Bob ⚠ || Bob → || Bob ■ || Bob ❯ || Bob ➤ || Bob ◀ || Bob ® || Bob © || Bob ° || Bob ¦
         Bob ¬ || Bob 🟢 || Bob 🟩 || Bob 🔵 || Bob 🔷 || Bob 💬 || Bob 🆗 || Bob ⬤ || Bob ◉ || Bob ⦿ || Bob ⊕
         Bob ⟩ || Bob ⌂ || Bob ⎆ || Bob ⏎ || Bob ␣ || Bob\u{2800} || Bob \u{2800} || Bob ❝ || Bob ✓ => Bob

@@ -84,6 +84,7 @@ struct RequestTests {
         let client = try WebClient(stage.address)
         for (path, type) in [
             ("/", "text/html; charset=utf-8"), ("/main.js", "text/javascript; charset=utf-8"),
+            ("/names.js", "text/javascript; charset=utf-8"),
             ("/style.css", "text/css; charset=utf-8"), ("/icon.svg", "image/svg+xml"),
             ("/favicon.ico", "image/svg+xml"),
         ] {

@@ -3,7 +3,7 @@ import InklingModel
 /// The form of a name in a label.
 extension Labels {
     /// Returns the name in the form for a label, or nil if no readable character is left. A shown name has no colon,
-    /// which would end a name. It also has no check mark and no user ID. Its beginning differs from those of notices,
+    /// which would end a name. It also has no check mark, no shield and no user ID. Its beginning differs from those of notices,
     /// errors and separators.
     public static func shown(_ name: String) -> String? { shown(name) { _ in false } }
 
@@ -13,7 +13,7 @@ extension Labels {
         var scalars = readable.unicodeScalars[...]
         while let first = scalars.first, beginsLine(first) { scalars.removeFirst() }
         var result = String.UnicodeScalarView()
-        for scalar in scalars where !NameSigns.isCheckMark(scalar) {
+        for scalar in scalars where !NameSigns.isMark(scalar) {
             result.append(colons.contains(scalar) ? "." : scalar)
         }
         return SafeText.name(String(result))

@@ -205,7 +205,7 @@ public struct Labels: Sendable {
     }
 
     /// The words by which the program names its user, unnamed people, and the states of people.
-    private static let ownWords = [
+    package static let ownWords = [
         "You", "Someone", "Nobody", "Others", "Verified", "Muted", "Blocked", "Active now", "Away", "Last seen",
         "Delivered", "is typing", "are typing", "is here", "has left", "Inkling",
     ]

@@ -1,15 +1,22 @@
 import InklingModel
 
-/// Signs in names that readers could take for output of the program.
-enum NameSigns {
-    /// Returns whether a sign looks like the mark of a verified person. Shown names contain no such sign.
-    static func isCheckMark(_ scalar: Unicode.Scalar) -> Bool {
+/// Signs in names that readers could take for output of the program. The prompt, the page and the command for messages
+/// share this list.
+package enum NameSigns {
+    /// Returns whether a sign looks like the mark of a verified person: the check mark of the prompt, or the shield of the
+    /// page. Shown names contain no such sign.
+    package static func isMark(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
-        case 0x221A...0x221C, 0x2123, 0x23B7, 0x237B, 0x2611, 0x2705, 0x2713, 0x2714, 0xAA9C, 0x10102, 0x1F5F8, 0x1F5F9,
-            0x1FBB1:
+        case 0x221A...0x221C, 0x2123, 0x23B7, 0x237B, 0x2611, 0x26C9, 0x26CA, 0x26E8, 0x2705, 0x2713, 0x2714, 0xAA9C,
+            0x10102, 0x1F5F8, 0x1F5F9, 0x1F6E1, 0x1FBB1:
             true
         default: false
         }
+    }
+
+    /// Returns whether a name with this sign needs a suffix. An apostrophe needs one only if no letter follows it.
+    package static func isSign(_ scalar: Unicode.Scalar) -> Bool {
+        isBadge(scalar) || isSeparator(scalar) && !isApostrophe(scalar)
     }
 
     /// Returns whether a name has brackets, commas, quotes, or signs such as arrows, boxes, stars, locks and shields.
@@ -52,7 +59,8 @@ enum NameSigns {
     private static func isBadge(_ scalar: Unicode.Scalar) -> Bool {
         guard scalar.value > 0x7F else { return false }
         switch scalar.value {
-        case 0x2605, 0x2606, 0x2610...0x2612, 0x26A0, 0x26A1, 0x26AA...0x26AC, 0x26E8, 0x2728, 0x274C, 0x274E,
+        case 0x2605, 0x2606, 0x2610...0x2612, 0x2694, 0x26A0, 0x26A1, 0x26AA...0x26AC, 0x26BF, 0x26C9, 0x26CA, 0x26E8,
+            0x2728, 0x274C, 0x274E,
             0x2753...0x2757, 0x2795...0x2797, 0x2B1B...0x2B1C, 0x2B50, 0x2B55, 0x1F18E...0x1F19A, 0x1F4A0, 0x1F4AC,
             0x1F4AF, 0x1F50F...0x1F513, 0x1F530...0x1F539, 0x1F53A...0x1F53D, 0x1F7E0...0x1F7EB:
             return true

@@ -6,7 +6,7 @@ struct PageFile {
 
 /// The files that the server serves, by path.
 enum PageFiles {
-    /// A file of the folder `Page` by its path, and its bytes in the program.
+    /// The files of the folder `Page` and the generated one, by their paths.
     private static let embedded: [(String, [UInt8])] = [
         ("/index.html", PackageResources.index_html),
         ("/style.css", PackageResources.style_css),
@@ -20,6 +20,7 @@ enum PageFiles {
         ("/qr.js", PackageResources.qr_js),
         ("/text.js", PackageResources.text_js),
         ("/view.js", PackageResources.view_js),
+        ("/names.js", Array(NamesModule.text.utf8)),
     ]
 
     /// Other paths of these files. The page itself has no other path than `/`.

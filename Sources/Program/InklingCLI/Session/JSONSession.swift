@@ -78,7 +78,7 @@ extension JSONTexts {
     init(indicator style: IndicatorStyle) {
         self.init(
             version: programVersion,
-            indicator: { IndicatorText.text(names: $0.map { SafeText.name($0.name) ?? "" }, style: style) },
+            indicator: { IndicatorText.text(names: $0.map { Labels.shown($0.name) ?? "" }, style: style) },
             notice: \.text, error: \.text)
     }
 }

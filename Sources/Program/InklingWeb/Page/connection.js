@@ -1,5 +1,4 @@
 // The connection: proof, close codes, reconnection, and requests with their answers.
-// No line passes before both sides have proved the key.
 
 import {applied, connected} from "./main.js";
 

@@ -11,7 +11,7 @@ const {dataset} = document.body;
 const draft = $("draft");
 const hint = (text) => write("hint", text);
 let isDrawing, banner = [], reading, blurred;
-/** The text that stands for the draft at the daemon; the draft stays in the page. */
+/** Stands for the draft, which stays in the page. */
 let stand = "";
 let found = [], place = 0;
 

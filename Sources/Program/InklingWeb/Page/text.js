@@ -1,5 +1,7 @@
 // Texts made safe to show, as InklingText does, and the page's own words.
 
+import {DOUBTFUL, MARKS} from "./names.js";
+
 const PILED = "[\\p{M}\\u200c\\u200d\\u1160-\\u11ff\\ud7b0-\\ud7ff\\uff9e\\uff9f]";
 const RULES = [
 	[/\r\n?|[\x85\u2028\u2029]/g, "\n"],
@@ -46,13 +48,11 @@ export function pieces(text) {
 	return end < safe.length ? [...result, {text: safe.slice(end)}] : result;
 }
 
-const DOUBTFUL = /[^\p{L}\p{M}\p{N}\p{ExtPict} .'’_@#&+!?/-]|[✅✔☑🔒🔐🛡⚠]|\b(you|someone|verified|inkling|away|is here|has left|is typing)\b|[a-z2-7]{16}|\.{3}$/iu;
-
 /** Returns a name, with a piece of the user ID if it could mislead. */
 export function label({user, name, namesakes = [], verified}) {
-	const shown = plain(name, 32);
+	const sent = plain(name, 32), shown = plain(sent.replace(MARKS, ""));
 	if (!/[\p{L}\p{N}]/u.test(shown)) return user;
-	if ((!namesakes.length || verified) && !DOUBTFUL.test(shown.normalize("NFKC"))) return shown;
+	if ((!namesakes.length || verified) && shown === sent && !DOUBTFUL.test(`${shown}\n${shown.normalize("NFKC")}`)) return shown;
 	let length = 4;
 	while (length < 16 && namesakes.some((other) => other.startsWith(user.slice(0, length)))) length++;
 	return `${shown} ~${user.slice(0, length)}`;

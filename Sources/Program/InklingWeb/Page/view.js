@@ -89,7 +89,6 @@ function header(chat) {
 	write("empty", [
 		count ? "No messages yet." : looking ? "Looking for others…" : "Nobody else is here yet.",
 		way,
-		"Messages reach only people who are here.",
 		count || looking || !sightings ? ""
 			: !sightings.instance ? "Discovery is off: others can't find this computer."
 			: `Discovery finds ${sightings.found.some(({self, linked}) => !self && !linked) ? "a computer that does not answer" : "nobody"}. For help, run: inkling doctor`,
