@@ -92,6 +92,42 @@ class InvitationTests(TestWithInvitations):
         self.assertTrue(any(chat["chat"] == self.secrets and chat["kept"]
                             for chat in self.bob.front_end.ask(do="chats")["chats"]))
 
+    def test_a_chat_that_looks_like_another_private_one_is_joined_only_after_a_question(self):
+        page, own = self.bob.page, self.secrets
+        page.open_chat(own, private=True)
+        page.wait_for(lambda: page.one("#dialog-invite").is_displayed(), "the invite")
+        invite = page.script("return document.getElementById('invite-text').value")
+        page.close_dialog()
+        page.choose(self.chat)
+        self.secrets = own.replace("e", "\u0435")  # Cyrillic
+        self.make_private()
+        self.invite()
+        self.wait_for_card(self.bob, "Alice", f"invites you to {self.secrets}")
+        self.press_on_card(self.bob, "Accept")
+        self.wait_for_question(yes=False)
+        page.wait_for(lambda: page.text("#join-title") == "Your own name for this chat", "another name")
+        page.close_dialog()
+        self.assertNotIn(self.secrets, self.chats_of_bob())
+        self.press_on_card(self.bob, "Accept")
+        self.wait_for_question(yes=True)
+        self.wait_for_title(self.bob, self.secrets)
+        # The same holds for an invite as text.
+        name, rest = invite.removeprefix("inkling:").split("#")
+        page.click("#join-invite")
+        page.one("#join-text").send_keys(f"inkling:{name}%20#b{rest[1:]}", Keys.ENTER)
+        self.wait_for_question(yes=False)
+        self.assertNotIn(f"{own} ", self.chats_of_bob())
+        page.close_dialog()
+
+    def wait_for_question(self, yes):
+        page = self.bob.page
+        page.wait_for(lambda: "A private chat of yours has a similar name." in page.text("#ask-text"), "the question")
+        page.click("#ask-yes" if yes else "#dialog-ask .close")
+        page.wait_for(lambda: not page.one("#dialog-ask").is_displayed(), "the answer")
+
+    def chats_of_bob(self):
+        return [chat["chat"] for chat in self.bob.front_end.ask(do="chats")["chats"]]
+
     def test_an_unverified_person_needs_a_second_yes(self):
         self.make_private()
         page = self.alice.page

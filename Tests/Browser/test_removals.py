@@ -53,8 +53,8 @@ class ScriptedRemovals(TestWithPeople):
         self.daemon.say(on="notice", code="moved", text=f'"{name}" has moved to a new secret.', chat=name,
                         owner=scripted.key(owner), invite=f"inkling:{name}#{'a' * 26}@{scripted.key(owner)}")
 
-    def newcomer(self, number, name=None, chat="team"):
-        more = {"name": name} if name is not None else {}
+    def newcomer(self, number, name=None, chat="team", **more):
+        more |= {"name": name} if name is not None else {}
         self.daemon.say(on="notice", code="newcomer", text="Somebody looks for a chat.", chat=chat,
                         user=scripted.user(number), key=scripted.key(number), **more)
 
@@ -251,7 +251,7 @@ class NewcomerTests(ScriptedRemovals):
         self.newcomer(4, "Erin")
         self.wait_for_cards(2)
         groups = " ".join([scripted.user(4)[:4]] * 4)
-        self.assertIn(f"Erin ({groups}) looks for team, which has moved without them.", self.cards()[0])
+        self.assertIn(f"Erin (not verified, {groups}) looks for team, which has moved without them.", self.cards()[0])
         self.assertIn(scripted.user(5), self.cards()[1])
         self.page.wait_for(lambda: self.page.script("return document.title").startswith("(2)"), "the title counts them")
         self.page.click("#invitations .card button.main")
@@ -260,6 +260,22 @@ class NewcomerTests(ScriptedRemovals):
         self.page.click("#invitations .card button:not(.main)")
         self.wait_for_cards(0)
         self.assertEqual(len(self.requests("admit")), 1)
+
+    def test_a_newcomer_who_looks_like_somebody_is_told_apart(self):
+        bob = self.people[0]
+        namesake = {"user": bob["user"], "names": ["Bob"], "verified": True}
+        self.newcomer(4, "Bоb ✓", verified=False, namesakes=[bob["user"]], namesake=namesake)
+        self.newcomer(5, "Erin", verified=True)
+        self.wait_for_cards(2)
+        groups, suffix = " ".join([scripted.user(4)[:4]] * 4), scripted.user(4)[:4]
+        self.assertIn(f"Bоb ~{suffix} (not verified, {groups}) looks for team, which has moved without them.",
+                      self.cards()[0])
+        self.assertIn("Not the Bob you verified", self.cards()[0])
+        self.assertNotIn("✓", self.cards()[0])
+        self.assertIn("Erin looks for team", self.cards()[1])
+        shields = self.page.script(
+            "return [...document.querySelectorAll('#invitations .card')].map((card) => !!card.querySelector('.shield'))")
+        self.assertEqual(shields, [False, True])
 
     def test_a_newcomer_who_follows_in_another_way_has_no_card(self):
         self.newcomer(4, "Erin")

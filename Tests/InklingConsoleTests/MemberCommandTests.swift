@@ -133,15 +133,42 @@ struct MemberCommandTests {
     func newcomers() {
         var stage = Self.stage()
         let (dora, unknown) = (StagePerson.dora.key.userID, ChatStage.key("e").userID)
-        stage.receive(.notice(.newcomer(chat: "team", key: StagePerson.dora.key, name: "Dora")))
-        stage.receive(.notice(.newcomer(chat: "team", key: ChatStage.key("e"), name: nil)))
+        stage.receive(.notice(.newcomer(Newcomer(chat: "team", key: StagePerson.dora.key, name: "Dora"))))
+        stage.receive(.notice(.newcomer(Newcomer(chat: "team", key: ChatStage.key("e"), name: nil))))
         #expect(
             stage.newLines() == [
-                "12:00 * Dora (\(dora)) looks for team, which has moved without them. To let them follow: /admit \(dora)",
+                "12:00 * Dora (not verified, \(dora)) looks for team, which has moved without them. To let them follow: "
+                    + "/admit \(dora)",
                 "12:00 * \(unknown) looks for team, which has moved without them. To let them follow: /admit \(unknown)",
             ])
         #expect(stage.enter("/admit dora") == ["* Dora may follow to team"])
         #expect(stage.newRequests().contains(.admit(chat: "team", key: StagePerson.dora.key)))
         #expect(stage.enter("/admit Dora") == ["! Nobody called Dora looks for a chat that you have moved"])
+    }
+
+    // A-46, R42
+    @Test("a look-alike who looks for a chat that has moved is told apart, and a verified person is marked")
+    func newcomerAlike() {
+        var stage = Self.stage()
+        let key = ChatStage.key("e")
+        let user = key.userID.description
+        let bob = Peer.Namesake(user: StagePerson.bob.user, names: ["Bob"], isVerified: true)
+        stage.receive(
+            .notice(
+                .newcomer(
+                    Newcomer(chat: "team", key: key, name: "B\u{43E}b \u{2713}", namesakes: [bob.user], namesake: bob)))
+        )
+        let shown = "B\u{43E}b ~\(user.prefix(4))"
+        #expect(
+            stage.newLines() == [
+                "12:00 * \(shown) (not verified, \(user)) looks for team, which has moved without them. They are not the "
+                    + "Bob you verified. To let them follow: /admit \(user)"
+            ])
+        stage.receive(
+            .notice(
+                .newcomer(Newcomer(chat: "team", key: StagePerson.dora.key, name: "Dora", isVerified: true))))
+        #expect(stage.newLines().first?.hasPrefix("12:00 * Dora \(Labels.verifiedMark) looks for team") == true)
+        #expect(stage.enter("/admit bob") == ["! Nobody called bob looks for a chat that you have moved"])
+        #expect(stage.enter("/admit \(shown)") == ["* \(shown) may follow to team"])
     }
 }

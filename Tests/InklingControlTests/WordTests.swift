@@ -60,9 +60,15 @@ struct WordTests {
                     + #""owner":"\#(Somebody.key)","invite":"\#(Self.invite)""#
             ),
             (
-                .notice(.newcomer(chat: "team", key: Somebody.key, name: "Bob")),
+                .notice(
+                    .newcomer(
+                        Newcomer(
+                            chat: "team", key: Somebody.key, name: "Bob", namesakes: [Self.fallback],
+                            namesake: Peer.Namesake(user: Self.fallback, names: ["Bob"], isVerified: true)))),
                 #""on":"notice","at":1.500000,"code":"newcomer","text":"text","chat":"team","#
-                    + #""user":"\#(Somebody.key.userID)","key":"\#(Somebody.key)","name":"Bob""#
+                    + #""user":"\#(Somebody.key.userID)","key":"\#(Somebody.key)","name":"Bob","verified":false,"#
+                    + #""namesakes":["\#(Self.fallback)"],"#
+                    + #""namesake":{"user":"\#(Self.fallback)","names":["Bob"],"verified":true}"#
             ),
             (.notice(.discoveryUp), #""on":"notice","at":1.500000,"code":"discovery-up","text":"text""#),
             (
@@ -114,7 +120,7 @@ struct WordTests {
             (.knownPeersNewer(directory: "d"), "known-peers-newer"),
             (.knownPeersUnkept(directory: "d", reason: "r"), "known-peers-unkept"),
             (.moved(try Chat("c")), "moved"),
-            (.newcomer(chat: "c", key: Somebody.key, name: nil), "newcomer"),
+            (.newcomer(Newcomer(chat: "c", key: Somebody.key, name: nil)), "newcomer"),
             (.movesUnusable(file: "f", reason: "r"), "moves-unusable"), (.movedApart(chat: "c"), "moved-apart"),
         ]
         for (notice, code) in rows { #expect(notice.code == code) }

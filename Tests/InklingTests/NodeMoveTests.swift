@@ -223,11 +223,11 @@ struct NodeMoveTests {
             #expect(await bob.moved() == chat)
             try await carol.restart(peers: [bob])
             try await carol.node.join(team)
-            let newcomer = await alice.notice { notice -> PublicKey? in
-                guard case .newcomer("team", let key, "Carol") = notice else { return nil }
-                return key
+            let newcomer = await alice.notice { notice -> Newcomer? in
+                guard case .newcomer(let newcomer) = notice else { return nil }
+                return newcomer
             }
-            #expect(newcomer == carol.key)
+            #expect(newcomer == Newcomer(chat: "team", key: carol.key, name: "Carol"))
             await #expect(throws: NodeError.unknownChat("x")) { try await alice.node.admit(carol.key, to: "x") }
             await #expect(throws: NodeError.notMoved("team")) { try await bob.node.admit(carol.key, to: "team") }
             try await alice.node.admit(carol.key, to: "team")

@@ -37,9 +37,8 @@ public enum Notice: Hashable, Sendable {
     /// The owner has moved the chat of this name to a new secret, and perhaps to a new owner. The node has joined the new
     /// chat and left the old one (A-44).
     case moved(Chat)
-    /// Somebody shows in a chat that this user moved, and the user neither chose nor removed them (A-46). The present chat
-    /// has this name. The person's name is nil if the node never met them.
-    case newcomer(chat: String, key: PublicKey, name: String?)
+    /// Somebody shows in a chat that this user moved, and the user neither chose nor removed them (A-46).
+    case newcomer(Newcomer)
     /// A file of moves, or the folder of all of them, is not usable for this reason. The node does not recognise the chats
     /// that it left by these moves. Without the folder, it moves no chat.
     case movesUnusable(file: String, reason: String)
@@ -114,9 +113,7 @@ extension Notice: CustomStringConvertible {
         case .invited(let invitation): invitation.fact
         case .invitationOver(let number, let end): "Invitation \(number) is over: \(end.reason)."
         case .moved(let chat): "\"\(chat.name)\" has moved to a new secret."
-        case .newcomer(let chat, let key, let name):
-            "\(name.map { "\"\($0)\" (\(key.userID))" } ?? "\(key.userID)") looks for \"\(chat)\", which has moved "
-                + "without them."
+        case .newcomer(let newcomer): newcomer.fact
         case .movesUnusable(let file, let reason):
             "The moved chats in \(printable(file)) can't be used: \(reason)."
         case .movedApart(let chat):

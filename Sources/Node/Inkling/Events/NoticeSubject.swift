@@ -26,7 +26,7 @@ enum NoticeSubject: Hashable {
         case .invited(let invitation): self = .invitation(invitation.number)
         case .invitationOver(let number, _): self = .invitation(number)
         case .moved(let chat): self = .moved(chat: chat.name)
-        case .newcomer(let chat, let key, _): self = .newcomer(chat: chat, key)
+        case .newcomer(let newcomer): self = .newcomer(chat: newcomer.chat, newcomer.key)
         case .movesUnusable: self = .moves
         case .movedApart(let chat): self = .movedApart(chat: chat)
         case .other(let code, _): self = .other(code: code)

@@ -250,13 +250,7 @@ extension Node {
     /// the same name.
     func peer(_ key: PublicKey, _ peer: JoinedChat.MetPeer, in entry: JoinedChat) -> Peer {
         let known = knownPeers[key]
-        let namesakes = knownPeers.likeliest(of: knownPeers.namesakes(of: key, name: peer.name))
-        let users = namesakes.map { entry.met[$0.key]?.user ?? $0.key.userID }
-        // For a name that two strangers brought within that time, nobody knows the owner.
-        let latest = max(started, Node.wallClock() - KnownPeersLimits.provingTime)
-        let namesake = namesakes.first { $0.isVerified || $0.since(peer.name) < latest.rawValue }.map {
-            Peer.Namesake(user: $0.key.userID, names: $0.names, isVerified: $0.isVerified)
-        }
+        let (users, namesake) = namesakes(of: key, name: peer.name, in: entry)
         return Peer(
             user: peer.user, name: peer.name, presence: Presence(peer.presence), key: key,
             lastSeen: peer.isThere ? nil : peer.since, onlineSince: peer.isThere ? peer.since : nil,
@@ -265,6 +259,18 @@ extension Node {
             isVerified: known?.isVerified ?? false, isBlocked: known?.isBlocked ?? false, namesakes: users,
             namesake: namesake, names: known?.names ?? [],
             namedSince: known.map { Timestamp(rawValue: $0.since($0.names.first ?? "")) })
+    }
+
+    /// Returns those for whom readers could mistake a person with this name, and the likeliest of them.
+    func namesakes(of key: PublicKey, name: String, in entry: JoinedChat) -> ([UserID], Peer.Namesake?) {
+        let namesakes = knownPeers.likeliest(of: knownPeers.namesakes(of: key, name: name))
+        let users = namesakes.map { entry.met[$0.key]?.user ?? $0.key.userID }
+        // For a name that two strangers brought within that time, nobody knows the owner.
+        let latest = max(started, Node.wallClock() - KnownPeersLimits.provingTime)
+        let namesake = namesakes.first { $0.isVerified || $0.since(name) < latest.rawValue }.map {
+            Peer.Namesake(user: $0.key.userID, names: $0.names, isVerified: $0.isVerified)
+        }
+        return (users, namesake)
     }
 
     /// Returns the people who are typing in a chat, in the order in which to name them. Empty if this user does not see

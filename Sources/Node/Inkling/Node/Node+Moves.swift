@@ -92,7 +92,7 @@ extension Node {
     /// The call returns when the change is stored.
     ///
     /// - Parameters:
-    ///   - key: The static key of a person, such as that of ``Notice/newcomer(chat:key:name:)``.
+    ///   - key: The static key of a person, such as that of ``Notice/newcomer(_:)``.
     ///   - chat: The name of the chat, which the node is in.
     /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/notMoved(_:)``, ``NodeError/removed(_:chat:)``,
     ///   ``NodeError/notKept(_:)``, ``NodeError/stopped``.
@@ -166,7 +166,14 @@ extension Node {
         guard let departure = moving.moves.departures.first(where: { $0.keys.id == chat }) else { return }
         let next = departure.chat.flatMap { moving.moves.present($0) }
         guard let next, let entry = joinedChat(next.keys.id) else { return }
-        tell(.notice(.newcomer(chat: entry.name, key: key, name: knownPeers[key]?.names.first)))
+        let known = knownPeers[key]
+        let (users, namesake) = known?.names.first.map { namesakes(of: key, name: $0, in: entry) } ?? ([], nil)
+        tell(
+            .notice(
+                .newcomer(
+                    Newcomer(
+                        chat: entry.name, key: key, name: known?.names.first, isVerified: known?.isVerified ?? false,
+                        namesakes: users, namesake: namesake))))
     }
 
     /// Reports that another device of the user has moved a departed chat to another place (M-94).

@@ -48,8 +48,7 @@ extension ChatModel {
         case .notice(.invited(let invitation)) where display.form != .pipe: return receive(invitation)
         case .notice(.invitationOver(let number, let end)) where display.form != .pipe: return receive(end, of: number)
         case .notice(.moved(let chat)): return receive(moved: chat)
-        case .notice(.newcomer(let chat, let key, let name)) where display.form != .pipe:
-            return receive(newcomer: key, name: name, in: chat)
+        case .notice(.newcomer(let newcomer)) where display.form != .pipe: return receive(newcomer)
         case .notice(let notice):
             apply(notice)
             return [ChatLines.notice(texts.notice(notice))]

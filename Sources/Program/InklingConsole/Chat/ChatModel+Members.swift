@@ -15,14 +15,6 @@ struct ShownMove: Sendable {
     var keys: [PublicKey] = []
 }
 
-/// Somebody who looks for a chat that has moved without them.
-struct Newcomer: Sendable {
-    let chat: String
-    let key: PublicKey
-    /// The name, made safe; nil for somebody whom the node has not met.
-    let name: String?
-}
-
 /// The members of a private chat as its owner sees them: removing, handing over, letting follow.
 extension ChatModel {
     // MARK: Moving the chat
@@ -213,23 +205,42 @@ extension ChatModel {
     // MARK: Newcomers
 
     /// Returns the line about somebody who looks for a chat that has moved without them.
-    mutating func receive(newcomer key: PublicKey, name: String?, in chat: String) -> [Line] {
-        let shown = name.flatMap { SafeText.name($0) }
-        newcomers.removeAll { $0.key == key && $0.chat == chat }
-        newcomers.append(Newcomer(chat: chat, key: key, name: shown))
-        let who = shown.map { "\($0) (\(key.userID))" } ?? key.userID.description
+    mutating func receive(_ newcomer: Newcomer) -> [Line] {
+        let (user, chat) = (newcomer.key.userID, SafeText.line(newcomer.chat))
+        newcomers.removeAll { $0.key == newcomer.key && $0.chat == newcomer.chat }
+        newcomers.append(newcomer)
+        let who = label(of: newcomer).map { newcomer.isVerified ? $0.marked : "\($0.marked) (not verified, \(user))" }
         return [
             ChatLines.notice(
-                "\(who) looks for \(SafeText.line(chat)), which has moved without them. To let them follow: "
-                    + "/admit \(key.userID)")
+                "\(who ?? user.description) looks for \(chat), which has moved without them."
+                    + (Self.warning(about: newcomer).map { " " + $0 } ?? "") + " To let them follow: /admit \(user)")
         ]
+    }
+
+    /// Returns the label of a newcomer, with a suffix beside namesakes; nil without a readable name.
+    private func label(of newcomer: Newcomer) -> Labels.Label? {
+        guard let name = newcomer.name, Labels.shown(name) != nil else { return nil }
+        let user = newcomer.key.userID.description
+        var labels = Labels(ownName: identity.name)
+        labels.update(
+            Labels.Person(
+                user: user, name: name, acquaintance: newcomer.namesakes.isEmpty ? .known : .changedKey,
+                isVerified: newcomer.isVerified))
+        return labels.label(of: user)
+    }
+
+    private static func warning(about newcomer: Newcomer) -> String? {
+        guard !newcomer.isVerified, !newcomer.namesakes.isEmpty else { return nil }
+        let known = newcomer.namesake?.names.first.flatMap { Labels.shown($0) } ?? "person"
+        return "They are not the \(known) you \(newcomer.namesake?.isVerified == true ? "verified" : "know")."
     }
 
     /// Lets somebody follow a chat that has moved.
     mutating func admit(_ name: String) {
         let wanted = NormalForm.canonical(name).lowercased()
         let found = newcomers.filter {
-            $0.key.userID.description == wanted || $0.name?.lowercased() == wanted
+            $0.key.userID.description == wanted || label(of: $0)?.name.lowercased() == wanted
+                || label(of: $0)?.text.lowercased() == wanted
         }
         guard let newcomer = found.first else {
             return answer(ChatLines.error("Nobody called \(SafeText.line(name)) looks for a chat that you have moved"))
@@ -243,7 +254,7 @@ extension ChatModel {
 
     mutating func admitted(_ newcomer: Newcomer) {
         newcomers.removeAll { $0.key == newcomer.key && $0.chat == newcomer.chat }
-        let who = newcomer.name ?? newcomer.key.userID.description
+        let who = label(of: newcomer)?.marked ?? newcomer.key.userID.description
         answer(ChatLines.notice("\(who) may follow to \(SafeText.line(newcomer.chat))"))
     }
 }

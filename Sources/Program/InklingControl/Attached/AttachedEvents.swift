@@ -90,7 +90,10 @@ enum AttachedEvents {
             if let chat = line["chat"]?.string { return .movedApart(chat: chat) }
         case "newcomer":
             guard let chat = line["chat"]?.string, let key = line["key"]?.key else { break }
-            return .newcomer(chat: chat, key: key, name: line["name"]?.string)
+            return .newcomer(
+                Newcomer(
+                    chat: chat, key: key, name: line["name"]?.string, isVerified: line["verified"]?.boolean ?? false,
+                    namesakes: line.namesakes, namesake: line["namesake"]?.object?.namesake))
         default: break
         }
         return .other(code: code, text: line["text"]?.string ?? "")

@@ -98,11 +98,12 @@ package struct JSONEvents: Sendable {
             [("invitation", .integer(number)), ("why", .string(end.rawValue))]
         case .moved(let chat): chat.movedMembers
         case .movedApart(let chat): [("chat", .string(chat))]
-        case .newcomer(let chat, let key, let name):
+        case .newcomer(let newcomer):
             [
-                ("chat", .string(chat)), ("user", .string(key.userID.description)),
-                ("key", .string(key.description)), ("name", name.map(JSONValue.string)),
-            ]
+                ("chat", .string(newcomer.chat)), ("user", .string(newcomer.key.userID.description)),
+                ("key", .string(newcomer.key.description)), ("name", newcomer.name.map(JSONValue.string)),
+                ("verified", .boolean(newcomer.isVerified)),
+            ] + JSONValue.members(of: newcomer.namesakes, newcomer.namesake).map { ($0, $1) }
         default: []
         }
     }

@@ -31,16 +31,19 @@ extension JSONValue {
             // The round trip is in milliseconds with three decimals.
             members.append(("rtt", .number((roundTrip / .microseconds(1)).rounded() / 1_000)))
         }
-        if !peer.namesakes.isEmpty { members.append(("namesakes", .strings(peer.namesakes.map(\.description)))) }
-        if let namesake = peer.namesake {
-            members.append(
-                (
-                    "namesake",
-                    .object([
-                        ("user", .string(namesake.user.description)), ("names", .strings(namesake.names)),
-                        ("verified", .boolean(namesake.isVerified)),
-                    ])
-                ))
+        return members + Self.members(of: peer.namesakes, peer.namesake)
+    }
+
+    /// Returns the members about the people whom a name may suggest.
+    static func members(of namesakes: [UserID], _ namesake: Peer.Namesake?) -> [(String, JSONValue)] {
+        var members: [(String, JSONValue)] = []
+        if !namesakes.isEmpty { members.append(("namesakes", .strings(namesakes.map(\.description)))) }
+        if let namesake {
+            let object: [(String, JSONValue)] = [
+                ("user", .string(namesake.user.description)), ("names", .strings(namesake.names)),
+                ("verified", .boolean(namesake.isVerified)),
+            ]
+            members.append(("namesake", .object(object)))
         }
         return members
     }

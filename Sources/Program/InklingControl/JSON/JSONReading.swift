@@ -59,12 +59,15 @@ extension JSONMembers {
             onlineSince: self["onlineSince"]?.time, roundTrip: self["rtt"]?.milliseconds,
             firstSeen: self["firstSeen"]?.time, isVerified: self["verified"]?.boolean ?? false,
             isBlocked: self["blocked"]?.boolean ?? false,
-            namesakes: self["namesakes"]?.strings?.compactMap { UserID($0) } ?? [],
-            namesake: self["namesake"]?.object?.namesake, names: self["names"]?.strings ?? [],
+            namesakes: namesakes, namesake: self["namesake"]?.object?.namesake, names: self["names"]?.strings ?? [],
             namedSince: self["namedSince"]?.time)
     }
 
-    private var namesake: Peer.Namesake? {
+    /// The user IDs of the people whom a name may suggest.
+    var namesakes: [UserID] { self["namesakes"]?.strings?.compactMap { UserID($0) } ?? [] }
+
+    /// A person whom a name may suggest.
+    var namesake: Peer.Namesake? {
         guard let user = self["user"]?.user, let names = self["names"]?.strings else { return nil }
         return Peer.Namesake(user: user, names: names, isVerified: self["verified"]?.boolean ?? false)
     }

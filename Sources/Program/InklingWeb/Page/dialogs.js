@@ -1,20 +1,17 @@
 // The dialogs: join, invite, the user, a person, questions. The cards of invitations and newcomers.
 
 import {ask} from "./connection.js";
-import {$, bdi, el, on, set, shield, svg, write} from "./dom.js";
+import {$, bdi, el, icon, on, set, shield, svg, write} from "./dom.js";
 import {enter, render} from "./main.js";
 import {decide, isHere, model, remark, sorted} from "./model.js";
 import {qr} from "./qr.js";
-import {groups, isolate, plain} from "./text.js";
+import {groups, isolate, label, plain} from "./text.js";
 import {lookalike, presence} from "./view.js";
 
 const OPEN = "A private chat of yours may have such a name. Anybody on this network can read the open one.";
-// A-33 and A-34: names that stand for two chats.
-const QUESTIONS = {
-	"private-name": OPEN, "names-unknown": OPEN,
-	"open-name": "An open chat of yours has such a name. You could take one for the other.",
-};
-/** The request for joining, its member for the text, and further members. */
+const alike = (which) => `${which} chat of yours has a similar name.`;
+// A-33, A-34 and A-69: names that stand for two chats.
+const QUESTIONS = {"private-name": OPEN, "names-unknown": OPEN, "open-name": alike("An open"), "similar-name": alike("A private")};
 let joining;
 let user;
 
@@ -62,8 +59,9 @@ async function accept(invitation) {
 
 const mark = ({user, verified}) => shield(verified) || ` (not verified, ${groups(user)})`;
 
-export const card = ([id, line]) => [id, "", () => {
-	const {invitation, label, owner, to, user, chat, key} = line, note = el("p.bad", {role: "alert"});
+export function card([id, line]) {
+	const {invitation, owner, to, user, chat, key} = line, note = el("p.bad", {role: "alert"});
+	const one = {...model.chats.get(chat)?.people.get(user), ...line}, name = label(one), warning = lookalike(one);
 	const dismiss = () => render(model.invitations.delete(id));
 	const admit = async () => {
 		const {on, text} = await ask("admit", {chat, key});
@@ -71,14 +69,15 @@ export const card = ([id, line]) => [id, "", () => {
 		else dismiss();
 	};
 	const [words, yes, act, no, end] = invitation ? [
-		[mark(line), to ? [" invites you to ", bdi(plain(to)), `, a private chat${owner ? " of their own" : ""}.`] : " asks to talk with you alone."],
+		[mark(one), to ? [" invites you to ", bdi(plain(to)), `, a private chat${owner ? " of their own" : ""}.`] : " asks to talk with you alone."],
 		"Accept", () => accept(invitation), "Decline", () => ask("decline", {invitation}),
 	] : [
-		[` (${groups(user)}) looks for `, bdi(plain(chat)), ", which has moved without them."],
+		[mark(one), " looks for ", bdi(plain(chat)), ", which has moved without them."],
 		"Let them follow", admit, "Dismiss", dismiss,
 	];
-	return el("div.card", el("p", bdi(label), words.flat()), note, el("button.main", act, yes), el("button", end, no));
-}];
+	return [id, name + warning, () => el("div.card", el("p", bdi(name), words.flat()),
+		warning && el("p.bad", icon("warning"), bdi(warning)), note, el("button.main", act, yes), el("button", end, no))];
+}
 
 async function invite() {
 	const {name, secret} = model.open;

@@ -99,7 +99,7 @@ const handlers = {
 	sightings(line, chat) { chat.sightings = line; },
 	notice(line) {
 		const {code, user, known, chat, invitation, key} = line, by = known ? "known" : "text";
-		if (/invited|newcomer/.test(code)) return muted.has(user) || invitations.set(invitation ?? chat + key, {...line, label: label(line)});
+		if (/invited|newcomer/.test(code)) return muted.has(user) || invitations.set(invitation ?? chat + key, line);
 		if (invitation) return invitations.delete(invitation);
 		if (code === "moved") return moved(line, chatOf(chat));
 		const isNew = (one) => /^discovery/.test(code) || !one.messages.some(({remark}) => remark?.[by] === line[by]);
