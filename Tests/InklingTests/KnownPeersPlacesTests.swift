@@ -232,7 +232,32 @@ struct KnownPeersPlacesTests {
         right.merge(first)
         left.merge(second)
         #expect(left == right)
-        #expect(left[key]?.days == DaysMet(count: 2, began: 90_000) && left[key]?.together == .seconds(250))
+        #expect(
+            left[key]?.days == DaysMet(count: 2, began: KnownPeersTable.age(90_000))
+                && left[key]?.together == .seconds(250))
+    }
+
+    //
+    @Test("when somebody was last in a chat is known by the age too, over the file, a merge and a move (R52)")
+    func ages() throws {
+        var (table, other, key) = (KnownPeersTable(), KnownPeersTable(), try Self.key(1))
+        table.met(key, chat: "a", at: 4e9, steady: 1_000)
+        table.met(key, chat: "b", at: 5, steady: 2_000)
+        other.met(key, chat: "a", at: 4, steady: 1_500)
+        try table.restart()
+        #expect(table[key]?.ages == ["a": KnownPeersTable.age(1_000), "b": KnownPeersTable.age(2_000)])
+        var reverse = other
+        table.merge(other)
+        reverse.merge(table)
+        for merged in [table, reverse] {
+            #expect(merged[key]?.ages == ["a": KnownPeersTable.age(1_500), "b": KnownPeersTable.age(2_000)])
+        }
+        table.peers.carry([key], from: "a", to: "next")
+        #expect(table[key]?.ages["next"] == KnownPeersTable.age(1_500))
+        let text = String(decoding: table.peers.encoded(), as: UTF8.self)
+        #expect(text.contains("\"a\":1500000"))
+        let damaged = text.replacingOccurrences(of: "\"a\":1500000", with: "\"a\":9223372036854775807")
+        #expect(KnownPeers.read(Array(damaged.utf8)) == .damaged)
     }
 
     // MARK: Whom to prefer
@@ -286,7 +311,7 @@ struct KnownPeersPlacesTests {
     func chats() throws {
         var (table, key) = (KnownPeersTable(), try Self.key(1))
         for number in 0..<32 { table.met(key, chat: "c\(number)", at: 5_000 + Double(number)) }
-        table.met(key, chat: "d", at: 100)
+        table.met(key, chat: "d", at: 100, steady: 6_000)
         #expect(table[key]?.chats.count == 32 && table[key]?.chats["d"] == 100)
     }
 

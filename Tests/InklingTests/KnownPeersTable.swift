@@ -15,6 +15,8 @@ struct KnownPeersTable: Equatable {
         random = SeededGenerator(seed: seed)
     }
 
+    static func age(_ seconds: Double) -> Age { Age.zero + .seconds(min(seconds, 1e11)) }
+
     static func == (left: KnownPeersTable, right: KnownPeersTable) -> Bool { left.peers == right.peers }
 
     subscript(key: PublicKey) -> KnownPeers.Entry? { peers[key] }
@@ -23,12 +25,12 @@ struct KnownPeersTable: Equatable {
     mutating func met(
         _ key: PublicKey, name: String = "", chat: String = "a", at time: Double, steady: Double? = nil
     ) -> [PublicKey] {
-        let time = MeetingTime(wall: time, steady: steady ?? time)
+        let time = MeetingTime(wall: time, age: Self.age(steady ?? time))
         return peers.met(key, name: name, chat: chat, at: time, using: &random)
     }
 
     mutating func seen(_ key: PublicKey, chat: String = "a", at time: Double) {
-        peers.seen(key, chat: chat, at: MeetingTime(wall: time, steady: time), using: &random)
+        peers.seen(key, chat: chat, at: MeetingTime(wall: time, age: Self.age(time)), using: &random)
     }
 
     /// Records that a person arrives, stays for a time and leaves.
@@ -43,15 +45,16 @@ struct KnownPeersTable: Equatable {
     /// Records that a person who arrived at `start` is still present after a time.
     mutating func count(_ stay: inout Stay, with key: PublicKey, from start: Double = 0, at length: Duration) {
         let time = start + length / .seconds(1)
-        peers.count(&stay, with: key, now: .zero + length, at: MeetingTime(wall: time, steady: time), using: &random)
+        peers.count(
+            &stay, with: key, now: .zero + length, at: MeetingTime(wall: time, age: Self.age(time)), using: &random)
     }
 
     mutating func verify(_ key: PublicKey, _ isVerified: Bool = true, at time: Double = 0) {
-        peers.setVerified(isVerified, key, at: MeetingTime(wall: time, steady: time), using: &random)
+        peers.setVerified(isVerified, key, at: MeetingTime(wall: time, age: Self.age(time)), using: &random)
     }
 
     mutating func block(_ key: PublicKey, _ isBlocked: Bool = true, name: String? = nil, at time: Double = 0) {
-        peers.setBlocked(isBlocked, key, name: name, at: MeetingTime(wall: time, steady: time), using: &random)
+        peers.setBlocked(isBlocked, key, name: name, at: MeetingTime(wall: time, age: Self.age(time)), using: &random)
     }
 
     mutating func merge(_ other: KnownPeersTable, at now: Double = 1_000_000_000) {

@@ -507,7 +507,11 @@ extension NodeTests {
         let carol = try await NodeTests.node("Carol")
         let (bobKey, carolKey) = (bob.key, carol.key)
         var table = KnownPeersTable()
-        table.met(bobKey, name: "Bob", at: Date().timeIntervalSince1970 - 90_000)
+        table.met(bobKey, name: "Bob", at: Date().timeIntervalSince1970, steady: 0)
+        // The first meeting was 25 h ago by the age, and now by the clock.
+        var counter = AgeCounter(.current())
+        counter.advance(toAtLeast: KnownPeersTable.age(90_000))
+        #expect(AgeFile(in: directory.path).write(counter) == nil)
         #expect(KnownPeersFile(directory: directory.path).save(table.peers) == .saved(table.peers))
         let alice = try await NodeTests.keeping("Alice", in: directory, peers: [bob, carol])
         await NodeTests.meet(alice, bob)

@@ -28,7 +28,7 @@ final class TextNode: Sendable {
     /// Starts a node in the chat.
     init(
         _ name: String, in folder: String, peers: [UInt16] = [], port: UInt16 = 0, chat: Chat? = TextNode.chat,
-        holds: [String: Bool] = [:]
+        holds: [String: Bool] = [:], clocks: (@Sendable () -> AgeCounter.Reading)? = nil
     ) async throws {
         var configuration = Configuration(name: name)
         configuration.stateDirectory = folder
@@ -37,6 +37,7 @@ final class TextNode: Sendable {
         configuration.port = port
         configuration.bindAddress = "127.0.0.1"
         configuration.peers = peers.map { "127.0.0.1:\($0)" }
+        if let clocks { configuration.clocks = clocks }
         let settings = configuration
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let state = NIOLoopBoundBox<State?>.makeEmptyBox(eventLoop: loop)

@@ -27,6 +27,19 @@ struct TextStateTests {
         }
     }
 
+    @Test("a text of an earlier build, whose record has no age, waits from the beginning of the count (A-63, R52)")
+    func withoutAge() throws {
+        let since = Age.zero + .seconds(77)
+        var text = WaitingText(
+            entry: 7, key: try SomeText.key(), name: "Bob", id: SomeText.id(1), at: 1.5, since: since, text: "tea")
+        let bytes = TextRecord.waiting(text).bytes
+        #expect(bytes.first == 8 && TextRecord(bytes) == .waiting(text))
+        text.since = .zero
+        #expect(TextRecord([1] + bytes[1..<9] + bytes.dropFirst(17)) == .waiting(text))
+        let damaged = bytes[..<9] + Array(repeating: 0x7F, count: 8) + bytes.dropFirst(17)
+        #expect(TextRecord(Array(damaged)) == nil, "no age")
+    }
+
     @Test("texts stay in order, and a record that comes again has no effect")
     func fold() throws {
         var state = SomeText.state([

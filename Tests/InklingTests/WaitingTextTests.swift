@@ -1,6 +1,7 @@
 import Inkling
 import InklingModel
 import InklingWire
+import Synchronization
 import Testing
 
 /// Texts that wait for people who are away, over loopback, with real files.
@@ -216,6 +217,62 @@ struct WaitingTextTests {
         }
     }
 
+    // R52
+    @Test("only time that passed ends a wait, for a text and for a person, over restarts with a wrong clock")
+    func wrongClock() async throws {
+        let (first, second) = (try TextFolder(), try TextFolder())
+        let clocks = Clocks()
+        let alice = try await TextNode("Alice", in: first.path, clocks: { clocks.reading })
+        let bob = try await TextNode("Bob", in: second.path, peers: [alice.identity.port])
+        try await alice.meet(bob)
+        try await bob.stop()
+        try await alice.wait("Bob is gone") { try await $0.isAlone }
+        try await alice.send("one")
+        try await alice.wait("it waits") { Self.waits(try await $0.events) == 1 }
+        try await alice.stop()
+
+        clocks.reboot(ahead: 6 * 365 * 86_400)
+        let later = try await TextNode("Alice", in: first.path, clocks: { clocks.reading })
+        #expect(try await later.waiting == ["one"])
+        clocks.pass(.seconds(7 * 86_400 - 60))
+        try await later.send("two")
+        try await later.wait("both wait") { try await $0.waiting == ["one", "two"] }
+        clocks.pass(.seconds(120))
+        try await later.send("three")
+        try await later.wait("the first one is given up") { try await $0.waiting == ["two", "three"] }
+        guard case .failed(let failure) = Self.outcomes(try await later.events).first else {
+            Issue.record("no outcome")
+            return
+        }
+        #expect(failure.why == .givenUp)
+        clocks.pass(.seconds(30 * 86_400))
+        try await later.send("four")
+        #expect(try await later.recipients == [1, 1, 0])
+        try await later.stop()
+        withExtendedLifetime((first, second)) {}
+    }
+
+    // A-63, R52
+    @Test("a text that was written while the clock was years behind waits on")
+    func clockBehind() async throws {
+        try await Self.withMet { alice, bob, first, second in
+            let key = try #require(try await alice.run { node in node.peers(in: "team").first?.key })
+            try await bob.stop()
+            try await alice.stop()
+            let text = WaitingText(
+                entry: 1, key: key, name: "Bob", id: TextID(run: 5, number: 1, written: 1), at: 1.7e9, text: "old")
+            let log = try #require(TextNode.chat).logID
+            let store = SealedStore(in: first, .texts, limits: TextLogs.limits)
+            #expect(store.append([TextRecord.waiting(text).bytes], to: log) == nil && store.flush(log) == nil)
+            let later = try await TextNode("Alice", in: first)
+            #expect(try await later.waiting == ["old"])
+            let back = try await TextNode("Bob", in: second, peers: [later.identity.port])
+            try await back.wait("the text") { try await $0.texts == ["old"] }
+            try await later.stop()
+            try await back.stop()
+        }
+    }
+
     //
     @Test("in an open chat nothing waits by itself, and an ID has no effect there")
     func open() async throws {
@@ -325,6 +382,29 @@ struct WaitingTextTests {
             let unread = try await later.run { $0.takeRestoredTexts(in: "b") }
             #expect(unread.map { if case .message(let message) = $0.event { message.text } else { "" } } == ["unread"])
             #expect(try await later.run { $0.logID(of: named) } == named.logID)
+        }
+    }
+}
+
+/// The clocks of a machine, which a test sets.
+private final class Clocks: Sendable {
+    private let now = Mutex(
+        AgeCounter.Reading(boot: "first", sinceBoot: .seconds(100), timeOfDay: 1.8e9, isSynchronised: true))
+
+    var reading: AgeCounter.Reading { now.withLock(\.self) }
+
+    func pass(_ time: Duration) {
+        now.withLock { now in
+            now.sinceBoot += time
+            now.timeOfDay = Timestamp(rawValue: now.timeOfDay.rawValue + time / .seconds(1))
+        }
+    }
+
+    /// Starts the machine again with a wrong clock.
+    func reboot(ahead seconds: Double) {
+        now.withLock { now in
+            let time = Timestamp(rawValue: now.timeOfDay.rawValue + seconds)
+            now = AgeCounter.Reading(boot: "second", sinceBoot: .seconds(20), timeOfDay: time, isSynchronised: false)
         }
     }
 }

@@ -83,7 +83,8 @@ struct PresenceTextTests {
             (0, "Last seen just now"), (59, "Last seen just now"), (60, "1m ago"), (179, "2m ago"), (180, "3m ago"),
             (299, "4m ago"), (300, "Active recently"), (3_599, "Active recently"), (3_600, "Last seen today"),
             (86_399, "Last seen today"), (86_400, "Last seen recently"), (10_000_000, "Last seen recently"),
-            (-5, "Last seen just now"),
+            (-5, "Last seen just now"), (-59, "Last seen just now"), (-60, "Last seen recently"),
+            (-7_200, "Last seen recently"),
         ])
     func lastSeen(seconds: Int, text: String) {
         #expect(PresenceText.lastSeen(age: .seconds(seconds)) == text)

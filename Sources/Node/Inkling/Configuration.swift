@@ -47,6 +47,9 @@ public struct Configuration: Sendable {
     /// The shortest time between two writes of known people that peers cause; tests change it.
     package var saveInterval = KnownPeersLimits.saveInterval
 
+    /// The clocks by which the node counts its age; tests change them.
+    package var clocks: @Sendable () -> AgeCounter.Reading = { .current() }
+
     /// The time for which a reader may take no events. After it, the node no longer holds messages for that reader.
     package var readerPatience = NodeLimits.readerPatience
 

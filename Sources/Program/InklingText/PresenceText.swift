@@ -9,9 +9,10 @@ public enum PresenceText {
 
     /// The text for a person who is offline.
     ///
-    /// - Parameter age: The time since the person was last seen; nil if unknown.
+    /// - Parameter age: The time since the person was last seen; nil if unknown. Below -1 min, the clock was ahead when
+    ///   the person was last seen, and the time is unknown too.
     public static func lastSeen(age: Duration?) -> String {
-        guard let age else { return "Last seen recently" }
+        guard let age, age.components.seconds > -60 else { return "Last seen recently" }
         switch age.components.seconds {
         case ..<60: return "Last seen just now"
         case ..<300: return "\(age.components.seconds / 60)m ago"
@@ -31,7 +32,7 @@ public enum PresenceText {
         switch presence {
         case .online: online
         case .away: away
-        case .offline: lastSeen(age: seen.map { .seconds(max(now.seconds(since: $0), 0)) })
+        case .offline: lastSeen(age: seen.map { .seconds(min(max(now.seconds(since: $0), -1e9), 1e9)) })
         }
     }
 }

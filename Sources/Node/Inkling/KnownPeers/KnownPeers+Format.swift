@@ -7,8 +7,9 @@ import InklingWire
 /// - `key`, `user`: the static key in base64url, and its user ID for human readers of the file
 /// - `names`, `named`: the names, the last one first; the first use of each, by its folded form
 /// - `firstSeen`, `lastSeen`, `chats`: seconds since 1970; `chats` by the stored names of the chats
+/// - `ages`: by the stored names of the chats, when the key was last present, in milliseconds of the age
 /// - `addresses`: by the stored names of the chats, the last two addresses of links (D-19); not for strangers
-/// - `days`, `dayBegan`: the number of days met; the time when the last of these began, in seconds since 1970
+/// - `days`, `dayBegan`: the number of days met; when the last of these began, in seconds of the age
 /// - `togetherMilliseconds`: the time that they were there while a node of this user was
 /// - `kept`: a number that is higher for people kept later; only for people not on probation
 /// - `verified`, `blocked`: the decision (`is`), and its `number`, which only grows
@@ -45,6 +46,8 @@ extension KnownPeers {
         var firstSeen, lastSeen: Double
         var chats: [String: Double]
         /// Nil in files of releases before 0.3.
+        var ages: [String: Int64]?
+        /// Nil in files of releases before 0.3.
         var addresses: [String: [String]]?
         var days: UInt64
         var dayBegan: Double
@@ -73,8 +76,10 @@ extension KnownPeers {
             Record(
                 key: entry.key.base64url, user: entry.key.userID.description, names: entry.names, named: entry.named,
                 firstSeen: entry.firstSeen, lastSeen: entry.lastSeen, chats: entry.chats,
+                ages: entry.ages.isEmpty ? nil : entry.ages.mapValues(\.milliseconds),
                 addresses: entry.addresses.isEmpty ? nil : entry.addresses, days: entry.days.count,
-                dayBegan: entry.days.began, togetherMilliseconds: UInt64(entry.together.milliseconds),
+                dayBegan: max(entry.days.began, .zero).seconds,
+                togetherMilliseconds: UInt64(entry.together.milliseconds),
                 kept: entry.kept,
                 verified: .init(is: entry.verified.isSet, number: entry.verified.number),
                 blocked: .init(is: entry.blocked.isSet, number: entry.blocked.number))
@@ -121,10 +126,14 @@ extension KnownPeers {
                     record.key, record.names, record.named, record.firstSeen, record.lastSeen, record.chats),
                 isTime(record.dayBegan), counts.allSatisfy(KnownPeersLimits.counts.contains)
             else { return nil }
+            for (chat, age) in record.ages ?? [:] where entry.chats[chat] != nil {
+                guard let age = Age(milliseconds: age) else { return nil }
+                entry.ages[chat] = age
+            }
             // An address needs a chat. A text that is not an address is ignored later.
             entry.addresses = (record.addresses ?? [:]).filter { entry.chats[$0.key] != nil }
                 .mapValues { Array($0.prefix(Limits.rememberedAddressesPerKey)) }
-            entry.days = DaysMet(count: record.days, began: record.dayBegan)
+            entry.days = DaysMet(count: record.days, began: Age.zero + .seconds(record.dayBegan))
             entry.together = .milliseconds(record.togetherMilliseconds)
             entry.kept = record.kept
             entry.verified = Decision(record.verified.is, number: record.verified.number)
@@ -144,10 +153,8 @@ extension KnownPeers {
                     record.key, record.names, record.named ?? [:], record.firstSeen, record.lastSeen, record.chats),
                 isTime(record.decided)
             else { return nil }
-            let cameBack = record.lastSeen - record.firstSeen >= KnownPeersLimits.day
-            entry.days =
-                cameBack
-                ? DaysMet(count: 2, began: record.lastSeen) : DaysMet(count: 1, began: record.firstSeen)
+            let cameBack = record.lastSeen - record.firstSeen >= KnownPeersLimits.day / .seconds(1)
+            entry.days = DaysMet(count: cameBack ? 2 : 1)
             entry.verified = Decision(record.verified, number: record.verified ? 1 : 0)
             entry.blocked = Decision(record.blocked, number: record.blocked ? 1 : 0)
             entries.append(entry)
@@ -173,7 +180,7 @@ extension KnownPeers {
         let refolded = Dictionary(named.map { (folded($0.key), $0.value) }) { min($0, $1) }
         var entry = Entry(
             key: key, names: limited(names), named: refolded, firstSeen: firstSeen, lastSeen: lastSeen, chats: chats)
-        entry.limitChats(at: .infinity)
+        entry.limitChats()
         return entry
     }
 

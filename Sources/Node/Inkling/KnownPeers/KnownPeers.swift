@@ -21,6 +21,9 @@ package struct KnownPeers: Sendable {
         package internal(set) var lastSeen: Double
         /// The time when the key was last present in each chat, by the stored name of the chat.
         package internal(set) var chats: [String: Double] = [:]
+        /// The age at which the key was last present in each chat, by the stored name of the chat. Earlier builds recorded
+        /// none.
+        package internal(set) var ages: [String: Age] = [:]
         /// The last addresses of links with the key in each chat, the latest first, by the stored name of the chat
         /// (D-19).
         package internal(set) var addresses: [String: [String]] = [:]
@@ -67,16 +70,18 @@ package struct KnownPeers: Sendable {
         mutating func note(_ time: MeetingTime, in chat: String) {
             lastSeen = time.wall
             chats[chat] = time.wall
+            ages[chat] = time.age
             days.note(time)
-            limitChats(at: time.wall)
+            limitChats()
         }
 
-        /// Drops the oldest chats. A time in the future comes from a wrong clock, and counts as the oldest.
-        mutating func limitChats(at now: Double) {
+        /// Drops the oldest chats.
+        mutating func limitChats() {
             guard chats.count > KnownPeersLimits.chats else { return }
-            let oldest = chats.map { ($0.value > now ? -1 : $0.value, $0.key) }.sorted(by: <)
-            for (_, chat) in oldest.prefix(chats.count - KnownPeersLimits.chats) {
+            let oldest = chats.map { (ages[$0.key] ?? .zero, $0.value, $0.key) }.sorted(by: <)
+            for (_, _, chat) in oldest.prefix(chats.count - KnownPeersLimits.chats) {
                 chats[chat] = nil
+                ages[chat] = nil
                 addresses[chat] = nil
             }
         }
@@ -228,7 +233,8 @@ package struct KnownPeers: Sendable {
             ours.firstSeen = min(ours.firstSeen, theirs.firstSeen)
             ours.lastSeen = lastSeen
             ours.chats.merge(theirs.chats) { Self.later($0, $1, now) }
-            ours.limitChats(at: now)
+            ours.ages.merge(theirs.ages) { max($0, $1) }
+            ours.limitChats()
             ours.days = .merged(ours.days, theirs.days)
             ours.together = max(ours.together, theirs.together)
             ours.kept = [ours.kept, theirs.kept].compactMap(\.self).max()

@@ -12,8 +12,8 @@ package enum KnownPeersLimits {
     /// The total time for which another person must be present together with a node of this user before the table keeps
     /// them.
     package static let provingTime = Duration.seconds(600)
-    /// The shortest time from the beginning of one counted day to that of the next, in seconds.
-    package static let day: Double = 86_400
+    /// The shortest time from the beginning of one counted day to that of the next.
+    package static let day = Duration.seconds(86_400)
     /// The maximum number of names of a key. Beyond it, the table drops the oldest.
     package static let names = 4
     /// The maximum number of namesakes that a node reports of a person.

@@ -1,17 +1,16 @@
 import InklingCore
 import InklingModel
 
-/// The time of an event by two clocks, ``wall`` and ``steady``, in seconds since 1970.
+/// The time of an event by two clocks.
 package struct MeetingTime: Equatable, Sendable {
-    /// The time by the wall clock, for people to read.
+    /// The time of day for people to read, in seconds since 1970.
     package let wall: Double
-    /// The time by a clock for counting days. The clock begins with the wall clock when the node starts. Later changes
-    /// of the wall clock do not affect it.
-    package let steady: Double
+    /// The age for counting days. No change of the time of day affects it.
+    package let age: Age
 
-    package init(wall: Double, steady: Double) {
+    package init(wall: Double, age: Age) {
         self.wall = Timestamp(rawValue: wall).rawValue
-        self.steady = Timestamp(rawValue: steady).rawValue
+        self.age = age
     }
 }
 
@@ -21,18 +20,15 @@ package struct MeetingTime: Equatable, Sendable {
 /// day begins when a node notices the person at least 24 h later. So two counted days begin at least 24 h apart, and
 /// staying counts as much as coming back.
 ///
-/// - If the clock is set while the node runs, the count does not change: ``MeetingTime/steady`` ignores it.
-/// - If the clock was set back between two runs, no day is added. A last day in the future begins again now, so a clock
-///   that was once far ahead costs at most 24 h.
-/// - If the clock was set forward between two runs, it seems that time has passed. Once, each person met then gets one
-///   day too many.
+/// If the clock is set, the count of days does not change, because an ``Age`` ignores the clock. A last day in the future
+/// begins again now. An earlier build recorded such a day by the time of day, or the count of the age was lost.
 package struct DaysMet: Equatable, Sendable {
     /// The number of days; 0 for a person who was never met.
     package private(set) var count: UInt64
-    /// The time when the last of these days began, in seconds since 1970.
-    package private(set) var began: Double
+    /// The age at which the last of these days began.
+    package private(set) var began: Age
 
-    package init(count: UInt64 = 0, began: Double = 0) {
+    package init(count: UInt64 = 0, began: Age = .zero) {
         self.count = count
         self.began = began
     }
@@ -40,12 +36,12 @@ package struct DaysMet: Equatable, Sendable {
     /// Records that a person is present now.
     mutating func note(_ time: MeetingTime) {
         if count == 0 {
-            self = DaysMet(count: 1, began: time.steady)
-        } else if time.steady < began {
-            began = time.steady
-        } else if time.steady - began >= KnownPeersLimits.day {
+            self = DaysMet(count: 1, began: time.age)
+        } else if time.age < began {
+            began = time.age
+        } else if time.age - began >= KnownPeersLimits.day {
             count = min(count + 1, KnownPeersLimits.counts.upperBound - 1)
-            began = time.steady
+            began = time.age
         }
     }
 

@@ -6,13 +6,13 @@ extension KnownPeers {
     /// - Parameters:
     ///   - chat: The stored name of the former chat.
     ///   - next: The stored name of the new chat.
-    ///   - now: Seconds since 1970.
-    package mutating func carry(_ people: [PublicKey], from chat: String, to next: String, at now: Double) {
+    package mutating func carry(_ people: [PublicKey], from chat: String, to next: String) {
         for key in people {
             guard var entry = entries[key], let time = entry.chats[chat] else { continue }
             entry.chats[next] = time
+            entry.ages[next] = entry.ages[chat]
             entry.addresses[next] = entry.addresses[chat]
-            entry.limitChats(at: now)
+            entry.limitChats()
             put(entry)
         }
     }

@@ -31,7 +31,10 @@ package final class JoinedChat {
         let user: UserID
         var name: String
         var presence: InklingCore.Presence
+        /// When the person came; or when they were last there, if they are not.
         var since: Timestamp
+        /// The age at which the person was last there; for a person who is there, the age at which they came.
+        var seen: Age
 
         var isThere: Bool { presence != .offline }
     }
@@ -64,22 +67,23 @@ package final class JoinedChat {
     var present: [PublicKey: MetPeer] { met.filter(\.value.isThere) }
 
     /// Adds a person met in an earlier run, who is offline since they were last seen there.
-    func recall(_ key: PublicKey, name: String, lastSeen: Timestamp) {
-        met[key] = MetPeer(user: key.userID, name: name, presence: .offline, since: lastSeen)
+    func recall(_ key: PublicKey, name: String, lastSeen: Timestamp, seen: Age) {
+        met[key] = MetPeer(user: key.userID, name: name, presence: .offline, since: lastSeen, seen: seen)
     }
 
     /// Records the presence and name of a person.
     ///
     /// - Returns: Whether the person was there before, and their record now.
     package func note(
-        _ person: InklingCore.Person, _ presence: InklingCore.Presence, at now: Timestamp
+        _ person: InklingCore.Person, _ presence: InklingCore.Presence, at now: Timestamp, age: Age
     ) -> (wasThere: Bool, peer: MetPeer) {
         let before = met[person.key]
         let wasThere = before?.isThere ?? false
         let isThere = presence != .offline
         let peer = MetPeer(
             user: before?.user ?? person.key.userID, name: person.name, presence: presence,
-            since: wasThere == isThere ? before?.since ?? now : now)
+            since: wasThere == isThere ? before?.since ?? now : now,
+            seen: wasThere == isThere ? before?.seen ?? age : age)
         met[person.key] = peer
         return (wasThere, peer)
     }
@@ -106,11 +110,11 @@ package final class JoinedChat {
         let ranks = people.map { key in
             let entry = known[key]
             return (
-                days: entry?.days.count ?? 0, together: entry?.together ?? .zero, since: met[key]?.since ?? 0, key: key
+                days: entry?.days.count ?? 0, together: entry?.together ?? .zero, seen: met[key]?.seen ?? .zero, key: key
             )
         }
         let lowest = ranks.sorted {
-            ($0.days, $0.together, $0.since, $0.key) < ($1.days, $1.together, $1.since, $1.key)
+            ($0.days, $0.together, $0.seen, $0.key) < ($1.days, $1.together, $1.seen, $1.key)
         }
         for person in lowest.prefix(people.count - places) { met[person.key] = nil }
     }

@@ -98,7 +98,9 @@ extension Node {
         knownPeersFile = opening.isWritable ? .kept(opening.file) : .none
         switch opening.reading {
         case .missing: break
-        case .peers(let peers): knownPeers = peers
+        case .peers(let peers):
+            knownPeers = peers
+            for age in peers.all.flatMap(\.ages.values) { nodeAge.counter.advance(toAtLeast: age) }
         case .damaged:
             tell(.notice(.knownPeersDamaged(file: "\(directory)/\(KnownPeersFile.damagedName)")))
         case .newer: tellNewer(directory)
@@ -218,7 +220,9 @@ extension Node {
     /// Adds the people met in a chat in earlier runs. They are offline, and were last seen there.
     func recall(_ entry: JoinedChat) {
         for (peer, time) in knownPeers.seen(in: entry.storedName) where peer.key != ownKey {
-            entry.recall(peer.key, name: peer.names.first ?? "", lastSeen: Timestamp(rawValue: time))
+            let lastSeen = Timestamp(rawValue: time)
+            let seen = peer.ages[entry.storedName] ?? nodeAge.counter.age(ofEarlier: lastSeen)
+            entry.recall(peer.key, name: peer.names.first ?? "", lastSeen: lastSeen, seen: min(seen, age()))
             let addresses = (peer.addresses[entry.storedName] ?? []).compactMap(Resolution.address)
             endpoint.recall(peer.key, at: addresses, in: entry.id, now: clock.now)
         }
@@ -227,7 +231,7 @@ extension Node {
 
     /// Records that people met in a chat belong to the chat that follows it.
     func carry(_ people: [PublicKey], from chat: String, to next: String) {
-        knownPeers.carry(people, from: chat, to: next, at: Node.wallClock().rawValue)
+        knownPeers.carry(people, from: chat, to: next)
         keepKnownPeers()
     }
 
@@ -301,7 +305,6 @@ extension Node {
     }
 
     private func meetingTime(wall: Timestamp = Node.wallClock()) -> MeetingTime {
-        MeetingTime(
-            wall: wall.rawValue, steady: started.rawValue + Double((clock.now - .zero).milliseconds) / 1_000)
+        MeetingTime(wall: wall.rawValue, age: age())
     }
 }

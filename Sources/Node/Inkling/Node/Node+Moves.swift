@@ -261,7 +261,9 @@ extension Node {
         guard let index = joined.firstIndex(where: { $0 === entry }) else { return }
         let (next, advertisement) = self.entry(for: chat, entry.membership)
         let people = entry.met.filter { moves($0.key) }
-        for (key, peer) in people { next.recall(key, name: peer.name, lastSeen: peer.since) }
+        for (key, peer) in people {
+            next.recall(key, name: peer.name, lastSeen: peer.since, seen: peer.isThere ? age() : peer.seen)
+        }
         carry(people.keys.sorted(), from: entry.storedName, to: next.storedName)
         joined[index] = next
         moveTexts(from: entry, to: next, moves)

@@ -42,6 +42,7 @@ extension Node {
             chatTexts.restored.append(id)
         }
         entry.texts = chatTexts
+        for text in kept.state.waiting { nodeAge.counter.advance(toAtLeast: text.since) }
         texts.queues.restore(kept.state.waiting, in: entry.name, highestEntry: kept.state.highestEntry)
         lookAtTexts()
     }
@@ -145,7 +146,8 @@ extension Node {
             throw nodeError(error, chat: entry.name)
         }
         let message = MessageID(rawValue: number)
-        let absent = entry.met.keys.filter { !linked.contains($0) && mayWait($0, in: entry) }
+        let age = age()
+        let absent = entry.met.keys.filter { !linked.contains($0) && mayWait($0, in: entry, at: age) }
         let ranks = Dictionary(uniqueKeysWithValues: absent.map { ($0, rank(of: $0, in: entry)) })
         // Without places for all, those whom the user knows best have them.
         let inOrder = absent.sorted { (ranks[$1] ?? .stranger, $0) < (ranks[$0] ?? .stranger, $1) }
@@ -155,17 +157,17 @@ extension Node {
                 isThere: reachable.contains(key))
         }
         let changes = texts.queues.add(
-            text, message, in: entry.name, to: recipients, plan, now: now, rank: rank(of:))
+            text, message, in: entry.name, to: recipients, plan, now: now, age: age, rank: rank(of:))
         prepare(message, recipients.count)
         apply(changes, in: entry)
         return (message, recipients.count)
     }
 
     /// Returns whether texts wait for a person who is offline.
-    private func mayWait(_ key: PublicKey, in entry: JoinedChat) -> Bool {
+    private func mayWait(_ key: PublicKey, in entry: JoinedChat, at age: Age) -> Bool {
         guard let peer = entry.met[key], let chatTexts = entry.texts, key != ownKey else { return false }
         return !chatTexts.left.contains(key) && !texts.blocked.contains(peer.user)
-            && (peer.isThere || peer.since > Node.wallClock() - NodeLimits.waitingAbsence)
+            && (peer.isThere || age - peer.seen < NodeLimits.waitingAbsence)
     }
 
     /// Returns how well the user knows a person for whom texts wait.
@@ -231,7 +233,7 @@ extension Node {
             return true
         }
         guard let text = texts.queues.failed(number, to: person) else { return false }
-        if mayWait(key, in: entry) {
+        if mayWait(key, in: entry, at: age()) {
             apply(texts.queues.becameAbsent(person, rank: rank(of:)), in: entry)
             sendTexts(to: key, in: entry)
         } else {
@@ -242,7 +244,7 @@ extension Node {
 
     /// Keeps the texts of a person who went.
     func becameAbsent(_ key: PublicKey, in entry: JoinedChat) {
-        guard entry.texts != nil, mayWait(key, in: entry) else { return }
+        guard entry.texts != nil, mayWait(key, in: entry, at: age()) else { return }
         apply(texts.queues.becameAbsent(.init(chat: entry.name, key: key), rank: rank(of:)), in: entry)
     }
 
@@ -313,19 +315,21 @@ extension Node {
     /// Gives up what waited too long, or for somebody whom nobody has seen for too long.
     private func lookAtTexts() {
         guard !isStopped else { return }
-        report(texts.queues.expire(now: Node.wallClock()), .givenUp)
+        let age = age()
+        report(texts.queues.expire(at: age), .givenUp)
         for person in texts.queues.people() {
             // Of a person whom the node has forgotten, nobody knows when they were there.
-            guard let entry = joinedChat(person.chat), entry.met[person.key] != nil, !mayWait(person.key, in: entry)
+            guard let entry = joinedChat(person.chat), entry.met[person.key] != nil,
+                !mayWait(person.key, in: entry, at: age)
             else { continue }
             giveUpTexts { $0.person == person && $0.sending == nil }
         }
         texts.look?.cancel()
         texts.look = nil
-        guard let oldest = texts.queues.waiting().first else { return }
-        let end = oldest.content.at.rawValue + NodeLimits.waitingTextTime / .seconds(1) - Node.wallClock().rawValue
-        let delay = min(max(end, 1), NodeLimits.textLook)
-        texts.look = eventLoop.scheduleTask(in: .milliseconds(Int64(delay * 1_000))) { [weak self] in
+        guard let oldest = texts.queues.waiting().map(\.content.since).min() else { return }
+        let rest = oldest + NodeLimits.waitingTextTime - age
+        let delay = min(max(rest, .seconds(1)), NodeLimits.textLook)
+        texts.look = eventLoop.scheduleTask(in: TimeAmount(delay)) { [weak self] in
             guard let self else { return }
             self.assumeIsolated { node in
                 node.texts.look = nil

@@ -43,6 +43,7 @@ public actor Node {
     let awakeClock = AwakeClock()
     /// The start of the node.
     let started = Node.wallClock()
+    var nodeAge: NodeAge
     var random = SystemRandomNumberGenerator()
     var endpoint: Endpoint
     var discovery: Discovery?
@@ -176,6 +177,7 @@ public actor Node {
         fingerprint = Fingerprint(of: identity.publicKey)
         port = socket.port
         isTemporary = keyStore?.directory == nil
+        nodeAge = NodeAge(preparation.age)
         endpoint = Endpoint(
             configuration: .init(
                 identity: identity, name: preparation.name,
@@ -265,6 +267,7 @@ public actor Node {
         } else if configuration.port != 0 {
             tell(.notice(.reachableOnLink(port: port)))
         }
+        keepAge()
         if let known = preparation.knownPeers { openKnownPeers(known) }
         if let moves = preparation.moves { openMoves(moves) }
         if configuration.discovery {
@@ -433,6 +436,8 @@ public actor Node {
         countingTimer = nil
         texts.cancelTimers()
         moving.timer?.cancel()
+        nodeAge.timer?.cancel()
+        writeAge()
         let closed = channel?.close() ?? eventLoop.makeSucceededVoidFuture()
         channel = nil
         let dismissed = worker.run(on: eventLoop) { [lastWill] in lastWill?.dismiss() }

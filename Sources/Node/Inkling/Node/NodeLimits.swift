@@ -36,6 +36,8 @@ package enum NodeLimits {
     static let datagramsPerRead: UInt = 64
     /// The wait for further people after the last arrival; see ``Node/waitForOthers(in:within:)``.
     package static let settling = Duration.milliseconds(500)
+    /// The pause between two writes of the age.
+    static let ageStep = TimeAmount.hours(1)
     /// The longest time between two checks whether a departure has ended.
     static let departureCheck = Duration.seconds(86_400)
     /// The time after joining a chat for which a node reports that it may not have found all people yet.
@@ -58,6 +60,6 @@ package enum NodeLimits {
     static let textRetry = Duration.seconds(1)
     /// The pause before the node writes a received text again after a failure of the disk.
     static let diskRetry = Duration.seconds(5)
-    /// The longest time between two looks for texts that are to be given up, in seconds.
-    static let textLook = 3_600.0
+    /// The longest time between two looks for texts that are to be given up.
+    static let textLook = Duration.seconds(3_600)
 }

@@ -15,6 +15,8 @@ struct NodePreparation: Sendable {
     let identity: KeyPair
     /// The file of people that earlier runs kept; nil if the node keeps none.
     let knownPeers: KnownPeersOpening?
+    /// The age of the state directory. That of a temporary identity begins now.
+    let age: AgeFile.Opening
     /// The moves that earlier runs kept; nil for a temporary identity.
     let moves: MovesOpening?
 
@@ -50,6 +52,11 @@ struct NodePreparation: Sendable {
         keyStore = try Self.openKeyStore(configuration)
         var random = SystemRandomNumberGenerator()
         identity = keyStore?.identity ?? KeyPair(using: &random)
+        let clocks = configuration.clocks()
+        age =
+            keyStore.flatMap { store in
+                store.directory.map { AgeFile(in: $0).open(isHeld: store.isHeld, now: clocks) }
+            } ?? AgeFile.Opening(counter: AgeCounter(clocks), file: nil)
         moves = keyStore.flatMap { store in
             store.directory.map { directory in
                 let folder = MovesFolder(in: directory)

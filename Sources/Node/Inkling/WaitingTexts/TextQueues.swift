@@ -123,7 +123,7 @@ package struct TextQueues: Sendable {
     /// - Parameter rank: Returns how well the user knows a person. Recipients of a higher rank get places first.
     package mutating func add(
         _ text: String, _ message: MessageID, in chat: String, to recipients: [Recipient], _ plan: Plan,
-        now: Timestamp, rank: (Person) -> SenderRank
+        now: Timestamp, age: Age, rank: (Person) -> SenderRank
     ) -> Changes {
         var changes = Changes()
         let run = run(in: chat)
@@ -134,7 +134,8 @@ package struct TextQueues: Sendable {
             numbers[person] = number
             let id = TextID(run: run, number: number, written: Self.milliseconds(now))
             let content = WaitingText(
-                entry: nextEntry(now), key: recipient.key, name: recipient.name, id: id, at: now, text: text)
+                entry: nextEntry(now), key: recipient.key, name: recipient.name, id: id, at: now, since: age,
+                text: text)
             let isSent = plan.ids[recipient.key] != nil
             var added = Text(
                 chat: chat, content: content, message: message, sending: isSent ? message.rawValue : nil)
@@ -287,8 +288,8 @@ package struct TextQueues: Sendable {
     }
 
     /// Gives up the texts that waited for 7 days.
-    package mutating func expire(now: Timestamp) -> [Text] {
-        giveUp { $0.content.at <= now - NodeLimits.waitingTextTime }
+    package mutating func expire(at age: Age) -> [Text] {
+        giveUp { $0.content.since <= age - NodeLimits.waitingTextTime }
     }
 
     // MARK: Questions

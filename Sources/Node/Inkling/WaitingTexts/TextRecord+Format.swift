@@ -3,11 +3,13 @@ import InklingModel
 import InklingWire
 
 /// The form on disk: a byte for the kind, then the members in the order of their declaration. Numbers are big-endian,
-/// and a time is the pattern of its bits. Two bytes before a name have its size. A text takes the rest.
+/// and a time is the pattern of its bits. Two bytes before a name have its size. A text takes the rest. An age is in
+/// milliseconds, and comes after the entry.
 extension TextRecord {
     private enum Kind: UInt8 {
-        case waiting = 1
-        case finished, received, read, seen, highestEntry, left
+        /// Earlier builds wrote a waiting text without its age.
+        case waitingWithoutAge = 1
+        case finished, received, read, seen, highestEntry, left, waiting
     }
 
     /// The bytes of the record.
@@ -17,6 +19,7 @@ extension TextRecord {
         case .waiting(let text):
             writer.append(Kind.waiting.rawValue)
             writer.append(text.entry)
+            writer.append(UInt64(bitPattern: text.since.milliseconds))
             Self.append(text.key, text.name, text.id, text.at, text.text, to: &writer)
         case .finished(let key, let id):
             writer.append(Kind.finished.rawValue)
@@ -70,10 +73,14 @@ extension TextRecord {
         var reader = ByteReader(bytes)
         guard let kind = reader.uint8().flatMap(Kind.init) else { return nil }
         switch kind {
-        case .waiting:
-            guard let entry = Self.entry(&reader), let text = Self.text(&reader) else { return nil }
+        case .waiting, .waitingWithoutAge:
+            guard let entry = Self.entry(&reader),
+                let since = kind == .waitingWithoutAge ? .zero : Self.age(&reader), let text = Self.text(&reader)
+            else { return nil }
             self = .waiting(
-                WaitingText(entry: entry, key: text.key, name: text.name, id: text.id, at: text.at, text: text.text))
+                WaitingText(
+                    entry: entry, key: text.key, name: text.name, id: text.id, at: text.at, since: since,
+                    text: text.text))
         case .received:
             guard let text = Self.text(&reader) else { return nil }
             self = .received(text)
@@ -104,6 +111,10 @@ extension TextRecord {
     /// Reads an entry of at most 2^53 − 1, the highest that a request can name.
     private static func entry(_ reader: inout ByteReader) -> UInt64? {
         reader.uint64().flatMap { $0 < 1 << 53 ? $0 : nil }
+    }
+
+    private static func age(_ reader: inout ByteReader) -> Age? {
+        reader.uint64().flatMap { Age(milliseconds: Int64(bitPattern: $0)) }
     }
 
     private static func name(_ reader: inout ByteReader) -> (PublicKey, TextID)? {

@@ -10,12 +10,18 @@ package struct WaitingText: Hashable, Sendable {
     /// The person's display name, when the text was written.
     package var name: String
     package var id: TextID
-    /// When the text was written.
+    /// The time of day at which the text was written, for people to read.
     package var at: Timestamp
+    /// The age at which the text was written, from which it waits. Earlier builds recorded none: their texts wait from the
+    /// beginning of the count.
+    package var since: Age
     package var text: String
 
-    package init(entry: UInt64, key: PublicKey, name: String, id: TextID, at: Timestamp, text: String) {
-        (self.entry, self.key, self.name, self.id, self.at, self.text) = (entry, key, name, id, at, text)
+    package init(
+        entry: UInt64, key: PublicKey, name: String, id: TextID, at: Timestamp, since: Age = .zero, text: String
+    ) {
+        (self.entry, self.key, self.name, self.id) = (entry, key, name, id)
+        (self.at, self.since, self.text) = (at, since, text)
     }
 }
 

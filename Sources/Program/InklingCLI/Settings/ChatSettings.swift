@@ -110,9 +110,11 @@ extension ChatSettings {
 
 extension LocalTime {
     /// Makes a time of day, in the zone of this machine.
-    init(wall timestamp: Timestamp) {
+    package init(wall timestamp: Timestamp) {
         var time = time_t(timestamp.rawValue.rounded(.down))
         var parts = tm()
+        // Unlike `localtime`, `localtime_r` does not notice that the zone was changed.
+        tzset()
         localtime_r(&time, &parts)
         self.init(
             day: Day(year: Int(parts.tm_year) + 1900, month: Int(parts.tm_mon) + 1, day: Int(parts.tm_mday)),
