@@ -19,7 +19,7 @@ final class WebAcceptor: Sendable {
         self.address = address
     }
 
-    /// Starts the thread. It calls all closures.
+    /// Starts the thread, which calls all closures.
     ///
     /// - Parameters:
     ///   - report: Called with each line for the log.
@@ -40,7 +40,7 @@ final class WebAcceptor: Sendable {
     /// Ends the thread soon. The system refuses new connections from now on.
     func stop() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-    /// Makes room for another connection, after one has proved a key or ended.
+    /// Makes room for another connection, because an earlier connection has proved a key or ended.
     func freePlace() { unproved.subtract(1, ordering: .relaxed) }
 
     private func run(_ report: (String) -> Void, _ accepted: (Int32) -> Void) {

@@ -110,7 +110,8 @@ package final class JoinedChat {
         let ranks = people.map { key in
             let entry = known[key]
             return (
-                days: entry?.days.count ?? 0, together: entry?.together ?? .zero, seen: met[key]?.seen ?? .zero, key: key
+                days: entry?.days.count ?? 0, together: entry?.together ?? .zero, seen: met[key]?.seen ?? .zero,
+                key: key
             )
         }
         let lowest = ranks.sorted {

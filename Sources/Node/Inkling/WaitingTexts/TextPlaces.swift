@@ -3,8 +3,9 @@ import InklingWire
 
 /// The places on disk for the texts that wait, by share.
 ///
-/// As in M-42, people whom the user has not verified leave a quarter of the places to the others, strangers a half, and
-/// one chat three quarters. Half of a chat's share is for people met on several days. A throwaway key is met on one.
+/// As in M-42, people whom the user has not verified leave a quarter of the places to the others. Strangers leave a half,
+/// and one chat leaves three quarters. Half of a chat's share is for people met on several days. A throwaway key is met
+/// on one.
 struct TextPlaces {
     /// The texts that some people's texts count with.
     private enum Share: Hashable {

@@ -195,7 +195,7 @@ extension Simulation {
     ) {
         guard host.incarnation == incarnation, let node = host.node else { return }
         guard case .running = host.state, !node.isSuspended else {
-            // The daemon goes on when its program or its machine does.
+            // The daemon continues when its program or its machine does.
             let event = Event.follow(host: host.index, incarnation: incarnation, tag, from: key, successor)
             return events.add(event, at: now + .milliseconds(100))
         }

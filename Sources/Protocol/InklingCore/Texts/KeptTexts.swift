@@ -48,8 +48,7 @@ struct KeptTexts: Sendable {
         guard chats.contains(chat) else { return }
         for (key, texts) in former.sorted(by: { $0.key < $1.key }) {
             let person = PersonID(chat: chat, key: key)
-            use(person, surroundings)
-            seen[person] = seen(of: person).union(texts)
+            if use(person, surroundings) { seen[person] = seen(of: person).union(texts) }
         }
     }
 
