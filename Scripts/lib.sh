@@ -222,5 +222,5 @@ as_ordinary() {
     command install -d -m 700 -o "$ordinary" -g "$ordinary" /run/home
     cd /run/home
     env -u TMPDIR -u XDG_CONFIG_HOME -u XDG_RUNTIME_DIR -u XDG_STATE_HOME HOME=/run/home USER=ordinary LOGNAME=ordinary \
-        setpriv "--reuid=$ordinary" "--regid=$ordinary" --clear-groups -- "$@"
+        PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin setpriv "--reuid=$ordinary" "--regid=$ordinary" --clear-groups -- "$@"
 }

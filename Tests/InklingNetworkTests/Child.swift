@@ -42,7 +42,7 @@ final class Child: Sendable {
     private let openStreams = Mutex(2)
     private let whenEnded: @Sendable () -> Void
 
-    /// Starts a program from `PATH`.
+    /// Starts a program from ``User/searchPath``, unless it has its path, with that user's home.
     ///
     /// - Parameters:
     ///   - whenEnded: called once, on another thread.
@@ -52,8 +52,7 @@ final class Child: Sendable {
     ) throws {
         self.whenEnded = whenEnded
         var variables = ProcessInfo.processInfo.environment
-        variables["PATH", default: ""] += ":/usr/sbin:/sbin"
-        variables["HOME"] = User.home
+        (variables["HOME"], variables["PATH"]) = (User.home, User.searchPath)
         variables.merge(environment) { $1 }
         let started = try StartedProcess(command, environment: variables.map { "\($0)=\($1)" })
         processID = started.processID

@@ -22,7 +22,9 @@ extension NetworkTests {
         fileprivate static func inkling(
             _ arguments: [String], on host: Host, state: String = "tools", input: [String] = [], asRoot: Bool = false
         ) async throws -> Answer {
-            let child = try command(arguments, on: host, state: state, asRoot: asRoot)
+            // Only root can open root's pipe again, by a name such as /dev/stdin.
+            let wrapper = input.isEmpty ? [] : ["sh", "-c", #"cat | "$@""#, "sh"]
+            let child = try command(arguments, on: host, state: state, asRoot: asRoot, through: wrapper)
             input.forEach { child.write($0) }
             child.closeInput()
             let ending = try await child.waitForEndAndOutput(within: 20)
@@ -55,11 +57,12 @@ extension NetworkTests {
         }
 
         private static func command(
-            _ arguments: [String], on host: Host, state: String, asRoot: Bool = false
+            _ arguments: [String], on host: Host, state: String, asRoot: Bool = false, through wrapper: [String] = []
         ) throws -> Child {
             let directory = arguments.first == "invite" ? [] : ["--state-dir", "/run/inkling-\(state)"]
+            let command = wrapper + [try NodeProcess.program()] + arguments + directory
             return try Child(
-                (asRoot ? host.rootCommand : host.command)([try NodeProcess.program()] + arguments + directory),
+                asRoot ? host.rootCommand(command) : host.command(command),
                 environment: ["XDG_CONFIG_HOME": "/run/config", "LOGNAME": "tool"])
         }
 

@@ -25,10 +25,9 @@ extension NetworkTests {
             let folder = URL(filePath: try NodeProcess.program()).deletingLastPathComponent()
             let scripts = URL(filePath: #filePath).appending(path: "../../../Protocol/examples").standardized
             let path = (program.contains(".") ? scripts : folder).appending(path: program).path
-            let inherited = ProcessInfo.processInfo.environment["PATH"] ?? ""
             return try Child(
                 host.command(["env", "-u", "XDG_RUNTIME_DIR", "-u", "XDG_STATE_HOME", path] + arguments),
-                environment: ["PATH": "\(folder.path):\(inherited)"])
+                environment: ["PATH": "\(folder.path):\(User.searchPath)"])
         }
 
         /// Waits for a matching line of an example's output.

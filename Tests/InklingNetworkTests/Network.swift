@@ -84,6 +84,8 @@ enum User {
     static let id: uid_t = 59_999
     static let name = "ordinary"
     static let home = "/run/home"
+    /// Root's own `PATH` may lead through folders that only root can read.
+    static let searchPath = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
     static let passwordEntry = "\(name):x:\(id):\(id)::\(home):/bin/sh"
 
     /// Returns a command line that becomes the user with this ID, and runs `arguments`.

@@ -221,7 +221,7 @@ extension NetworkTests {
         func continuedFromOutside() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
                 let host = network[0]
-                let terminal = try await RealTerminal(on: host, asRoot: true)
+                let terminal = try await RealTerminal(on: host, home: "roots", asRoot: true)
                 try await host.run("mkdir -m 777 /run/other")
                 // As after `su`, the program can't open the terminal again, so a thread reads it.
                 try await terminal.type(
