@@ -18,7 +18,7 @@ extension Node {
     func keepAge() {
         writeAge()
         guard nodeAge.file != nil, !isStopped else { return }
-        nodeAge.timer = eventLoop.scheduleTask(in: NodeLimits.ageStep) { [weak self] in
+        nodeAge.timer = eventLoop.scheduleTask(in: TimeAmount(NodeLimits.ageStep)) { [weak self] in
             self?.assumeIsolated { $0.keepAge() }
         }
     }

@@ -37,7 +37,7 @@ package enum NodeLimits {
     /// The wait for further people after the last arrival; see ``Node/waitForOthers(in:within:)``.
     package static let settling = Duration.milliseconds(500)
     /// The pause between two writes of the age.
-    static let ageStep = TimeAmount.hours(1)
+    static let ageStep = Duration.seconds(3_600)
     /// The longest time between two checks whether a departure has ended.
     static let departureCheck = Duration.seconds(86_400)
     /// The time after joining a chat for which a node reports that it may not have found all people yet.
