@@ -317,7 +317,7 @@ struct TextQueuesTests {
         func id(in chat: String) -> TextID? {
             let plan = queues.plan(size: 1, in: chat, linked: [Self.bob], now: Self.now)
             let bob = TextQueues.Recipient(key: Self.bob, name: "x", isThere: true)
-            _ = queues.add("x", 1, in: chat, to: [bob], plan, now: Self.now)
+            _ = queues.add("x", 1, in: chat, to: [bob], plan, now: Self.now, age: .zero) { _ in .verified }
             return plan.ids[Self.bob]
         }
         let ids = ["team", "other", "team"].map { id(in: $0) }

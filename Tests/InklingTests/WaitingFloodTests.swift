@@ -28,10 +28,10 @@ struct WaitingFloodTests {
         mutating func visit(_ key: PublicKey? = nil, at time: Double, for length: Duration = .seconds(1)) -> PublicKey {
             let key = key ?? self.key()
             let person = InklingCore.Person(key: key, name: "x")
-            _ = entry.note(person, .online, at: Timestamp(rawValue: time))
+            _ = entry.note(person, .online, at: Timestamp(rawValue: time), age: .zero + .seconds(time))
             known.met(key, at: time, for: length)
             let end = time + length / .seconds(1)
-            _ = entry.note(person, .offline, at: Timestamp(rawValue: end))
+            _ = entry.note(person, .offline, at: Timestamp(rawValue: end), age: .zero + .seconds(end))
             known.seen(key, at: end)
             entry.forgetSome(in: known.peers)
             return key
