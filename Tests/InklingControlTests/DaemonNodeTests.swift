@@ -46,7 +46,7 @@ struct DaemonNodeTests {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let local = try await Self.startNode(loop)
         let port = try await loop.submit { local.value.identity.port }.get()
-        let stage = try await DaemonStage(on: loop) { local.value }
+        let stage = try await DaemonStage(on: loop, texts: { UnreadTexts() }) { local.value }
         let bob = try await Node.start(Self.configuration("Bob", peers: [port]), logger: Self.quiet)
         let lobby = try Chat("lobby")
         try await bob.join(lobby)
