@@ -104,7 +104,7 @@ struct ManualPageTests {
 
     @Test("it has the files of the state directory")
     func files() throws {
-        let listed = try Self.terms("Files")
+        let listed = Set(try Self.terms("Files").map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 })
         var used = try Self.found(#/\\\((?:directory|path)\)/([a-z]+)"/#, in: Self.program)
         used.formUnion(try Self.found(#/directory \+ "/([a-z]+)"/#, in: Self.program))
         used.formUnion(try Self.found(#/static let (?:name|fileName|damagedName) = "([a-z.-]+)"/#, in: Self.program))
