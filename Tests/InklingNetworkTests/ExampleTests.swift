@@ -193,9 +193,9 @@ extension NetworkTests {
                 try await pause(2.5)
                 bob.compose("Is")
                 try await Self.wait(for: "typing", of: bar) {
-                    $0.contains(##""full_text": "&lt;b&gt;#[blink] is typing""##)
+                    $0.contains(##""full_text": "b&gt;#[blink] is typing""##)
                 }
-                try await Self.wait(forLine: "<b>##[blink] is typing", of: tmux)
+                try await Self.wait(forLine: "b>##[blink] is typing", of: tmux)
                 bob.send("Is anybody there?")
                 try await Self.wait(for: "a message", of: bar) { $0.contains(#""text": "1 in kitchen""#) }
                 try await Self.wait(forLine: "1 in kitchen", of: tmux)

@@ -208,6 +208,8 @@ struct RequestTests {
         let address = stage.address
         let other = RawStream(try asOtherUser(65_534) { try WebClient.connect(to: address) })
         #expect(other.isClosedSilently)
+        // The thread that accepts connections reports the refusal after the end of the connection.
+        try await stage.wait("a report") { [stage] _ in !stage.reports.isEmpty }
         #expect(stage.reports == ["a connection of another user was refused (user ID 65534)"])
         #expect(try WebClient(address).get("/")?.status == 200)
         try await stage.end()
