@@ -77,12 +77,17 @@ struct SimulationTests {
 
     /// A seed that once failed, and what it needs.
     struct MendedSeed: CustomTestStringConvertible {
-        let seed: UInt64
+        let scenario: Scenario
         let testDescription: String
 
         init(_ seed: UInt64, _ description: String) {
-            self.seed = seed
+            scenario = Scenario(seed: seed)
             testDescription = "\(seed): \(description)"
+        }
+
+        init(removalsOf seed: UInt64, _ description: String) {
+            scenario = Scenario(removalsOf: seed)
+            testDescription = "\(seed), with removals: \(description)"
         }
     }
 
@@ -94,9 +99,12 @@ struct SimulationTests {
             MendedSeed(7_012_566, "the link of an earlier run goes down beside that of the present one (L-44)"),
             MendedSeed(7_014_617, "a change of the away bit puts no stretched heartbeat off (T-11, T-21)"),
             MendedSeed(7_017_694, "a farewell waits in the socket during an attack"),
+            MendedSeed(removalsOf: 2_866_679_454, "a member follows eight successors after a slow disk (M-93)"),
+            MendedSeed(removalsOf: 8_000_248, "a member still follows successors 10 s after the faults (M-93)"),
+            MendedSeed(removalsOf: 10_003_477, "two members follow successors for more than 10 s (M-93)"),
         ])
     func mended(_ mended: MendedSeed) {
-        #expect(Simulation(Scenario(seed: mended.seed)).run().violation == nil)
+        #expect(Simulation(mended.scenario).run().violation == nil)
     }
 
     @Test("no device is heard on a link that is down, while another shows the person (L-80)")

@@ -5,8 +5,8 @@ import InklingWire
 struct ConvergenceChecker {
     private enum Phase {
         case faults
-        /// The nodes must agree on presence before `until`.
-        case converging(until: Instant)
+        /// The nodes must agree on presence before ``agreement``.
+        case converging
         /// All speakers type. At `until` all other nodes must show them typing.
         case typing(until: Instant)
         /// All speakers have sent a message. At `until` all receivers must have shown it.
@@ -17,10 +17,12 @@ struct ConvergenceChecker {
     }
 
     private let calmAt: Instant
+    /// The time by which the nodes have to agree. The end of the faults sets it.
+    private var agreement: Instant
     private var phase = Phase.faults
     private var lastMessages: [Int] = []
 
-    init(calmAt: Instant) { self.calmAt = calmAt }
+    init(calmAt: Instant) { (self.calmAt, agreement) = (calmAt, calmAt) }
 
     var isDone: Bool {
         if case .done = phase { true } else { false }
@@ -31,8 +33,9 @@ struct ConvergenceChecker {
         switch phase {
         case .faults:
             guard !simulation.hasFaults, now >= calmAt else { return }
-            phase = .converging(until: calmAt + simulation.patience)
-        case .converging(let until):
+            agreement = calmAt + simulation.patience + simulation.timeToFollow
+            phase = .converging
+        case .converging:
             let stranded = simulation.stranded()
             let unshown = simulation.unshownTexts()
             let disagreements = stranded + unshown + simulation.disagreements()
@@ -41,7 +44,7 @@ struct ConvergenceChecker {
                     host.chats.sorted().forEach { simulation.act(host, .edit(chat: $0)) }
                 }
                 phase = .typing(until: now + .milliseconds(750))
-            } else if now >= until {
+            } else if now >= agreement {
                 let text = disagreements.first ?? "typing is still shown"
                 let rule: Violation.Rule =
                     !stranded.isEmpty ? .strandedMember : unshown.isEmpty ? .divergence : .lostMessage
@@ -50,7 +53,7 @@ struct ConvergenceChecker {
         case .typing(let until):
             guard now >= until else { return }
             if let missing = simulation.missingTypist() {
-                guard now < calmAt + simulation.patience else {
+                guard now < agreement else {
                     simulation.checker.report(.divergence, missing, now)
                     return
                 }
@@ -58,7 +61,7 @@ struct ConvergenceChecker {
                 for host in simulation.speakers {
                     host.chats.sorted().forEach { simulation.act(host, .empty(chat: $0)) }
                 }
-                phase = .converging(until: calmAt + simulation.patience)
+                phase = .converging
                 return
             }
             let first = simulation.checker.messages.sent.count
@@ -70,11 +73,11 @@ struct ConvergenceChecker {
         case .sending(let until):
             guard now >= until else { return }
             let missing = simulation.missing(lastMessages)
-            if !missing.isEmpty, now < calmAt + simulation.patience {
+            if !missing.isEmpty, now < agreement {
                 // Two nodes that agree on presence may still use different sending sessions. If a message failed for
                 // this reason, the next message must arrive.
                 if missing.contains(where: { $0.outcome == .failed }) {
-                    phase = .converging(until: calmAt + simulation.patience)
+                    phase = .converging
                 }
                 return
             }
@@ -127,6 +130,17 @@ extension Simulation {
         // The links of an adversary that vanishes without a bye last up to 8.3 s.
         if adversary != nil { return .seconds(16) }
         return .seconds((!isFoundAnew || isParted) && scenario.faultsEnd > 80_000 ? 80 : 10)
+    }
+
+    /// The additional time while members still follow the chain. A member takes one successor after another (M-93), and
+    /// discovery, the pause of L-1 and a handshake take up to 2 s for each. So no fixed time fits chains of every length.
+    var timeToFollow: Duration {
+        guard let chain, let friends = scenario.removals?.friends else { return .zero }
+        let followers = hosts.filter { host in
+            host.isActive
+                && (chain[chain.newest].members.contains(host.plan.identity) || friends.contains(host.index))
+        }
+        return .seconds(2 * (followers.compactMap { $0.membership.map { chain.newest - $0.chat } }.max() ?? 0))
     }
 
     /// The hosts that type and send once all nodes agree: at most six.
@@ -246,8 +260,9 @@ extension Simulation {
             if sizes.messages != 0, adversary == nil, !host.wasReverted {
                 checker.report(.tableGrowth, "host \(host.index) keeps \(sizes.messages) messages", now)
             }
-            // Handshakes left over from the faults last at most 5 s longer (L-12).
-            let isCalm = now - (.zero + .milliseconds(scenario.calmAt)) > .seconds(12)
+            // Handshakes left over from the faults or from a move last at most 5 s longer (L-12).
+            let disturbances = [.zero + .milliseconds(scenario.calmAt)] + (chain?.moved.values.flatMap { $0 } ?? [])
+            let isCalm = disturbances.allSatisfy { now - $0 > .seconds(12) }
             // Nobody answers the attempts of a removed member at remembered addresses.
             let unanswered = chain == nil ? 4 : 4 * hosts.count
             if host.isActive, isCalm, sizes.sessions > sizes.links * Limits.sessionsPerLink + unanswered {
