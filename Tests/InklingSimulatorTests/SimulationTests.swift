@@ -102,6 +102,7 @@ struct SimulationTests {
             MendedSeed(removalsOf: 2_866_679_454, "a member follows eight successors after a slow disk (M-93)"),
             MendedSeed(removalsOf: 8_000_248, "a member still follows successors 10 s after the faults (M-93)"),
             MendedSeed(removalsOf: 10_003_477, "two members follow successors for more than 10 s (M-93)"),
+            MendedSeed(removalsOf: 10_005_828, "a member left a chat and joined it again shortly after meeting (L-32)"),
         ])
     func mended(_ mended: MendedSeed) {
         #expect(Simulation(mended.scenario).run().violation == nil)

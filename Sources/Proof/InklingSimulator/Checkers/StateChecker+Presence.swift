@@ -131,7 +131,9 @@ extension StateChecker {
         else { return }
         let mirror = PersonID(viewer: owners[0], chat: id.chat, identity: hosts[id.viewer].plan.identity)
         guard let state = shown[mirror], state.presence != .offline, state.since <= before.since + .seconds(3),
-            state.left.map({ $0.at < before.since }) ?? true
+            state.left.map({ $0.at < before.since }) ?? true,
+            // A node that has left and joined the chat since then, or was started again, has lost the state (L-32).
+            hosts[owners[0]].entered[id.chat] ?? .zero <= before.since
         else { return }
         report(.falseOffline, "\(describe(id)), replaced though host \(owners[0]) has lost nothing", now)
     }
