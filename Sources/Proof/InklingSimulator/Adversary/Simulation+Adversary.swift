@@ -91,7 +91,7 @@ extension Simulation {
     private func arrive(_ forgery: Adversary.Forgery, after delay: Duration) {
         let packet = Packet(
             number: 0, kind: .ask, sentAt: now, sender: Packet.adversary, source: forgery.source,
-            destination: forgery.destination, bytes: forgery.bytes, typing: 0, isGenuine: false)
+            destination: forgery.destination, bytes: forgery.bytes, original: nil, typing: 0)
         events.add(.arrival(packet), at: now + delay)
     }
 

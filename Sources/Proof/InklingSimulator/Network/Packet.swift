@@ -20,12 +20,12 @@ final class Packet: Sendable {
     let typing: UInt32
     /// The chats in which the sender showed the receiver's person at the time, as bits.
     let shows: UInt32
-    /// Whether the bytes are unchanged from a node, including replays.
-    let isGenuine: Bool
+    /// The bytes that the sender's node sent; nil for a datagram of the adversary.
+    let original: [UInt8]?
 
     init(
         number: UInt64, kind: DatagramKind, sentAt: Instant, sender: Int, incarnation: Int = 0, source: Address,
-        destination: Address, bytes: [UInt8], typing: UInt32, shows: UInt32 = 0, isGenuine: Bool
+        destination: Address, bytes: [UInt8], original: [UInt8]?, typing: UInt32, shows: UInt32 = 0
     ) {
         self.number = number
         self.kind = kind
@@ -35,10 +35,13 @@ final class Packet: Sendable {
         self.source = source
         self.destination = destination
         self.bytes = bytes
+        self.original = original
         self.typing = typing
         self.shows = shows
-        self.isGenuine = isGenuine
     }
+
+    /// Whether the bytes are those of a node. The attacker may repair a damaged datagram by cutting it short.
+    var isGenuine: Bool { bytes == original }
 
     /// The receiver index of a host's sealed datagram; nil if the datagram was cut too short.
     var session: UInt32? { kind.isSealed && bytes.count >= 27 ? SealedHeader(bytes).index : nil }

@@ -31,13 +31,11 @@ struct ReplayAttacker {
         guard isOwner(packet.destination) else { return nil }
         replayed += 1
         var bytes = packet.bytes
-        let isWhole = !generator.oneIn(4)
-        if !isWhole { bytes.removeLast(generator.number(in: 1...bytes.count)) }
+        if generator.oneIn(4) { bytes.removeLast(generator.number(in: 1...bytes.count)) }
         let source = generator.oneIn(2) ? packet.source : Address(ipv4: 0x0A00_00FA, port: 9)
         return Packet(
             number: packet.number, kind: packet.kind, sentAt: packet.sentAt, sender: packet.sender,
             incarnation: packet.incarnation, source: source, destination: packet.destination, bytes: bytes,
-            typing: packet.typing, shows: packet.shows,
-            isGenuine: packet.isGenuine && isWhole)
+            original: packet.original, typing: packet.typing, shows: packet.shows)
     }
 }

@@ -2,7 +2,7 @@ import InklingCore
 
 /// The copies of one datagram that the network delivers, each with its delay.
 struct Transit {
-    var copies: [(delay: Duration, bytes: [UInt8], isGenuine: Bool)] = []
+    var copies: [(delay: Duration, bytes: [UInt8])] = []
 }
 
 /// The virtual LAN: one directed path for each pair of hosts.
@@ -77,7 +77,7 @@ struct SimulatedNetwork {
         }
         var delay = Duration.microseconds(generator.number(in: plan.delay))
         guard hasFaults else {
-            transit.copies.append((delay, bytes, true))
+            transit.copies.append((delay, bytes))
             return transit
         }
         if isLost(&generator, index) {
@@ -96,13 +96,13 @@ struct SimulatedNetwork {
         if generator.happens(perMille: plan.corruption) {
             faults[.damaged, default: 0] += 1
             paths[index].faultyUntil = max(paths[index].faultyUntil, now)
-            transit.copies.append((delay, damaged(bytes, &generator), false))
+            transit.copies.append((delay, damaged(bytes, &generator)))
             return transit
         }
-        transit.copies.append((delay, bytes, true))
+        transit.copies.append((delay, bytes))
         if generator.happens(perMille: plan.duplication) {
             faults[.doubled, default: 0] += 1
-            transit.copies.append((delay + .microseconds(generator.number(in: 0...50_000)), bytes, true))
+            transit.copies.append((delay + .microseconds(generator.number(in: 0...50_000)), bytes))
         }
         return transit
     }

@@ -353,8 +353,8 @@ package final class Simulation {
         for copy in transit.copies {
             let packet = Packet(
                 number: lastPacket, kind: kind, sentAt: now, sender: host.index, incarnation: host.incarnation,
-                source: source, destination: address, bytes: copy.bytes, typing: host.typingChats(now), shows: shows,
-                isGenuine: copy.isGenuine)
+                source: source, destination: address, bytes: copy.bytes, original: bytes,
+                typing: host.typingChats(now), shows: shows)
             if hold(packet, to: target) { continue }
             events.add(.arrival(packet), at: now + copy.delay)
             if hasFaults { attacker.overhear(packet) }
