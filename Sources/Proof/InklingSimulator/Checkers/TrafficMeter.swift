@@ -8,6 +8,8 @@ struct TrafficMeter {
         var initiations = 0
         var counters: [DatagramKind: Int] = [:]
         var mostLinks = 0
+        /// The links that an owner's node ended, each after a successor.
+        var endedLinks = 0
     }
 
     private var seconds: [Second]
@@ -19,6 +21,9 @@ struct TrafficMeter {
     mutating func sent(by host: Int, _ kind: DatagramKind) {
         if kind == .initiation { seconds[host].initiations += 1 }
     }
+
+    /// Records that a member took a successor. The owner's node then ends the link, mostly between two ticks (M-65).
+    mutating func gaveSuccessor(_ host: Int) { seconds[host].endedLinks += 1 }
 
     mutating func restarted(_ host: Int, _ now: Instant) { seconds[host] = Second(since: now) }
 
@@ -40,7 +45,7 @@ struct TrafficMeter {
         }
         let counters = endpoint.counters.sent.counts
         func sent(_ kind: DatagramKind) -> Int { (counters[kind] ?? 0) - (second.counters[kind] ?? 0) }
-        let links = second.mostLinks + 1
+        let links = second.mostLinks + second.endedLinks + 1
         // Links to all others may have come and gone between two ticks. If the meter saw only few links, a wider limit
         // applies to these few.
         let mostLinks = max(links, checker.mostLinks + 1)

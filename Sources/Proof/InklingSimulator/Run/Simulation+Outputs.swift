@@ -65,6 +65,7 @@ extension Simulation {
             note(successor.body)
             trace { "host \(host.index) gets a successor" }
             checkTaken(by: host, in: chat)
+            for owner in hosts where owner.key == key { traffic.gaveSuccessor(owner.index) }
             let delay = hasFaults ? scenario.removals?.diskDelay ?? 0 : 0
             events.add(
                 .follow(host: host.index, incarnation: host.incarnation, chat, from: key, successor),
