@@ -77,9 +77,10 @@ extension StateChecker {
                 let hasSeveral = devices[identity]?.count ?? 1 > 1
                 let isBack = hasSeveral && now - hosts[host].disturbedAt < .seconds(2)
                 let device = DeviceID(viewer: viewer, chat: chat, host: host)
-                // While another device shows the person, a link may be down, or not named yet (L-80, L-85). Handshakes
-                // follow the first, and a record follows the handshake.
-                let mayBeHidden = hasSeveral && records[device].map { $0 <= handshake(host) } ?? true
+                // While another device shows the person, a link may be down, or not named yet (L-80, L-85). A handshake
+                // follows the first, then a pong, and a record.
+                let isUp = pongs[device].map { $0 > handshake(host) } ?? false
+                let mayBeHidden = hasSeveral && (!isUp || records[device].map { $0 <= handshake(host) } ?? true)
                 guard !isBack, !mayBeHidden, let last = heard[device],
                     // A run that has not named itself is not shown. The run before it is gone.
                     shown[id].map({ $0.since > hosts[host].startedAt }) ?? true,
@@ -132,8 +133,8 @@ extension StateChecker {
         let mirror = PersonID(viewer: owners[0], chat: id.chat, identity: hosts[id.viewer].plan.identity)
         guard let state = shown[mirror], state.presence != .offline, state.since <= before.since + .seconds(3),
             state.left.map({ $0.at < before.since }) ?? true,
-            // A node that has left and joined the chat since then, or was started again, has lost the state (L-32).
-            hosts[owners[0]].entered[id.chat] ?? .zero <= before.since
+            // Afterwards the other node may show the person by the new state, and have lost the old one before (L-103).
+            state.since + Limits.keptShown + lateness[viewer] < now
         else { return }
         report(.falseOffline, "\(describe(id)), replaced though host \(owners[0]) has lost nothing", now)
     }

@@ -170,7 +170,6 @@ extension Simulation {
 
     /// Joins a chat with what the state directory keeps about it.
     func enter(_ host: SimulatedHost, _ chat: Int) {
-        host.entered[chat] = now
         let isOwned = chat >= Simulation.chats.count
         let owner = isOwned ? chain?[chat].owner : nil
         let membership = isOwned ? host.membership : nil

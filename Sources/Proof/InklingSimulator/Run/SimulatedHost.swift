@@ -87,8 +87,6 @@ final class SimulatedHost {
     var addresses: [Address]
     var isUnplugged = false
     var chats: Set<Int>
-    /// The times at which the host's nodes last joined each chat.
-    var entered: [Int: Instant] = [:]
     /// The names that the host's user has taken, the current one last.
     private(set) var names: [String]
     var writing: [Writing]
