@@ -192,6 +192,17 @@ final class LivenessChecker {
         return since
     }
 
+    /// Returns whether two nodes may use different sessions after losses. An initiator drops an incomplete session, on
+    /// which its peer may already send (L-75). The link then recovers by silence.
+    private func mayBeOutOfStep(
+        _ writer: SimulatedHost, _ viewer: SimulatedHost, _ simulation: Simulation
+    ) -> Bool {
+        let faultEnd = simulation.network.faultEnd(between: writer.index, viewer.index)
+        let length = faultEnd - lastHandshake(between: writer, viewer)
+        return simulation.now < faultEnd + LivenessChecker.recovery && length >= .zero
+            && length < Limits.joinPingPeriod + simulation.longestDelay + .milliseconds(500)
+    }
+
     // MARK: Rules
 
     /// Checks all rules. The simulation calls this at each tick.
@@ -225,6 +236,7 @@ final class LivenessChecker {
             let since = settledSince(writer, viewer, in: chat, simulation)
         else { return }
         viewer.meetings[chat, default: [:]][writer.index] = writer.addresses
+        guard !mayBeOutOfStep(writer, viewer, simulation) else { return }
         let identity = writer.plan.identity
         let delay = simulation.slowestTyping(from: writer, to: viewer)
         let about = "host \(writer.index) at host \(viewer.index), chat \(chat)"
@@ -310,7 +322,7 @@ final class LivenessChecker {
         guard simulation.isPromised(writer, viewer, in: chat), writer.plan.sendsTyping,
             let start = writer.typing[chat].announcedSince,
             now - start > simulation.slowestTyping(from: writer, to: viewer),
-            settledSince(writer, viewer, in: chat, simulation) != nil
+            settledSince(writer, viewer, in: chat, simulation) != nil, !mayBeOutOfStep(writer, viewer, simulation)
         else { return }
         simulation.checker.report(
             .missingTyping, "host \(writer.index) at host \(viewer.index), chat \(chat): a gap", now)
