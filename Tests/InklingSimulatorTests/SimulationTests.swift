@@ -89,6 +89,11 @@ struct SimulationTests {
             scenario = Scenario(removalsOf: seed)
             testDescription = "\(seed), with removals: \(description)"
         }
+
+        init(textsOf seed: UInt64, _ description: String) {
+            scenario = Scenario(textsOf: seed)
+            testDescription = "\(seed), with texts: \(description)"
+        }
     }
 
     @Test(
@@ -103,6 +108,11 @@ struct SimulationTests {
             MendedSeed(removalsOf: 8_000_248, "a member still follows successors 10 s after the faults (M-93)"),
             MendedSeed(removalsOf: 10_003_477, "two members follow successors for more than 10 s (M-93)"),
             MendedSeed(removalsOf: 10_005_828, "a member left a chat and joined it again shortly after meeting (L-32)"),
+            MendedSeed(removalsOf: 10_015_010, "an initiator drops a session on which its peer already sends (L-75)"),
+            MendedSeed(removalsOf: 10_015_971, "an owner's links come and go between two ticks (M-65)"),
+            MendedSeed(removalsOf: 10_016_135, "a node lost a state before it showed the person (L-84, L-103)"),
+            MendedSeed(textsOf: 10_008_994, "an attacker repairs a damaged datagram"),
+            MendedSeed(textsOf: 10_010_643, "a record arrives on a link that is down beside another device (L-80)"),
         ])
     func mended(_ mended: MendedSeed) {
         #expect(Simulation(mended.scenario).run().violation == nil)
