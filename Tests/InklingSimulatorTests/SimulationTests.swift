@@ -113,6 +113,7 @@ struct SimulationTests {
             MendedSeed(removalsOf: 10_016_135, "a node lost a state before it showed the person (L-84, L-103)"),
             MendedSeed(textsOf: 10_008_994, "an attacker repairs a damaged datagram"),
             MendedSeed(textsOf: 10_010_643, "a record arrives on a link that is down beside another device (L-80)"),
+            MendedSeed(textsOf: 10_017_606, "texts arrive before the name on a link beside another device (L-85)"),
         ])
     func mended(_ mended: MendedSeed) {
         #expect(Simulation(mended.scenario).run().violation == nil)

@@ -80,8 +80,8 @@ struct StateChecker {
     var departures: [Departure] = []
     /// The time when a viewer last received a record. A record may have named a link.
     var lastRecord: [Int: Instant] = [:]
-    /// The time when a viewer last received a record of a device, in any order.
-    var records: [DeviceID: Instant] = [:]
+    /// The time when a viewer last received a name of a device (L-85).
+    var namings: [DeviceID: Instant] = [:]
     /// The time when a device sent the newest pong that reached a viewer (L-80).
     var pongs: [DeviceID: Instant] = [:]
     /// The viewers for which the next check of statuses is skipped.
@@ -171,7 +171,7 @@ struct StateChecker {
         // A pong of 31 bytes or fewer has no record beside it (L-82).
         if packet.kind == .record || packet.kind == .pong && packet.bytes.count > 31 {
             lastRecord[viewer] = now
-            records[device] = now
+            if packet.kind == .pong || isName(packet) { namings[device] = now }
         }
         if packet.kind == .pong { pongs[device] = max(pongs[device] ?? .zero, packet.sentAt) }
         let isShown = packet.shows & 1 << UInt32(chat) != 0
@@ -193,6 +193,11 @@ struct StateChecker {
         let person = PersonID(viewer: viewer, chat: chat, identity: hosts[packet.sender].plan.identity)
         if packet.typing & 1 << UInt32(chat) != 0 { evidence[person] = max(evidence[person] ?? arrivedAt, arrivedAt) }
         return true
+    }
+
+    /// Returns whether a datagram has the size of one that contains only a name. Few texts have this size.
+    private func isName(_ packet: Packet) -> Bool {
+        hosts[packet.sender].names.contains { 33 + $0.utf8.count == packet.bytes.count }
     }
 
     /// Checks a node's list of typists.
