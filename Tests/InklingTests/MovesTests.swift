@@ -41,10 +41,10 @@ struct MovesTests {
     @discardableResult
     private static func depart(
         _ moves: inout Moves, from chat: Chat, choosing chosen: Set<PublicKey> = [me], removed: [PublicKey] = [],
-        until: Double = 100
+        until: Int64 = 100
     ) throws -> Chat {
         let successor = successor(removed: removed)
-        moves.depart(from: chat, for: successor, choosing: chosen, until: until)
+        moves.depart(from: chat, for: successor, choosing: chosen, until: try #require(Age(milliseconds: until)))
         return try Self.chat(of: successor, after: chat)
     }
 
@@ -98,7 +98,7 @@ struct MovesTests {
         #expect(try Self.chat(of: early.successor, after: first) == middle)
         #expect(try Self.chat(of: late.successor, after: middle) == last)
         #expect(early.chosen == [Self.me, Self.keys[1]].sorted() && late.chosen == others.sorted())
-        #expect([early, late].map(\.until) == [100, 200], "each ends after its own 30 days")
+        #expect([early, late].map(\.until.milliseconds) == [100, 200], "each ends after its own 30 days")
         #expect([early, late].map(\.refused) == [[], [Self.keys[5]]])
         #expect(moves.departures(to: last).count == 2 && moves.departures(to: middle).isEmpty)
         #expect([2, 5].allSatisfy { moves.removes(Self.keys[$0], onTheWayTo: last) })
@@ -106,10 +106,10 @@ struct MovesTests {
         moves.admit(Self.keys[9], to: last)
         moves.admit(Self.keys[9], to: last)
         #expect(moves.departures.map(\.chosen) == [early, late].map { ($0.chosen + [Self.keys[9]]).sorted() })
-        #expect(moves.nextEnd == 100)
-        let ends = [moves.endDepartures(at: 99), moves.endDepartures(at: 100)]
+        #expect(moves.nextEnd?.milliseconds == 100)
+        let ends = try [99, 100].map { moves.endDepartures(at: try #require(Age(milliseconds: $0))) }
         #expect(ends == [false, true])
-        #expect(moves.departures.map(\.until) == [200] && moves.hasLeft(first))
+        #expect(moves.departures.map(\.until.milliseconds) == [200] && moves.hasLeft(first))
         let oldest = [moves.endOldestDeparture(), moves.endOldestDeparture()]
         #expect(oldest == [true, false] && moves.nextEnd == nil)
     }
@@ -129,14 +129,14 @@ struct MovesTests {
         let other = try Self.chat("other")
         try Self.depart(&moves, from: other, until: -1)
         var newest = try Self.chat()
-        for index in 0..<10 { newest = try Self.depart(&moves, from: newest, until: Double(index)) }
-        #expect(moves.departures(to: newest).map(\.until) == (2..<10).map(Double.init))
+        for index in 0..<10 { newest = try Self.depart(&moves, from: newest, until: Int64(index)) }
+        #expect(moves.departures(to: newest).map(\.until.milliseconds) == (2..<10).map(Int64.init))
         #expect(moves.departures.count == 9 && moves.chains.count == 2)
         for _ in 0..<7 { _ = moves.endOldestDeparture(keeping: 1) }
-        #expect(moves.departures.map(\.until) == [-1, 9])
+        #expect(moves.departures.map(\.until.milliseconds) == [-1, 9])
         // Both have one. The departure of the last move stays.
         _ = moves.endOldestDeparture(keeping: 1)
-        #expect(moves.departures.map(\.until) == [9])
+        #expect(moves.departures.map(\.until.milliseconds) == [9])
         let isEnded = moves.endOldestDeparture(keeping: 1)
         #expect(!isEnded)
     }
@@ -245,7 +245,7 @@ struct MovesTests {
         var moves = Moves()
         let first = try Self.chat("küche")
         let second = try Self.depart(
-            &moves, from: first, choosing: [Self.me, Self.keys[1]], removed: [Self.keys[5]], until: 1_800_000_000.5)
+            &moves, from: first, choosing: [Self.me, Self.keys[1]], removed: [Self.keys[5]], until: 1_800_000_000_500)
         try Self.follow(&moves, from: second, owner: Self.keys[1], ownLog: second.logID)
         let other = try Self.follow(&moves, from: try Self.chat("other"))
         _ = moves.leave(other)
@@ -267,7 +267,7 @@ struct MovesTests {
         try folder.write("{", to: "moves/notes.json")
         let reading = MovesFolder(in: folder.path).read()
         #expect(reading.moves == moves && reading.faults.isEmpty)
-        _ = moves.endDepartures(at: 2e9)
+        _ = moves.endDepartures(at: try #require(Age(milliseconds: 2_000_000_000_000)))
         #expect(store.write(moves) == nil && MovesFolder(in: folder.path).read().moves == moves)
     }
 
@@ -311,7 +311,7 @@ struct MovesTests {
             ("\"version\":1", "\"version\":0"), ("\"version\":1", "\"vision\":1"), ("\"left\":[", "\"left\":[3,"),
             (me, String(me.dropLast())), (me, String(repeating: "A", count: 43)),
             ("\"turn\":", "\"turn\":-"), ("\"turn\":", "\"turn\":99999999999999999"),
-            ("\"until\":1800000000.5", "\"until\":-1"), ("\"until\":1800000000.5", "\"until\":1e300"),
+            ("\"until\":1800000000500", "\"until\":0.5"), ("\"until\":1800000000500", "\"until\":1e300"),
             ("\"name\":\"küche\"", "\"name\":\"\""), ("\"log\":\"", "\"log\":\"../"),
             ("\"ownLog\":\"", "\"ownLog\":\"../"), ("\"left\":[\"", "\"left\":[\"A"), ("\"seed\":\"", "\"seed\":\"A"),
             ("\"removed\":[\"", "\"removed\":[\"\(me)\",\""),

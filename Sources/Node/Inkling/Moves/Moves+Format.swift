@@ -10,7 +10,7 @@ import InklingWire
 /// - `chat`: the newest chat, with `fingerprint`, `owner`, `removed` and, unless the user left it, `secret`.
 /// - `log`: the ID of the history. `ownLog`: the ID of the newest chat's own history, if there is one.
 /// - `departures`: the departed chats, the oldest first. Each has `name`, `secret`, `owner`, `refused`, `chosen`, `until`
-///   in seconds since 1970, and `successor` with `seed`, `owner` and `removed`.
+///   in milliseconds of the state directory's age, and `successor` with `seed`, `owner` and `removed`.
 extension Moves.Chain {
     private static let version = 1
 
@@ -31,7 +31,7 @@ extension Moves.Chain {
             var refused: [String]
             var successor: Successor
             var chosen: [String]
-            var until: Double
+            var until: Int64
         }
 
         struct Successor: Codable {
@@ -60,7 +60,7 @@ extension Moves.Chain {
                     successor: File.Successor(
                         seed: TextEncoding.base64url.encode(next.seed.bytes), owner: next.owner.base64url,
                         removed: next.removed.map(\.base64url)),
-                    chosen: departure.chosen.map(\.base64url), until: departure.until)
+                    chosen: departure.chosen.map(\.base64url), until: departure.until.milliseconds)
             })
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -97,12 +97,12 @@ extension Moves.Chain {
                 .flatMap({ SuccessorSeed($0) }),
             let nextOwner = PublicKey(next.owner), let removed = keys(next.removed, upTo: Limits.removedKeys),
             !removed.contains(nextOwner), let chosen = keys(departure.chosen, upTo: MovesLimits.chosenKeys + 2),
-            KnownPeersLimits.times.contains(departure.until)
+            let until = Age(milliseconds: departure.until)
         else { return nil }
         return Moves.Departure(
             name: chat.name, secret: secret, owner: owner, refused: refused,
             successor: Successor(seed: seed, owner: nextOwner, removed: removed), chosen: Set(chosen).sorted(),
-            until: departure.until)
+            until: until)
     }
 }
 

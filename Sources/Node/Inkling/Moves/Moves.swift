@@ -37,8 +37,8 @@ package struct Moves: Equatable, Sendable {
         package let successor: Successor
         /// The keys that get the successor, in ascending order.
         package internal(set) var chosen: [PublicKey]
-        /// The end of the departure, in seconds since 1970.
-        package let until: Double
+        /// The end of the departure.
+        package let until: Age
 
         package var keys: ChatKeys { ChatKeys(secret: secret, owner: owner) }
         /// The departed chat.
@@ -118,8 +118,8 @@ package struct Moves: Equatable, Sendable {
     /// Returns the departed chats that lead to a chat, the oldest first.
     package func departures(to chat: Chat) -> [Departure] { leading(to: chat).flatMap { chains[$0].departures } }
 
-    /// The end of the next departure, in seconds since 1970.
-    package var nextEnd: Double? { departures.map(\.until).min() }
+    /// The end of the next departure.
+    package var nextEnd: Age? { departures.map(\.until).min() }
 
     /// Returns the chain that ends with a chat.
     private func newest(_ chat: Chat) -> Int? {
@@ -193,9 +193,9 @@ package struct Moves: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - chosen: The keys that move.
-    ///   - until: The end of the departure, in seconds since 1970.
+    ///   - until: The end of the departure.
     package mutating func depart(
-        from chat: Chat, for successor: Successor, choosing chosen: Set<PublicKey>, until: Double
+        from chat: Chat, for successor: Successor, choosing chosen: Set<PublicKey>, until: Age
     ) {
         guard let secret = chat.secret?.wire, let owner = chat.owner else { return }
         let refused = place(of: chat)?.removed ?? []
@@ -251,7 +251,7 @@ package struct Moves: Equatable, Sendable {
     /// Ends the departures whose time is over.
     ///
     /// - Returns: Whether one ended.
-    package mutating func endDepartures(at now: Double) -> Bool {
+    package mutating func endDepartures(at now: Age) -> Bool {
         let count = departures.count
         for index in chains.indices { chains[index].departures.removeAll { $0.until <= now } }
         return departures.count < count

@@ -67,7 +67,7 @@ extension Node {
             guard let next = Chat.successor(successor, of: entry) else { throw .unknownChat(chat) }
             moves.depart(
                 from: entry.chat, for: successor, choosing: chosen,
-                until: Node.wallClock().rawValue + Double(Limits.departure.components.seconds))
+                until: self.age() + Limits.departure)
             // The new chat is one more. Other departures make room, but not this one.
             while self.joined.count + moves.departures.count > Limits.chats {
                 guard moves.endOldestDeparture(keeping: 1) else { throw .tooManyChats }
@@ -302,7 +302,10 @@ extension Node {
             return
         }
         if opening.reading.hasEarlierMoves { keepMoves() }
-        if moving.moves.endDepartures(at: Node.wallClock().rawValue) { keepMoves() }
+        for departure in moving.moves.departures {
+            nodeAge.counter.advance(toAtLeast: departure.until - Limits.departure)
+        }
+        if moving.moves.endDepartures(at: age()) { keepMoves() }
         for departure in moving.moves.departures where departure.owner == ownKey {
             let keys = departure.keys
             try? endpoint.join(
@@ -343,12 +346,12 @@ extension Node {
     private func followDepartures() {
         moving.timer?.cancel()
         guard let end = moving.moves.nextEnd, !isStopped else { return }
-        // The clock of the timer stops while the machine sleeps, and the wall clock may be set.
-        let rest = Duration.milliseconds(Int64(min(max(end - Node.wallClock().rawValue, 1), 1e9) * 1_000))
+        // The clock of the timer stops while the machine sleeps.
+        let rest = max(end - age(), .seconds(1))
         moving.timer = eventLoop.scheduleTask(in: TimeAmount(min(rest, NodeLimits.departureCheck))) { [weak self] in
             self?.assumeIsolated { node in
                 guard !node.isStopped else { return }
-                if node.moving.moves.endDepartures(at: Node.wallClock().rawValue) {
+                if node.moving.moves.endDepartures(at: node.age()) {
                     node.keepMoves()
                     node.endDepartures()
                 }
