@@ -29,6 +29,8 @@ struct NameKeeperTests {
     func openName() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         #expect(refusal(try Chat("team")) == nil, "no private chat had it")
+        #expect(self.keeper.doubt(about: try Chat("shed", secret: secret)) == nil)
+        #expect(refusal(try Chat("shed")) == nil, "a question stores nothing")
         let other = folder.appendingPathComponent("other")
         try FileManager.default.createDirectory(at: other, withIntermediateDirectories: true)
         let keeper = NameKeeper(in: other.path)

@@ -395,7 +395,7 @@ struct LocalNodeTests {
         }
         try await alice.run { node in
             // A move asks for no confirmation of the name.
-            node.nameRefusal = { _, _ in .other(code: "similar-name", text: "") }
+            node.nameRules = NoNames()
             node.ask(.move(chat: "team", keys: [], removed: [bob.key]))
             node.ask(.chats)
         }
@@ -428,6 +428,8 @@ struct LocalNodeTests {
             node.ask(.leave(chat: "team"))
             node.ask(.join(team))
         }
+        // The disk has each change of the moves before the answer.
+        try await prompt.wait { $0.compactMap(\.answer).count == 3 }
         let answers = try await prompt.outputs.compactMap(\.answer)
         #expect(answers.contains { if case .joined(chat, _) = $0 { true } else { false } })
         #expect(answers.last == .failed(.chatMoved("team")))
@@ -695,4 +697,10 @@ struct LocalNodeTests {
 extension Event {
     /// Whether the event is the notice of a move.
     fileprivate var isMove: Bool { if case .notice(.moved) = self { true } else { false } }
+}
+
+/// Refuses each name.
+private struct NoNames: ChatNameRules {
+    func doubt(about chat: Chat) -> NodeError? { .other(code: "similar-name", text: "") }
+    func refusal(of chat: Chat, isConfirmed: Bool) -> NodeError? { doubt(about: chat) }
 }

@@ -3,6 +3,17 @@ import InklingModel
 import Logging
 import NIOCore
 
+/// Rules for the names of the chats that a node may join.
+package protocol ChatNameRules {
+    /// Returns why the user has to confirm a chat's name; nil if nothing speaks against it.
+    func doubt(about chat: Chat) -> NodeError?
+
+    /// Returns why the node may not join a chat, or stores its name and returns nil.
+    ///
+    /// - Parameter isConfirmed: Whether the user confirmed that this chat has this name.
+    func refusal(of chat: Chat, isConfirmed: Bool) -> NodeError?
+}
+
 /// A node on the event loop of its front end. No other thread lies between a datagram and the sink, or between a
 /// request and its datagrams.
 ///
@@ -15,15 +26,15 @@ package final class LocalNode: ChatService {
     private var openChat: String?
     private var isAway = false
     package private(set) var nextRequestID = RequestID()
-    /// Returns why the node may not join a chat, by its name and by whether the user confirmed the name; nil if it may.
-    package var nameRefusal: (Chat, _ isConfirmed: Bool) -> NodeError? = { _, _ in nil }
+    /// The rules for the names of chats; nil without any.
+    package var nameRules: (any ChatNameRules)?
 
     /// Returns the chat that a front end joins, under the name that the user gave it, or else one that the node may use.
     package func chat(of source: ChatSource, named name: String?) throws(NodeError) -> Chat {
         let chats = try node.assumeIsolated { node in
             Result { () throws(NodeError) in try node.chats(of: source, named: name) }
         }.get()
-        return chats.first { nameRefusal($0, false) == nil } ?? chats[chats.count - 1]
+        return chats.first { nameRules?.doubt(about: $0) == nil } ?? chats[chats.count - 1]
     }
 
     /// Starts a node as `Node.start(_:logger:)` does, on an event loop of SwiftNIO's own. The caller is on that event
@@ -123,6 +134,16 @@ package final class LocalNode: ChatService {
                     node.assumeIsolated { $0.deliver() }
                 }
             }
+        case (.join, .joined), (.leave, .done):
+            // An earlier invite leads to the newest chat of its chain only as long as the user has not left that.
+            // The disk has that, too.
+            let held = NIOLoopBound(outputs.hold(to: id, before: place), eventLoop: eventLoop)
+            node.assumeIsolated { node in
+                node.afterMoves { [node] in
+                    held.value.release(answer)
+                    node.assumeIsolated { $0.deliver() }
+                }
+            }
         default: outputs.add(answer, to: id, before: place)
         }
         deliver()
@@ -147,9 +168,11 @@ package final class LocalNode: ChatService {
     private func refusal(of request: ServiceRequest) -> ServiceAnswer? {
         guard case .join(let chat, let isConfirmed) = request else { return nil }
         guard present(chat) != nil else { return .failed(.chatMoved(chat.name)) }
-        // If the node is in a chat of that name, the join fails with another error.
-        guard node.assumeIsolated({ $0.joinedChat(chat.name) == nil }) else { return nil }
-        return nameRefusal(chat, isConfirmed).map { .failed($0) }
+        // If the node is in the chat, or in one of that name, the join fails with another error.
+        guard node.assumeIsolated({ $0.joinedChat(chat.name) == nil && $0.joinedChat(chat.keys.id) == nil }) else {
+            return nil
+        }
+        return nameRules?.refusal(of: chat, isConfirmed: isConfirmed).map { .failed($0) }
     }
 
     private func deliver() { node.assumeIsolated { $0.deliver() } }

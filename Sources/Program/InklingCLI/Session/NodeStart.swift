@@ -16,7 +16,7 @@ enum NodeStart {
         guard let daemon = settings.daemon else {
             return LocalNode.start(settings.node, on: loop, logger: logger) { result in
                 if case .success(let node) = result {
-                    node.nameRefusal = settings.names.refusal
+                    node.nameRules = settings.names
                 }
                 completion(result.map { ($0, nil) })
             }

@@ -8,7 +8,7 @@ import InklingModel
 /// A user could send a secret to an open chat because it has the name of a private one. So the node joins an open chat
 /// whose name equals or resembles a private chat's only if the user confirms it. The same holds for a private chat whose
 /// name resembles that of another chat.
-package struct NameKeeper {
+package struct NameKeeper: ChatNameRules {
     package static let fileName = "chat-names.json"
     /// The chat that commands without a chat's name join.
     package static let defaultName = "lobby"
@@ -34,10 +34,11 @@ package struct NameKeeper {
         file = directory.map { StateFile(directory: $0, name: Self.fileName, newName: "chat-names.new") }
     }
 
-    /// Decides whether the node may join a chat. If it may, the name is stored first.
-    ///
-    /// - Parameter isConfirmed: Whether the user confirmed that this chat has this name.
-    /// - Returns: The reason for a refusal, or nil.
+    package func doubt(about chat: Chat) -> NodeError? {
+        let (names, fault) = list
+        return doubt(about: chat, names, fault)
+    }
+
     package func refusal(of chat: Chat, isConfirmed: Bool) -> NodeError? {
         let (names, fault) = list
         if !isConfirmed, let error = doubt(about: chat, names, fault) { return error }
@@ -45,7 +46,6 @@ package struct NameKeeper {
         return remember(chat)
     }
 
-    /// Returns why the user has to confirm a chat's name; nil if nothing speaks against it.
     private func doubt(about chat: Chat, _ names: ChatNames, _ fault: String?) -> NodeError? {
         let privateNames = names.privateNames + keptNames
         let isAlike = { ChatNames.areAlike($0, chat.name) }
