@@ -162,13 +162,13 @@ class AccessTests(TestWithPeople):
             self.skipTest("only root can act as another user")
         program = f"""
 import socket
-with socket.create_connection(("{self.alice.server.host}", {self.alice.server.port}), 5) as connection:
-    connection.settimeout(5)
-    try:
+try:
+    with socket.create_connection(("{self.alice.server.host}", {self.alice.server.port}), 5) as connection:
+        connection.settimeout(5)
         connection.sendall(b"GET / HTTP/1.1\\r\\nHost: {self.host()}\\r\\n\\r\\n")
         print(connection.recv(100))
-    except (BrokenPipeError, ConnectionResetError):
-        print(b"")
+except (BrokenPipeError, ConnectionResetError):
+    print(b"")
 """
         done = subprocess.run(
             ["setpriv", f"--reuid={OTHER_USER}", f"--regid={OTHER_USER}", "--clear-groups", "/usr/bin/python3", "-c",

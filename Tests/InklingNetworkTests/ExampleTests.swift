@@ -181,7 +181,7 @@ extension NetworkTests {
 
         @Test("the status bar shows typing and what waits, harmless, without its user looking present")
         func statusBar() async throws {
-            try await Self.withBob(named: "<b>#[blink]") { host, bob in
+            try await Self.withBob(named: "x<b>#[blink]") { host, bob in
                 let socket = ["--socket", Self.directory + "/socket"]
                 let bar = try Self.start("status_bar.py", socket, on: host)
                 let tmux = try Self.start("status_bar.py", socket + ["--tmux"], on: host)
@@ -193,9 +193,9 @@ extension NetworkTests {
                 try await pause(2.5)
                 bob.compose("Is")
                 try await Self.wait(for: "typing", of: bar) {
-                    $0.contains(##""full_text": "b&gt;#[blink] is typing""##)
+                    $0.contains(##""full_text": "x&lt;b&gt;#[blink] is typing""##)
                 }
-                try await Self.wait(forLine: "b>##[blink] is typing", of: tmux)
+                try await Self.wait(forLine: "x<b>##[blink] is typing", of: tmux)
                 bob.send("Is anybody there?")
                 try await Self.wait(for: "a message", of: bar) { $0.contains(#""text": "1 in kitchen""#) }
                 try await Self.wait(forLine: "1 in kitchen", of: tmux)

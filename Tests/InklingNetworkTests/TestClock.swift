@@ -14,6 +14,9 @@ final class TestClock: Sendable {
         try Data(TestClock.source.utf8).write(to: URL(fileURLWithPath: folder + "/clock.c"))
         try Data(count: 16).write(to: URL(fileURLWithPath: folder + "/shift"))
         try await run(["clang", "-shared", "-fPIC", "-O1", "-o", folder + "/clock.so", folder + "/clock.c"])
+        // The ordinary user of the tests runs the programs.
+        let modes: [(String, mode_t)] = [("", 0o711), ("/clock.so", 0o755), ("/shift", 0o644)]
+        for (name, mode) in modes { chmod(folder + name, mode) }
     }
 
     /// The environment of a program that runs under this clock.
