@@ -250,14 +250,20 @@ struct ChatCommandTests {
                     "* kitchen is open: anybody on this network can join with inkling chat kitchen. "
                         + "For a private chat: /invite NAME"
                 ])
-        #expect(
-            stage.enter("/invite our team") == [
-                "* Anyone with this invite can join and read; pass it on through a channel you trust:",
-                "inkling:our%20team#abcdefghijklmnopqrstuvwxya@\(ChatStage.identity("Alice").key)",
-                "* Join it yourself with /join and the same line",
-            ])
+        let invite = [
+            "* Anyone with this invite can join and read; pass it on through a channel you trust:",
+            "inkling:our%20team#abcdefghijklmnopqrstuvwxya@\(ChatStage.identity("Alice").key)",
+        ]
+        let made = stage.enter("/invite our team")
+        #expect(made.first == "12:00 * You are now in our team" && made.suffix(2) == invite, "\(made)")
+        #expect(stage.model.prompt == "our team> ")
+        #expect(stage.enter("/join our team") == ["* You are already in our team"])
+        #expect(stage.enter("/invite our team") == invite, "it is made once")
         #expect(stage.enter("/invite a\u{200B}b")[0].hasPrefix("! This chat name can't be used"))
-        #expect(stage.model.prompt == "kitchen (open)> ", "it is not left")
+        stage.node.failures = [.other(code: "similar-name", text: "")]
+        #expect(
+            stage.enter("/invite Our team")
+                == ["! That name could mean another chat of yours. Choose another one: /invite NAME"])
         _ = stage.enter("/join inkling:team#\(Self.secret)")
         #expect(stage.model.prompt == "team> ")
         #expect(
@@ -265,6 +271,33 @@ struct ChatCommandTests {
                 "* Anyone with this invite can join and read; pass it on through a channel you trust:",
                 "inkling:team#\(Self.secret)",
             ])
+    }
+
+    // A-18, A-20
+    @Test("a private chat stays until it is left: in the daemon, or without one for later runs", arguments: [true, false])
+    func privateChatStays(_ isAttached: Bool) throws {
+        var stage = ChatStage.begun(outlivesNode: isAttached)
+        #expect(stage.lasting.isEmpty, "an open chat does not")
+        let chat = try Chat("team", secret: Secret(Self.secret))
+        _ = stage.enter("/join inkling:team#\(Self.secret)")
+        #expect(stage.lasting == (isAttached ? [] : [.chat(chat)]))
+        #expect(stage.newRequests().contains(.keep(chat, isConfirmed: true)) == isAttached)
+        _ = stage.enter("/leave team")
+        #expect(stage.lasting == (isAttached ? [] : [.chat(chat), .noChat("team")]))
+    }
+
+    @Test("a private chat that the daemon can't keep is told, and joined all the same")
+    func privateChatNotKept() {
+        var stage = ChatStage.begun(outlivesNode: true)
+        stage.answersAtOnce = false
+        _ = stage.enter("/join inkling:team#\(Self.secret)")
+        stage.answerNext()
+        stage.node.failures = [.other(code: "not-kept", text: "The disk is full.")]
+        while !stage.waiting.isEmpty { stage.answerNext() }
+        #expect(
+            stage.newLines().last
+                == "! The daemon can't keep team, so it ends with this prompt: The disk is full.")
+        #expect(stage.model.prompt == "team> ")
     }
 
     // MARK: Several chats
@@ -547,7 +580,8 @@ struct ChatCommandTests {
         stage.answerNext()
         #expect(
             stage.newLines().last
-                == "* Leave all chats and end the program. Ctrl-D on an empty line does the same, as does Ctrl-C twice."
+                == "* End the program. Your private chats stay yours. Ctrl-D on an empty line does the same, as does "
+                + "Ctrl-C twice."
         )
         #expect(stage.model.editor.text == "draft")
     }

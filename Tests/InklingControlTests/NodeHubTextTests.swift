@@ -1,5 +1,6 @@
 import InklingControl
 import InklingModel
+import ProcessSupport
 import Testing
 
 /// Texts that wait, at a hub over a node that the tests control.
@@ -121,6 +122,26 @@ struct NodeHubTextTests {
         let text = #"{"version":1,"chats":[{"chat":"kitchen","hold":1}]}"#
         #expect(throws: KeptChats.Fault.damaged) { try KeptChats(Array(text.utf8)) }
         #expect(try KeptChats(Array(#"{"version":1,"chats":[{"chat":"kitchen"}]}"#.utf8)).holds.isEmpty)
+    }
+
+    // A-18, A-20
+    @Test("a prompt changes the list of kept chats, which a node without a daemon takes a name from")
+    func changes() throws {
+        let folder = try TemporaryFolder()
+        let file = KeptChatsFile(in: folder.path)
+        let keeper = NameKeeper(in: folder.path)
+        let team = try Self.team()
+        #expect(file.change { $0.put(team) } == nil && keeper.kept(as: team.name) == team)
+        #expect(NameKeeper(in: folder.path, isDaemon: true).kept(as: team.name) == nil, "a daemon joins it itself")
+        let kitchen = try Chat("kitchen")
+        let moved = try Chat(team.name, secret: .random())
+        #expect(file.change { $0.put(moved) } == nil && keeper.kept(as: team.name) == moved)
+        #expect(file.change { $0.put(kitchen) } == nil && keeper.kept(as: "kitchen") == nil, "it is open")
+        #expect(file.change { $0.remove(team.name) } == nil && keeper.kept(as: team.name) == nil)
+        let many = try (0..<DaemonLimits.keptChats).map { try Chat("chat \($0)") }
+        #expect(file.change { kept in for chat in many { kept.put(chat) } } == "has no room for another")
+        try folder.write("{", to: KeptChatsFile.name)
+        #expect(file.change { $0.put(team) } == "is damaged" && folder.text(KeptChatsFile.name) == "{")
     }
 
     private struct StageError: Error {}

@@ -701,6 +701,7 @@ extension Event {
 
 /// Refuses each name.
 private struct NoNames: ChatNameRules {
+    func kept(as name: String) -> Chat? { nil }
     func doubt(about chat: Chat) -> NodeError? { .other(code: "similar-name", text: "") }
     func refusal(of chat: Chat, isConfirmed: Bool) -> NodeError? { doubt(about: chat) }
 }

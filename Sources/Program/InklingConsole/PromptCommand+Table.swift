@@ -211,7 +211,8 @@ extension PromptCommand {
         Entry(
             name: "quit", takes: .nothing, short: "/quit", purpose: "leave (also Ctrl-D)", usage: "/quit",
             details: [
-                "Leave all chats and end the program. Ctrl-D on an empty line does the same, as does Ctrl-C twice."
+                "End the program. Your private chats stay yours. Ctrl-D on an empty line does the same, as does "
+                    + "Ctrl-C twice."
             ]),
     ]
 }

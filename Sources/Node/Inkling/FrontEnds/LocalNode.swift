@@ -5,6 +5,9 @@ import NIOCore
 
 /// Rules for the names of the chats that a node may join.
 package protocol ChatNameRules {
+    /// Returns the secret chat that the user keeps under a name, if any.
+    func kept(as name: String) -> Chat?
+
     /// Returns why the user has to confirm a chat's name; nil if nothing speaks against it.
     func doubt(about chat: Chat) -> NodeError?
 
@@ -82,6 +85,9 @@ package final class LocalNode: ChatService {
 
     @discardableResult
     package func ask(_ request: ServiceRequest) -> RequestID {
+        if case .join(let chat, isConfirmed: false) = request, let kept = kept(inPlaceOf: chat) {
+            return perform(.join(kept))
+        }
         guard case .enter(let source, let name, let isKept, let isConfirmed) = request else { return perform(request) }
         do throws(NodeError) {
             let chat = try chat(of: source, named: name)
@@ -92,6 +98,12 @@ package final class LocalNode: ChatService {
             deliver()
             return id
         }
+    }
+
+    /// Returns the kept chat that a join by a name alone means.
+    private func kept(inPlaceOf chat: Chat) -> Chat? {
+        guard chat.isOpen, node.assumeIsolated({ $0.joinedChat(chat.name) == nil }) else { return nil }
+        return nameRules?.kept(as: chat.name)
     }
 
     private func perform(_ request: ServiceRequest) -> RequestID {

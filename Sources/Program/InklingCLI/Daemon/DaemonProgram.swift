@@ -148,7 +148,7 @@ final class DaemonProgram {
         do {
             let socket = try handedOver ?? ListeningSocket(at: path)
             let directory = configuration.stateDirectory ?? Configuration.defaultStateDirectory ?? "."
-            node.nameRules = NameKeeper(in: directory, settledName: settings.openChat)
+            node.nameRules = NameKeeper(in: directory, settledName: settings.openChat, isDaemon: true)
             let history = MessageHistory(
                 in: directory, on: loop, logID: { [unowned node] in node.logID(of: $0) }, threads: .alone())
             self.history = history

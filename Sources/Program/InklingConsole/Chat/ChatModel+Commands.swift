@@ -75,8 +75,15 @@ extension ChatModel {
         case (.refresh, _, _): break
         case (.history(let step), _, _): receive(answer, to: request, step)
         case (.texts, _, _): receive(answer, aboutTexts: request)
+        case (.keep(let chat), _, .failed(let error)):
+            self.answer(
+                ChatLines.error(
+                    "The daemon can't keep \(SafeText.line(chat)), so it ends with this prompt: \(texts.error(error))"))
         case (_, _, .failed(let error)): self.answer(ChatLines.error(commandText(error, for: purpose)))
         case (.join, _, .joined(let chat, let peers)): joined(chat, peers)
+        case (.make, _, .joined(let chat, let peers)):
+            joined(chat, peers)
+            self.answer(invite(chat))
         case (.enter, _, .joined(let chat, let peers)): entered(chat, peers)
         case (.invite(let label, let chat), _, .invited(let message, _)): invited(label, to: chat, message: message)
         case (.decline(let number), _, .done):
@@ -118,6 +125,8 @@ extension ChatModel {
             return "\(fact) Join it under your own name for it: /accept \(number) NAME"
         case (.join, .other("open-name", _)), (.join, .other("similar-name", _)):
             return "\(fact) Join it under your own name for it: /join INVITE NAME"
+        case (.make, .other("open-name", _)), (.make, .other("similar-name", _)):
+            return "\(fact) Choose another one: /invite NAME"
         case (.own, .other("open-name", _)), (.own, .other("similar-name", _)):
             return "\(fact) Choose another one: /own NAME ok"
         default: return texts.error(error)
@@ -246,6 +255,7 @@ extension ChatModel {
         let chat = states[index].chat
         last += states[index].abandon(isSeen: index == openIndex)
         if index != openIndex, !last.isEmpty { last.insert(heading(of: index), at: 0) }
+        if !display.outlivesNode, !chat.isOpen { emit(.keep(.noChat(chat.name))) }
         let keeping = display.outlivesNode ? "; if the daemon kept it, it no longer does" : ""
         last.append(ChatLines.notice("You have left \(ChatLines.chat(chat.name, isOpen: chat.isOpen))\(keeping)"))
         states.remove(at: index)

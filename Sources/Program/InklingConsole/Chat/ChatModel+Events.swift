@@ -84,8 +84,20 @@ extension ChatModel {
         state.hasExplainedSuffix = display.form == .pipe || states.contains(where: \.hasExplainedSuffix)
         states.append(state)
         applyMuted()
+        stay(in: chat)
         // The answer comes before the messages that wait.
         askForEarlier(in: chat)
+    }
+
+    /// Keeps a private chat until the user leaves it, also over the end of this program.
+    mutating func stay(in chat: Chat) {
+        guard !chat.isOpen, display.form != .pipe else { return }
+        if !display.outlivesNode {
+            if !identity.isTemporary { emit(.keep(.chat(chat))) }
+        } else if chat.partner == nil {
+            // A talk was kept when this front end joined it. To join it again would be another knock.
+            ask(.keep(chat, isConfirmed: true), for: .keep(chat: chat.name))
+        }
     }
 
     /// Applies the people who were in a chat before this front end joined it.

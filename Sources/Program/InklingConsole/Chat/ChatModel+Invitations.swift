@@ -5,13 +5,19 @@ import InklingText
 extension ChatModel {
     // MARK: From this user
 
-    /// Sends an invite to a person, or shows the invite of a new private chat.
+    /// Sends an invite to a person, or makes a private chat and shows its invite.
     ///
     /// - Parameter argument: A person and a chat of this front end, or the name of a new chat.
     mutating func invite(_ argument: String) {
         guard let (name, index) = inviteeAndChat(argument) else {
-            guard let label = anybody(named: argument) else { return answer(newInvite(argument)) }
-            return answer(ChatLines.error("To invite \(label), name one of your private chats: /invite \(label) CHAT"))
+            if let label = anybody(named: argument) {
+                return answer(
+                    ChatLines.error("To invite \(label), name one of your private chats: /invite \(label) CHAT"))
+            }
+            guard let (label, chat) = personAndWords(argument) else { return make(argument) }
+            return answer(
+                ChatLines.error(
+                    "You have no private chat called \(chat). To invite \(label) there, make it first: /invite \(chat)"))
         }
         let chat = states[index].chat.name
         let shown = SafeText.line(chat)
@@ -39,6 +45,30 @@ extension ChatModel {
         return nil
     }
 
+    /// Returns a person and the words after their name, if the argument begins with the name of a person.
+    private func personAndWords(_ argument: String) -> (label: String, words: String)? {
+        for blank in argument.indices where argument[blank].isWhitespace {
+            let words = argument[blank...].trimmed
+            if !words.isEmpty, let label = anybody(named: argument[..<blank].trimmed) {
+                return (label, SafeText.line(words))
+            }
+        }
+        return nil
+    }
+
+    /// Makes a private chat, joins it, and shows its invite.
+    private mutating func make(_ name: String) {
+        if let index = index(of: NormalForm.canonical(name)) { return answer(invite(states[index].chat)) }
+        do throws(NodeError) {
+            // Without a lasting key, nobody could ever use the ownership.
+            let owner = identity.isTemporary ? nil : identity.key
+            let chat = try Chat(NormalForm.canonical(name), secret: texts.newSecret(), owner: owner)
+            ask(.join(chat), for: .make)
+        } catch {
+            answer(ChatLines.error(texts.error(error)))
+        }
+    }
+
     mutating func invited(_ label: Labels.Label, to chat: String, message: MessageID) {
         sentInvites[message] = (label, chat)
         answer(ChatLines.notice("\(label.marked) is invited to \(SafeText.line(chat)), and may accept or decline"))
@@ -62,7 +92,7 @@ extension ChatModel {
         case .failure(let complaint): answer(complaint.line)
         case .success((let peer, _)):
             let name = states.first { $0.chat.partner == peer.key }?.chat.name
-            ask(.enter(.talk(peer.key), name: name), for: .enter(invitation: nil))
+            ask(.enter(.talk(peer.key), name: name, isKept: display.outlivesNode), for: .enter(invitation: nil))
         }
     }
 
@@ -102,7 +132,8 @@ extension ChatModel {
     ///   - name: The user's own name for the chat.
     mutating func accept(_ number: Int?, name: String?) {
         guard let number = chosen(number) else { return }
-        ask(.enter(.invitation(number), name: name), for: .enter(invitation: number))
+        ask(
+            .enter(.invitation(number), name: name, isKept: display.outlivesNode), for: .enter(invitation: number))
     }
 
     mutating func decline(_ number: Int?) {

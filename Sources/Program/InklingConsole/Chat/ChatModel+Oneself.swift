@@ -79,17 +79,4 @@ extension ChatModel {
             Line(invite),
         ]
     }
-
-    /// Returns the lines with an invite to a new private chat.
-    func newInvite(_ name: String) -> [Line] {
-        let chat: Chat
-        do {
-            // Without a lasting key, nobody could ever use the ownership.
-            let owner = identity.isTemporary ? nil : identity.key
-            chat = try Chat(NormalForm.canonical(name), secret: texts.newSecret(), owner: owner)
-        } catch {
-            return [ChatLines.error(texts.error(error))]
-        }
-        return invite(chat) + [ChatLines.notice("Join it yourself with /join and the same line")]
-    }
 }

@@ -8,6 +8,10 @@ struct PendingAnswers: Sendable {
         /// The join of the first chat.
         case begin(Chat)
         case join(Chat)
+        /// The join of a new private chat, whose invite is then shown.
+        case make
+        /// The keeping of a private chat in a daemon.
+        case keep(chat: String)
         /// The join of a talk, or of the chat of that invitation.
         case enter(invitation: Int?)
         case invite(Labels.Label, chat: String)

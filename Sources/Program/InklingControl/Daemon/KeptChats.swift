@@ -1,6 +1,7 @@
 import InklingModel
 
-/// The chats that a daemon joins again after a restart, as text: one JSON object.
+/// The chats of a user that last until the user leaves them, as text: one JSON object. A daemon joins them again after a
+/// restart. A prompt without a daemon joins one of them by its name.
 package struct KeptChats: Equatable, Sendable {
     /// The version of the format.
     static let version = 1
@@ -50,6 +51,20 @@ package struct KeptChats: Equatable, Sendable {
             default: throw .damaged
             }
         }
+    }
+
+    /// Adds a chat, in place of an earlier one of its name.
+    package mutating func put(_ chat: Chat) {
+        if let index = chats.firstIndex(where: { $0.name == chat.name }) {
+            chats[index] = chat
+        } else {
+            chats.append(chat)
+        }
+    }
+
+    package mutating func remove(_ name: String) {
+        chats.removeAll { $0.name == name }
+        holds[name] = nil
     }
 
     private static func chat(_ element: JSONElement) -> Chat? {

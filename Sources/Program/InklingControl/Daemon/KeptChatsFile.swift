@@ -40,6 +40,25 @@ package struct KeptChatsFile: Sendable {
         }
     }
 
+    /// Changes the chats in the file, completely or not at all.
+    ///
+    /// - Returns: The reason for a failure, after which the file is as it was.
+    package func change(_ change: (inout KeptChats) -> Void) -> String? {
+        let former: KeptChats
+        switch read() {
+        case .missing: former = KeptChats()
+        case .chats(let chats, let holds): former = KeptChats(chats, holds: holds)
+        case .damaged: return "is damaged"
+        case .newer: return "is of a later version of Inkling"
+        case .unreadable(let reason): return "can't be read: \(reason)"
+        }
+        var kept = former
+        change(&kept)
+        guard kept != former else { return nil }
+        guard kept.chats.count <= DaemonLimits.keptChats else { return "has no room for another" }
+        return write(kept).map { "can't be written: \($0)" }
+    }
+
     /// Replaces the chats in the file, completely or not at all.
     ///
     /// - Returns: The reason for a failure.

@@ -19,6 +19,8 @@ package struct NameKeeper: ChatNameRules {
     private let defaults: [String]
     /// Whether to store the names of this node's chats.
     private let remembers: Bool
+    /// Whether the program that runs the node joins the kept chats itself.
+    private let isDaemon: Bool
     private let file: StateFile?
 
     /// Makes a keeper of the names.
@@ -27,11 +29,20 @@ package struct NameKeeper: ChatNameRules {
     ///   - directory: The state directory; nil if there is none.
     ///   - settledName: The open chat that the settings name; nil if they name none.
     ///   - remembers: False for a node that leaves no trace.
-    package init(in directory: String?, settledName: String? = nil, remembers: Bool = true) {
+    ///   - isDaemon: Whether the program that runs the node joins the kept chats itself.
+    package init(in directory: String?, settledName: String? = nil, remembers: Bool = true, isDaemon: Bool = false) {
         self.directory = directory
         self.remembers = remembers
+        self.isDaemon = isDaemon
         defaults = [Self.defaultName] + (settledName.map { [$0] } ?? [])
         file = directory.map { StateFile(directory: $0, name: Self.fileName, newName: "chat-names.new") }
+    }
+
+    package func kept(as name: String) -> Chat? {
+        guard !isDaemon, let directory, case .chats(let chats, _) = KeptChatsFile(in: directory).read() else {
+            return nil
+        }
+        return chats.first { $0.name == name && !$0.isOpen }
     }
 
     package func doubt(about chat: Chat) -> NodeError? {
