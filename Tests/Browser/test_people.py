@@ -81,6 +81,22 @@ class VerificationTests(TestWithPeople):
         self.assertTrue(self.alice.page.all("#conversation .by .shield"))
         self.unverify()
 
+    def test_enter_twice_on_a_person_decides_nothing(self):
+        page = self.alice.page
+
+        def press(key):
+            self.alice.browser.driver.switch_to.active_element.send_keys(key)
+
+        page.script("[...document.querySelectorAll('#people button')].find((one) => one.textContent.includes('Bob')).focus()")
+        press(Keys.ENTER)
+        page.wait_for(lambda: page.one("#dialog-person").is_displayed(), "what is known of the person")
+        page.wait_for(lambda: len(page.all("#fingerprint li")) == 12, "the fingerprint")
+        press(Keys.ENTER)
+        press(Keys.SPACE)
+        self.assertTrue(page.text("#person-state").startswith("Not verified"))
+        page.close_dialog()
+        self.assertEqual(self.shields(self.alice), [])
+
     def shields(self, person):
         return person.page.script("return [...document.querySelectorAll('#people > li')].filter("
                                   "(row) => row.querySelector('.shield')).map((row) => row.querySelector('.name').textContent)")
