@@ -237,6 +237,8 @@ struct ChatCommandTests {
         #expect(!lines.newLines().contains { $0.contains("Alt-Enter") }, "it has no such keys")
         #expect(stage.enter("/help clear") == ["* /clear", "* Clear the screen. Ctrl-L does the same."])
         #expect(stage.enter("/help \u{9B}x") == ["! There is no command x; /help lists them"])
+        #expect(stage.enter("/help jion") == ["! There is no command jion. Did you mean /help join?"])
+        #expect(stage.enter("/open kichen") == ["! You are not in a chat called kichen. Did you mean kitchen?"])
         #expect(stage.enter("/hepl") == ["! There is no command /hepl. Did you mean /help?"])
         #expect(stage.enter("/nick") == ["! /nick needs a name: /nick [--once] NAME"])
     }

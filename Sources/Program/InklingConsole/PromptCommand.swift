@@ -154,6 +154,11 @@ package enum PromptCommand: Equatable, Sendable {
         return [entry.usage] + entry.details
     }
 
+    /// Returns the command whose name somebody mistyped after /help; nil if none is near.
+    static func meant(by command: String) -> String? {
+        nearest(to: (command.hasPrefix("/") ? String(command.dropFirst()) : command).lowercased())
+    }
+
     private static func entry(_ name: String) -> Entry? { table.first { $0.name == name } }
 
     private static func pad(_ text: String) -> String {
@@ -257,28 +262,9 @@ package enum PromptCommand: Equatable, Sendable {
         return String(name)
     }
 
-    /// Returns the command with the fewest changed characters, up to a third of the word.
+    /// Returns the command that somebody meant, by its letters or by its beginning.
     private static func nearest(to word: String) -> String? {
-        guard (2...20).contains(word.count) else { return nil }
-        let scored = table.map { (name: $0.name, distance: distance(word, $0.name)) }
-        guard let best = scored.min(by: { $0.distance < $1.distance }) else { return nil }
-        if best.distance <= max(word.count / 3, 1) { return best.name }
-        return table.map(\.name).filter { $0.hasPrefix(word) }.first
-    }
-
-    /// Returns the number of characters that were left out, added, replaced, or swapped with their neighbours.
-    private static func distance(_ left: String, _ right: String) -> Int {
-        let (left, right) = (Array(left), Array(right))
-        var rows = [Array(0...right.count)]
-        for (i, a) in left.enumerated() {
-            var row = [i + 1]
-            for (j, b) in right.enumerated() {
-                var cost = min(rows[i][j] + (a == b ? 0 : 1), rows[i][j + 1] + 1, row[j] + 1)
-                if i > 0, j > 0, a == right[j - 1], left[i - 1] == b { cost = min(cost, rows[i - 1][j - 1] + 1) }
-                row.append(cost)
-            }
-            rows.append(row)
-        }
-        return rows[left.count][right.count]
+        let names = table.map(\.name)
+        return NearestWord.find(word, among: names) ?? (word.count < 2 ? nil : names.first { $0.hasPrefix(word) })
     }
 }

@@ -1,11 +1,9 @@
 import ArgumentParser
+import InklingConsole
 import InklingText
 
 /// The advice for a misspelled command.
 package enum Suggestion {
-    /// The most wrong letters in a word for which the program suggests a command.
-    private static let mistakes = 2
-
     /// Returns the error for an unknown command; nil if the first word is a command.
     ///
     /// - Parameter arguments: the words after the program's name.
@@ -24,34 +22,10 @@ package enum Suggestion {
             return complaint(about: arguments.dropFirst(), in: commands[index], path: path + " " + word)
         }
         let advice =
-            nearest(to: word, among: names + ["help"]).map { "did you mean: \(path) \($0)" }
-            ?? "the commands are \(names.joined(separator: ", "))"
+            NearestWord.find(word, among: names + ["help"], mistakes: 2).map { "did you mean: \(path) \($0)" }
+            ?? ("the commands are \(names.joined(separator: ", "))"
+                + (path == "inkling" && SafeText.line(word) == word
+                    ? "; to open a chat: inkling chat\(ShellQuoting.argument(word))" : ""))
         return "there is no command \"\(path) \(SafeText.line(word))\"; \(advice)"
-    }
-
-    /// Returns the word nearest to another word; nil if none is near.
-    package static func nearest(to word: String, among words: [String]) -> String? {
-        let word = Array(word.lowercased())
-        let ranked = words.map { (distance: distance(word, Array($0)), text: $0) }.min { $0.distance < $1.distance }
-        guard let ranked, ranked.distance <= mistakes, ranked.distance < word.count else { return nil }
-        return ranked.text
-    }
-
-    /// Returns the number of letters that were left out, added, replaced, or swapped with their neighbours.
-    private static func distance(_ left: [Character], _ right: [Character]) -> Int {
-        guard left.count <= 32 else { return .max }
-        var rows = [Array(0...right.count)]
-        for (i, one) in left.enumerated() {
-            var row = [i + 1]
-            for (j, other) in right.enumerated() {
-                var least = min(rows[i][j] + (one == other ? 0 : 1), rows[i][j + 1] + 1, row[j] + 1)
-                if i > 0, j > 0, one == right[j - 1], left[i - 1] == other {
-                    least = min(least, rows[i - 1][j - 1] + 1)
-                }
-                row.append(least)
-            }
-            rows.append(row)
-        }
-        return rows[left.count][right.count]
     }
 }

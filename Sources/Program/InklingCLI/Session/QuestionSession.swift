@@ -10,6 +10,8 @@ final class QuestionSession: CommandSession {
     /// The answer; nil until it comes, or if none comes.
     private(set) var answer: ServiceAnswer?
     private var hasEnded = false
+    /// The chat of the request, if the daemon is not in it.
+    private var unknownChat: String?
     let identity: NodeIdentity
     /// The version of the node's program.
     let version: String
@@ -26,15 +28,25 @@ final class QuestionSession: CommandSession {
     func receive(_ output: ServiceOutput) {
         switch output {
         case .answer(.failed(.unknownChat(let chat)), _):
-            finish(status: 1, "the daemon is not in \(SafeText.line(chat)); to see where it is: inkling chats")
-        case .answer(.failed(let error), _):
-            finish(status: 1, SafeText.line(error.text))
+            unknownChat = chat
+            host.node?.ask(.chats)
         case .answer(let answer, _):
+            if let unknownChat { return finish(status: 1, Self.complaint(about: unknownChat, answer)) }
+            if case .failed(let error) = answer { return finish(status: 1, SafeText.line(error.text)) }
             self.answer = answer
             finish(status: 0)
         case .ended(let why): finish(status: 1, why.text)
         case .event, .waited, .own, .user: break
         }
+    }
+
+    /// Returns the complaint about a chat that is not among those of the answer.
+    private static func complaint(about chat: String, _ answer: ServiceAnswer) -> String {
+        let names = if case .chats(let chats) = answer { chats.map(\.name) } else { [String]() }
+        let advice =
+            NearestWord.find(chat, among: names).map { "did you mean \(SafeText.line($0))?" }
+            ?? "to see where it is: inkling chats"
+        return "the daemon is not in \(SafeText.line(chat)); \(advice)"
     }
 
     private func finish(status: Int32, _ complaint: String? = nil) {

@@ -221,10 +221,12 @@ extension SettingsFile {
             for (word, value) in (table.members ?? []).sorted(by: { $0.name < $1.name }) {
                 let full = parent.map { "\($0.rawValue).\(word)" } ?? word
                 guard let key = known.first(where: { $0.rawValue == full }) else {
-                    let names = known.map(\.rawValue).joined(separator: ", ")
+                    let names = known.map(\.rawValue)
+                    let advice =
+                        NearestWord.find(full, among: names).map { "did you mean \"\($0)\"?" }
+                        ?? "the settings\(parent == nil ? "" : " here") are \(names.joined(separator: ", "))"
                     throw Refusal(
-                        text: "\(SafeText.line(path)): there is no setting \"\(SafeText.line(full))\"; "
-                            + "\(parent == nil ? "the settings are" : "the settings here are") \(names)")
+                        text: "\(SafeText.line(path)): there is no setting \"\(SafeText.line(full))\"; \(advice)")
                 }
                 switch key.kind {
                 case .string:

@@ -139,7 +139,8 @@ extension ChatModel {
             return (PromptCommand.descriptions + keys).map { ChatLines.notice($0) }
         }
         guard let lines = PromptCommand.help(on: word) else {
-            return [ChatLines.error("There is no command \(SafeText.line(word)); /help lists them")]
+            let advice = PromptCommand.meant(by: word).map { ". Did you mean /help \($0)?" } ?? "; /help lists them"
+            return [ChatLines.error("There is no command \(SafeText.line(word))\(advice)")]
         }
         return lines.map { ChatLines.notice($0) }
     }
@@ -272,8 +273,11 @@ extension ChatModel {
         self.answer(last + open(number: min(index, states.count - 1) + 1))
     }
 
-    func noChat(_ name: String) -> Line {
-        ChatLines.error("You are not in a chat called \(SafeText.line(name)); /chats lists yours")
+    /// - Parameter others: The names of chats of the daemon that this front end may not be in.
+    func noChat(_ name: String, among others: [String] = []) -> Line {
+        let nearest = NearestWord.find(NormalForm.canonical(name), among: states.map(\.chat.name) + others)
+        let advice = nearest.map { ". Did you mean \(SafeText.line($0))?" } ?? "; /chats lists yours"
+        return ChatLines.error("You are not in a chat called \(SafeText.line(name))\(advice)")
     }
 
     func index(named name: String) -> Int? {

@@ -25,7 +25,7 @@ extension ChatModel {
     mutating func open(_ name: String, among chats: [ChatStatus]) {
         let name = NormalForm.canonical(name)
         guard let status = chats.first(where: { $0.name == name }), let chat = try? Chat(status.name) else {
-            return answer(noChat(name))
+            return answer(noChat(name, among: chats.map(\.name)))
         }
         // A join by the name alone means the chat that the daemon is in.
         ask(.join(chat), for: .join(chat))

@@ -50,7 +50,9 @@ extension ChatModel {
             }
             return .success(user)
         case .nobody:
-            return .failure(Complaint("Nobody here is called \(shown); /who lists everybody"))
+            let nearest = NearestWord.find(NormalForm.canonical(name), among: chat.labels.all.map(\.text))
+            let advice = nearest.map { ". Did you mean \($0)?" } ?? "; /who lists everybody"
+            return .failure(Complaint("Nobody here is called \(shown)\(advice)"))
         case .several(let labels):
             return .failure(Complaint(ChatLines.whichOne(labels, of: command, rest: rest)))
         }
