@@ -1,7 +1,10 @@
 import Foundation
 import Inkling
+import InklingCore
 import InklingModel
+import InklingWire
 import ProcessSupport
+import SeededRandom
 import Testing
 
 /// A machine whose clocks a test sets. The true time is the number of seconds since the first start of the machine.
@@ -238,6 +241,22 @@ struct AgeTests {
         try text.replacingOccurrences(of: "\"version\":1", with: "\"version\":2")
             .write(toFile: path, atomically: true, encoding: .utf8)
         #expect(file.open(isHeld: true, now: machine.reading).file == nil, "a later version wrote it")
+    }
+
+    @Test("when the clock is set, the time at which somebody was last seen moves with it")
+    func lastSeen() throws {
+        let chat = try Chat("team", secret: Secret("aaaaaaaaaaaaaaaaaaaaaaaaaa"))
+        let entry = JoinedChat(chat, keys: chat.keys, instance: "x", at: .zero)
+        var random = SeededGenerator(seed: 1)
+        let person = InklingCore.Person(key: KeyPair(using: &random).publicKey, name: "x")
+        // The clock is six years behind. The machine has run for 100 s.
+        let behind = 1.8e9 - 6 * 365 * day
+        _ = entry.note(person, .online, at: Timestamp(rawValue: behind), age: .zero, clock: behind - 100)
+        let (_, peer) = entry.note(
+            person, .offline, at: Timestamp(rawValue: behind + 50), age: .zero, clock: behind - 100)
+        #expect(peer.since(by: behind - 100).rawValue == behind + 50)
+        #expect(peer.since(by: behind - 99).rawValue == behind + 50, "the network adjusted it")
+        #expect(peer.since(by: 1.8e9 - 100).rawValue == 1.8e9 + 50, "it was set right")
     }
 
     @Test("this machine has a clock that runs and a name for its start")

@@ -347,6 +347,31 @@ struct WaitingTextTests {
         }
     }
 
+    // M-65
+    @Test("a text that waits for the owner of a chat comes when its writer follows the owner's move")
+    func waitsForTheOwner() async throws {
+        try await Self.withOwned { alice, bob, carol, team, folders in
+            try await alice.stop()
+            try await bob.stop()
+            try await carol.wait("both are gone") { try await $0.isAlone }
+            try await carol.send("late")
+            try await carol.wait("it waits") { try await $0.waiting == ["late", "late"] }
+            try await carol.stop()
+            let back = try await TextNode("Alice", in: folders[0], port: alice.identity.port, chat: team)
+            try await back.run { [key = carol.identity.key] in $0.ask(.move(chat: "team", keys: [key])) }
+            _ = try await Self.moved(back)
+            let later = try await TextNode(
+                "Carol", in: folders[2], peers: [alice.identity.port], port: carol.identity.port, chat: team)
+            _ = try await Self.moved(later)
+            try await back.wait("it came") { try await $0.texts == ["late"] }
+            try await later.wait("it waits for Bob alone") { try await $0.waiting == ["late"] }
+            let events = try await later.events
+            #expect(events.filter { if case .delivered = $0 { true } else { false } }.count == 1)
+            try await back.stop()
+            try await later.stop()
+        }
+    }
+
     // A-68, M-83
     @Test("when two chats become one, texts that wait in the earlier are given up, and unread ones stay over a restart")
     func becameOne() async throws {

@@ -25,6 +25,8 @@ package final class JoinedChat {
     /// Whether the chat moved while its successor was there under another name, or after the user left the newest chat.
     /// The name then stays without people until the user leaves it.
     var hasEnded = false
+    /// Whether the node follows the chat's owner to a successor. The byes that come now say nothing about who moves.
+    var isFollowing = false
 
     /// A person met in the chat, who may have left.
     package struct MetPeer {
@@ -35,8 +37,20 @@ package final class JoinedChat {
         var since: Timestamp
         /// The age at which the person was last there; for a person who is there, the age at which they came.
         var seen: Age
+        /// The time of day at the start of the machine, by the clock that `since` is from; nil for a time of an earlier
+        /// run.
+        var clock: Double?
 
         var isThere: Bool { presence != .offline }
+
+        /// Returns `since` by a clock that was perhaps set in the meantime.
+        ///
+        /// - Parameter clock: The time of day at the start of the machine, by the clock as it is now.
+        package func since(by clock: Double) -> Timestamp {
+            let shift = clock - (self.clock ?? clock)
+            // Smaller steps of a clock are not worth another time.
+            return abs(shift) < 2 ? since : Timestamp(rawValue: since.rawValue + shift)
+        }
     }
 
     struct FoundInstance {
@@ -67,15 +81,17 @@ package final class JoinedChat {
     var present: [PublicKey: MetPeer] { met.filter(\.value.isThere) }
 
     /// Adds a person met in an earlier run, who is offline since they were last seen there.
-    func recall(_ key: PublicKey, name: String, lastSeen: Timestamp, seen: Age) {
-        met[key] = MetPeer(user: key.userID, name: name, presence: .offline, since: lastSeen, seen: seen)
+    func recall(_ key: PublicKey, name: String, lastSeen: Timestamp, seen: Age, clock: Double? = nil) {
+        met[key] = MetPeer(
+            user: key.userID, name: name, presence: .offline, since: lastSeen, seen: seen, clock: clock)
     }
 
     /// Records the presence and name of a person.
     ///
+    /// - Parameter clock: The time of day at the start of the machine.
     /// - Returns: Whether the person was there before, and their record now.
     package func note(
-        _ person: InklingCore.Person, _ presence: InklingCore.Presence, at now: Timestamp, age: Age
+        _ person: InklingCore.Person, _ presence: InklingCore.Presence, at now: Timestamp, age: Age, clock: Double? = nil
     ) -> (wasThere: Bool, peer: MetPeer) {
         let before = met[person.key]
         let wasThere = before?.isThere ?? false
@@ -83,7 +99,8 @@ package final class JoinedChat {
         let peer = MetPeer(
             user: before?.user ?? person.key.userID, name: person.name, presence: presence,
             since: wasThere == isThere ? before?.since ?? now : now,
-            seen: wasThere == isThere ? before?.seen ?? age : age)
+            seen: wasThere == isThere ? before?.seen ?? age : age,
+            clock: wasThere == isThere && before != nil ? before?.clock : clock)
         met[person.key] = peer
         return (wasThere, peer)
     }

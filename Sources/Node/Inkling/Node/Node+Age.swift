@@ -14,6 +14,12 @@ extension Node {
     /// Returns the age of the state directory. The age decides when a wait ends, because the time of day may be wrong.
     func age() -> Age { nodeAge.counter.advance(to: configuration.clocks()) }
 
+    /// Returns the time of day at the start of the machine, by the clock as it is now.
+    func clockAtBoot() -> Double {
+        let now = configuration.clocks()
+        return now.timeOfDay.rawValue - now.sinceBoot / .seconds(1)
+    }
+
     /// Writes the age now and each hour. The file lacks at most an hour after a crash of the machine.
     func keepAge() {
         writeAge()

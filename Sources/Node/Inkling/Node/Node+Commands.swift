@@ -251,9 +251,10 @@ extension Node {
     func peer(_ key: PublicKey, _ peer: JoinedChat.MetPeer, in entry: JoinedChat) -> Peer {
         let known = knownPeers[key]
         let (users, namesake) = namesakes(of: key, name: peer.name, in: entry)
+        let since = peer.since(by: clockAtBoot())
         return Peer(
             user: peer.user, name: peer.name, presence: Presence(peer.presence), key: key,
-            lastSeen: peer.isThere ? nil : peer.since, onlineSince: peer.isThere ? peer.since : nil,
+            lastSeen: peer.isThere ? nil : since, onlineSince: peer.isThere ? since : nil,
             roundTrip: endpoint.roundTrip(to: key, in: entry.id),
             firstSeen: known.map { Timestamp(rawValue: $0.firstSeen) },
             isVerified: known?.isVerified ?? false, isBlocked: known?.isBlocked ?? false, namesakes: users,

@@ -188,6 +188,7 @@ extension Node {
     /// a kill of the node loses neither the chat nor the removed keys. If the disk fails, the node follows all the same.
     func follow(_ successor: Successor, from id: ChatID) {
         guard !isStopped, let entry = joinedChat(id), !entry.hasEnded else { return }
+        entry.isFollowing = true
         change { moves throws(NodeError) in
             guard self.joined.contains(where: { $0 === entry }) else { return { true } }
             moves.follow(successor, from: entry.chat, ownLog: self.ownLog(of: successor, after: entry))
@@ -262,7 +263,8 @@ extension Node {
         let (next, advertisement) = self.entry(for: chat, entry.membership)
         let people = entry.met.filter { moves($0.key) }
         for (key, peer) in people {
-            next.recall(key, name: peer.name, lastSeen: peer.since, seen: peer.isThere ? age() : peer.seen)
+            next.recall(
+                key, name: peer.name, lastSeen: peer.since, seen: peer.isThere ? age() : peer.seen, clock: peer.clock)
         }
         carry(people.keys.sorted(), from: entry.storedName, to: next.storedName)
         joined[index] = next

@@ -112,7 +112,7 @@ extension Node {
         _ person: InklingCore.Person, _ presence: InklingCore.Presence, in entry: JoinedChat
     ) -> Peer {
         let now = Node.wallClock()
-        let (wasThere, met) = entry.note(person, presence, at: now, age: age())
+        let (wasThere, met) = entry.note(person, presence, at: now, age: age(), clock: clockAtBoot())
         if met.isThere {
             noteArrival(of: person, in: entry.storedName, at: now)
         } else if wasThere {

@@ -250,7 +250,8 @@ extension Node {
 
     /// Records that a member left the chat, or came back.
     func setLeft(_ hasLeft: Bool, _ key: PublicKey, in entry: JoinedChat) {
-        guard let chatTexts = entry.texts, chatTexts.left.contains(key) != hasLeft else { return }
+        guard let chatTexts = entry.texts, chatTexts.left.contains(key) != hasLeft, !(hasLeft && entry.isFollowing)
+        else { return }
         if hasLeft { entry.texts?.left.set((), for: key, knownPeers.standings) } else { entry.texts?.left.remove(key) }
         texts.store?.value.append([.left(key, hasLeft)], to: chatTexts.log) { _ in }
         let chat = entry.name
