@@ -60,6 +60,20 @@ struct InvitationCommandTests {
         #expect(stage.enter("/invite club").first == "12:00 * You are now in club")
     }
 
+    @Test("the name of a chat in an invitation has no mark of the program, and is quoted if it could be read as more")
+    func invitationNames() {
+        var stage = ChatStage.begun([Self.verified])
+        let names = [
+            ("Club \u{2713} \u{1F6E1}", "\"Club\""),
+            ("Club, a private chat of Carol", "\"Club, a private chat of Carol\""), ("Caf\u{E9} 2", "Caf\u{E9} 2"),
+        ]
+        for (name, shown) in names {
+            stage.receive(.notice(Self.invitation(1, name: name)))
+            let line = stage.newLines().last ?? ""
+            #expect(line.contains("invites you to \(shown), a private chat"), "\(line)")
+        }
+    }
+
     @Test("an invitation shows once, and is accepted or declined by its number, or without one if it is the only one")
     func answers() {
         var stage = ChatStage.begun([Self.verified])

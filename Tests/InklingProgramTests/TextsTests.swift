@@ -108,10 +108,9 @@ struct TextsTests {
 
     @Test("the end of the daemon names the chats that stay kept, and counts the messages that are lost")
     func daemonEnd() {
-        let chats = [
-            ChatStatus("kitchen", isKept: true, waiting: 1), ChatStatus("team", hasSecret: true, isKept: true),
-            ChatStatus("attic", waiting: 1),
-        ]
+        var team = ChatStatus("team", hasSecret: true, isKept: true, waiting: 7)
+        team.holdsTexts = true
+        let chats = [ChatStatus("kitchen", isKept: true, waiting: 1), team, ChatStatus("attic", waiting: 1)]
         #expect(
             DaemonEnd.lines(chats) == [
                 "The daemon has ended", "Kept for the next start: kitchen, team", "2 unread messages are lost",

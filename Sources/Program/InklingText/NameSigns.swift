@@ -14,6 +14,11 @@ package enum NameSigns {
         }
     }
 
+    /// Returns the name of a chat, made safe to show, without such signs.
+    package static func shown(chat name: String) -> String {
+        SafeText.line(String(String.UnicodeScalarView(name.unicodeScalars.filter { !isMark($0) })))
+    }
+
     /// Returns whether a name with this sign needs a suffix. An apostrophe needs one only if no letter follows it.
     package static func isSign(_ scalar: Unicode.Scalar) -> Bool {
         isBadge(scalar) || isSeparator(scalar) && !isApostrophe(scalar)
@@ -21,7 +26,7 @@ package enum NameSigns {
 
     /// Returns whether a name has brackets, commas, quotes, or signs such as arrows, boxes, stars, locks and shields.
     /// An apostrophe before a letter, a heart and most pictures do not count.
-    static func areIn(_ name: String) -> Bool {
+    package static func areIn(_ name: String) -> Bool {
         if name.unicodeScalars.contains(where: isBadge) { return true }
         let scalars = Array(NormalForm.compatible(name).unicodeScalars)
         return scalars.indices.contains { index in

@@ -63,7 +63,8 @@ struct StopCommand: ParsableCommand {
 package enum DaemonEnd {
     package static func lines(_ chats: [ChatStatus]) -> [String] {
         let kept = chats.filter(\.isKept).map { SafeText.line($0.name) }
-        let lost = chats.reduce(0) { $0 + $1.waiting }
+        // Unread messages are on disk where messages wait.
+        let lost = chats.reduce(0) { $0 + ($1.isKept && $1.holdsTexts ? 0 : $1.waiting) }
         return ["The daemon has ended"]
             + (kept.isEmpty ? [] : ["Kept for the next start: \(kept.joined(separator: ", "))"])
             + (lost == 0 ? [] : [lost == 1 ? "1 unread message is lost" : "\(lost) unread messages are lost"])

@@ -121,8 +121,14 @@ extension ChatModel {
         }
         let owner = invitation.owner == nil ? "" : " of their own"
         return ChatLines.notice(
-            "\(who) invites you to \(SafeText.line(name)), a private chat\(owner): /accept \(number) or "
+            "\(who) invites you to \(Self.quoted(name)), a private chat\(owner): /accept \(number) or "
                 + "/decline \(number)")
+    }
+
+    /// Returns the name of a chat that a peer chose. A name that could be read as more than a name gets quotes.
+    private static func quoted(_ name: String) -> String {
+        let shown = NameSigns.shown(chat: name)
+        return NameSigns.areIn(name) ? "\"\(shown)\"" : shown
     }
 
     /// Joins the chat of an invitation.

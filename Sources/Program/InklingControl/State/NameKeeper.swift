@@ -180,6 +180,6 @@ package struct NameKeeper: ChatNameRules {
     }
 
     private static let advice =
-        "Confirm its name: give it beside the invite at a command, or \"confirm\":true in JSON. Or give the secret with "
-        + "another name."
+        "To confirm its name: NAME --invite INVITE at a command, \"confirm\":true in JSON. Or give the secret with another "
+        + "name."
 }

@@ -4,6 +4,7 @@ import {ask} from "./connection.js";
 import {$, bdi, el, icon, on, set, shield, svg, write} from "./dom.js";
 import {enter, render} from "./main.js";
 import {decide, isHere, model, remark, sorted} from "./model.js";
+import {MARKS} from "./names.js";
 import {qr} from "./qr.js";
 import {groups, isolate, label, plain} from "./text.js";
 import {lookalike, presence} from "./view.js";
@@ -69,7 +70,7 @@ export function card([id, line]) {
 		else dismiss();
 	};
 	const [words, yes, act, no, end] = invitation ? [
-		[mark(one), to ? [" invites you to ", bdi(plain(to)), `, a private chat${owner ? " of their own" : ""}.`] : " asks to talk with you alone."],
+		[mark(one), to ? [" invites you to ", bdi(plain(to.replace(MARKS, ""))), `, a private chat${owner ? " of their own" : ""}.`] : " asks to talk with you alone."],
 		"Accept", () => accept(invitation), "Decline", () => ask("decline", {invitation}),
 	] : [
 		[mark(one), " looks for ", bdi(plain(chat)), ", which has moved without them."],
