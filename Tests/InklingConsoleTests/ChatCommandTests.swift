@@ -276,7 +276,8 @@ struct ChatCommandTests {
     }
 
     //
-    @Test("a private chat stays until it is left: in the daemon, or without one for later runs", arguments: [true, false])
+    @Test(
+        "a private chat stays until it is left: in the daemon, or without one for later runs", arguments: [true, false])
     func privateChatStays(_ isAttached: Bool) throws {
         var stage = ChatStage.begun(outlivesNode: isAttached)
         #expect(stage.lasting.isEmpty, "an open chat does not")

@@ -91,7 +91,8 @@ package final class JoinedChat {
     /// - Parameter clock: The time of day at the start of the machine.
     /// - Returns: Whether the person was there before, and their record now.
     package func note(
-        _ person: InklingCore.Person, _ presence: InklingCore.Presence, at now: Timestamp, age: Age, clock: Double? = nil
+        _ person: InklingCore.Person, _ presence: InklingCore.Presence, at now: Timestamp, age: Age,
+        clock: Double? = nil
     ) -> (wasThere: Bool, peer: MetPeer) {
         let before = met[person.key]
         let wasThere = before?.isThere ?? false

@@ -17,7 +17,8 @@ extension ChatModel {
             guard let (label, chat) = personAndWords(argument) else { return make(argument) }
             return answer(
                 ChatLines.error(
-                    "You have no private chat called \(chat). To invite \(label) there, make it first: /invite \(chat)"))
+                    "You have no private chat called \(chat). To invite \(label) there, make it first: /invite \(chat)")
+            )
         }
         let chat = states[index].chat.name
         let shown = SafeText.line(chat)
