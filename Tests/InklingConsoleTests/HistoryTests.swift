@@ -42,7 +42,10 @@ struct HistoryTests {
     func start() throws {
         var stage = try Self.stage(Self.messages)
         #expect(stage.asked.first == .join(try Self.chat()))
-        #expect(stage.asked.dropFirst().prefix(2) == [.earlier(chat: "team", count: 20), .open(chat: "team")])
+        #expect(
+            stage.asked.dropFirst().prefix(3) == [
+                .earlier(chat: "team", count: 20), .keep(try Self.chat(), isConfirmed: true), .open(chat: "team"),
+            ])
         let lines = stage.newLines()
         let expected = [
             "11:40 Bob: See you", "11:57 You: Bye  (delivered)",

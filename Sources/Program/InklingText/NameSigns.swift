@@ -16,7 +16,8 @@ package enum NameSigns {
 
     /// Returns the name of a chat, made safe to show, without such signs.
     package static func shown(chat name: String) -> String {
-        SafeText.line(String(String.UnicodeScalarView(name.unicodeScalars.filter { !isMark($0) })))
+        let scalars = name.unicodeScalars.filter { !isMark($0) }
+        return SafeText.line(String(String.UnicodeScalarView(scalars)).split(separator: " ").joined(separator: " "))
     }
 
     /// Returns whether a name with this sign needs a suffix. An apostrophe needs one only if no letter follows it.

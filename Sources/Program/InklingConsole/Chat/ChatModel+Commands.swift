@@ -185,12 +185,13 @@ extension ChatModel {
             return answer(ChatLines.error(texts.error(error)))
         }
         guard let index = index(of: chat.name) else { return ask(.join(chat), for: .join(chat)) }
-        guard states[index].chat == chat else {
+        // A name alone means the chat that has it.
+        guard states[index].chat == chat || chat.isOpen else {
             let command = "/leave \(SafeText.line(chat.name))"
             return answer(ChatLines.error("You are in another chat with that name: leave it first with \(command)"))
         }
         answer(
-            [ChatLines.notice("You are already in \(ChatLines.chat(chat.name, isOpen: chat.isOpen))")]
+            [ChatLines.notice("You are already in \(ChatLines.chat(chat.name, isOpen: states[index].chat.isOpen))")]
                 + go(to: index))
     }
 

@@ -84,9 +84,9 @@ extension ChatModel {
         state.hasExplainedSuffix = display.form == .pipe || states.contains(where: \.hasExplainedSuffix)
         states.append(state)
         applyMuted()
-        stay(in: chat)
         // The answer comes before the messages that wait.
         askForEarlier(in: chat)
+        stay(in: chat)
     }
 
     /// Keeps a private chat until the user leaves it, also over the end of this program.
