@@ -138,6 +138,26 @@ discover_on_loopback() {
     avahi-daemon -D --no-rlimits -f /run/avahi.conf
 }
 
+# Makes the interface `lan` in these namespaces, and starts the daemons of discovery on it. One user has all nodes of a
+# test, and each search and each service of a node is a connection to the bus.
+begin_lan() {
+    ip link add lan type veth peer name switch
+    ip link set switch up
+    ip link set lan up
+    ip address add 10.77.0.1/24 dev lan
+    ip route add 224.0.0.0/4 dev lan
+    mkdir /run/dbus
+    cat >/run/bus.conf <<-'END'
+	<busconfig>
+	  <include>/usr/share/dbus-1/system.conf</include>
+	  <limit name="max_connections_per_user">4096</limit>
+	</busconfig>
+	END
+    dbus-daemon --config-file=/run/bus.conf --fork
+    printf '[server]\nallow-interfaces=lan\n[publish]\npublish-workstation=no\npublish-hinfo=no\n' >/run/avahi.conf
+    avahi-daemon -D --no-rlimits -f /run/avahi.conf
+}
+
 # require_root: ends this script unless root runs it, and installs what namespaces need.
 require_root() {
     [ "$(id -u)" -eq 0 ] || die "root is needed, for network namespaces: run it with sudo"
@@ -215,11 +235,21 @@ private_above() {
 # as_ordinary COMMAND...: runs a command as an ordinary user, with an entry in /etc/passwd, a home and a /run of their
 # own. Needs root, and a mount namespace of this script alone.
 as_ordinary() {
+    make_ordinary
+    become_ordinary "$@"
+}
+
+# Makes the home, the /run and the entry in /etc/passwd of the ordinary user.
+make_ordinary() {
     reveal
     mount -t tmpfs -o "mode=755,uid=$ordinary,gid=$ordinary" tmpfs /run
     { cat /etc/passwd && echo "ordinary:x:$ordinary:$ordinary::/run/home:/bin/sh"; } >/run/passwd
     mount --bind /run/passwd /etc/passwd
     command install -d -m 700 -o "$ordinary" -g "$ordinary" /run/home
+}
+
+# become_ordinary COMMAND...: runs a command as the user of make_ordinary.
+become_ordinary() {
     cd /run/home
     env -u TMPDIR -u XDG_CONFIG_HOME -u XDG_RUNTIME_DIR -u XDG_STATE_HOME HOME=/run/home USER=ordinary LOGNAME=ordinary \
         PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin setpriv "--reuid=$ordinary" "--regid=$ordinary" --clear-groups -- "$@"

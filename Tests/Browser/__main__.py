@@ -3,7 +3,6 @@ with its time, and closes with their count. `--events` appends the events that S
 only those tests run whose name contains one of these texts."""
 
 import argparse
-import json
 import os
 import pathlib
 import signal
@@ -31,10 +30,7 @@ class Result(unittest.TestResult):
             return
         module, _, name = test.id().partition(".")
         suite, _, method = name.rpartition(".")
-        record = {"kind": "event", "payload": {
-            "kind": kind, "testID": f"Browser.{suite}/{method}()/{module}.py:1:1",
-            "instant": {"absolute": time.monotonic()}, "messages": [{"symbol": symbol}] if symbol else []}}
-        self.events.write(json.dumps(record) + "\n")
+        self.events.write(harness.test_event(kind, f"Browser.{suite}/{method}", module, symbol == "fail"))
         self.events.flush()
 
     def startTest(self, test):

@@ -121,10 +121,17 @@ class Process(Running):
         self.process.wait()
 
 
-def environment_of_programs():
+def environment_of_programs(home=None):
     """No settings and no session of the user who runs the tests."""
     kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ}
-    return {**kept, "HOME": str(work()), "LANG": "C.UTF-8", "TMPDIR": str(work())}
+    return {**kept, "HOME": str(home or work()), "LANG": "C.UTF-8", "TMPDIR": str(work())}
+
+
+def test_event(kind, name, module, failed=False):
+    """A line that Scripts/test.d/summary.py reads. `name` is that of a test, as Target.Suite/test."""
+    return json.dumps({"kind": "event", "payload": {
+        "kind": kind, "testID": f"{name}()/{module}.py:1:1", "instant": {"absolute": time.monotonic()},
+        "messages": [{"symbol": "fail"}] if failed else []}}) + "\n"
 
 
 class Daemon(Process):
@@ -151,15 +158,16 @@ class Daemon(Process):
 
 
 class FrontEnd(Running):
-    """A connection to a daemon's socket."""
+    """A connection to a daemon's socket, or to the standard streams of a node."""
 
-    def __init__(self, state):
-        self.socket = socket.socket(socket.AF_UNIX)
+    def __init__(self, state, connection=None):
+        self.socket = connection or socket.socket(socket.AF_UNIX)
         self.unread = b""
         self.number = 0
         self.lines = []  # events that nobody has waited for yet
         try:
-            self.socket.connect(str(state / "socket"))
+            if connection is None:
+                self.socket.connect(str(state / "socket"))
             super().__init__()
             self.ready = self.wait_for(lambda line: line["on"] == "ready", "ready")
         except BaseException:
@@ -189,7 +197,7 @@ class FrontEnd(Running):
                 return None
             content = self.socket.recv(1 << 16)
             if not content:
-                raise Ended("the daemon ended the connection")
+                raise Ended("the node ended the connection")
             self.unread += content
         line, self.unread = self.unread.split(b"\n", 1)
         return json.loads(line)
