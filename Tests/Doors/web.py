@@ -1,0 +1,181 @@
+"""The page of `inkling web` in a browser, as a door."""
+
+from selenium.webdriver.common.keys import Keys
+
+import harness
+from browser import Browser
+from doors import Door
+from page import Page
+
+CARDS = "return [...document.querySelectorAll('#invitations .card')]"
+
+
+class PageDoor(Door):
+    name = "Wim"
+    cannot = {"enter_by_file": "A page takes the text of an invite.",
+              "hand_over": "Handing over is rare: use the prompt.",
+              "history": "History is switched on at the prompt.",
+              "wait": "The prompt lists and gives up what waits."}
+
+    def __init__(self):
+        super().__init__()
+        self.browser = Browser("doors")
+        self.serve()
+
+    def serve(self):
+        self.server = harness.PageServer(self.user, self.person.state)
+        self.browser.addresses.add(f"{self.server.host}:{self.server.port}")
+        self.page = Page(self.browser, self.browser.driver.current_window_handle)
+        self.browser.driver.get(self.server.first)
+        self.page.wait_up()
+        self.is_open = True
+
+    def show(self):
+        if not self.is_open:
+            self.browser.driver.get(self.server.address())
+            self.page.wait_up()
+            self.is_open = True
+
+    def enter(self, chat):
+        self.show()
+        self.page.open_chat(chat)
+
+    def enter_by_invite(self, chat, invite):
+        self.show()
+        self.page.click("#join-invite")
+        self.page.one("#join-text").clear()
+        self.page.one("#join-text").send_keys(invite, Keys.ENTER)
+        self.wait_open(chat)
+
+    def wait_open(self, chat):
+        self.page.wait_for(lambda: self.page.title() == chat,
+                           lambda: f"{chat} is open, not {self.page.title()!r} {self.page.text('#join-note')!r}")
+
+    def make(self, chat):
+        self.show()
+        self.page.open_chat(chat, private=True)
+        self.page.wait_for(lambda: self.page.one("#dialog-invite").is_displayed(), "the invite")
+        invite = self.page.script("return document.getElementById('invite-text').value")
+        self.page.close_dialog()
+        return invite
+
+    def open(self, chat):
+        self.show()
+        if self.page.title() != chat:
+            self.page.choose(chat)
+
+    def leave(self, chat):
+        self.open(chat)
+        self.page.click("#leave")
+        self.page.click("#ask-yes")
+        self.page.wait_for(lambda: chat not in self.listed(), f"{chat} is left")
+
+    def listed(self):
+        return self.page.script("return [...document.querySelectorAll('#chats .name')].map((name) => name.textContent)")
+
+    def type(self, chat, text):
+        self.open(chat)
+        self.page.type(text)
+
+    def send(self, chat, text):
+        self.open(chat)
+        self.page.send(text)
+
+    def shows(self, text):
+        self.page.wait_for_text(text)
+
+    def outcome(self, text, kind):
+        self.page.wait_for_outcome(text, {"delivered": "Delivered", "nobody": "Nobody", "waiting": "aiting for"}[kind])
+
+    def sees(self, chat, name, word="Active now"):
+        self.open(chat)
+        self.page.wait_for_person(name, word)
+
+    def rename(self, name):
+        self.show()
+        self.page.click("#you")
+        self.page.one("#name").clear()
+        self.page.one("#name").send_keys(name + Keys.ENTER)
+        self.page.wait_for(lambda: self.page.text("#you-name") == name, "the own name")
+        self.person.name = name
+
+    def away(self):
+        self.press_away("Away")
+
+    def back(self):
+        self.press_away("Active")
+
+    def press_away(self, word):
+        self.show()
+        self.page.click("#you")
+        self.page.click("#away")
+        self.page.close_dialog()
+        self.page.wait_for(lambda: word in self.page.text("#you-state"), word)
+
+    def on_person(self, chat, name, *buttons):
+        self.open(chat)
+        self.page.person(name)
+        for button in buttons:
+            self.page.click(button)
+        if self.page.all("dialog[open]"):
+            self.page.close_dialog()
+
+    def verify(self, chat, name):
+        self.on_person(chat, name, "#match")
+
+    def block(self, chat, name):
+        self.on_person(chat, name, "#block")
+
+    unblock = block
+
+    def talk(self, chat, name):
+        self.open(chat)
+        self.page.person(name)
+        self.page.click("#talk")
+        self.wait_open(f"@{name}")
+        return f"@{name}"
+
+    def remove(self, chat, name):
+        self.on_person(chat, name, "#remove", "#ask-yes")
+
+    def invite_person(self, chat, name, to):
+        self.open(chat)
+        self.page.person(name)
+        self.page.script("const list = document.getElementById('invite-chat'); list.value = "
+                         "[...list.options].find((one) => one.text === arguments[0]).value;", to)
+        self.page.click("#invite-send")
+        self.page.click("#ask-yes")
+        self.page.wait_for(lambda: f"{name} is invited to {to}" in self.page.text("#conversation"), "the invitation")
+
+    def press_on_card(self, to, word):
+        def press():
+            words = f"invites you to {to}" if to else "talk"
+            card = next(one for one in self.page.script(CARDS) if words in one.text)
+            next(one for one in card.find_elements("tag name", "button") if one.text == word).click()
+            return True
+        self.page.wait_for(press, lambda: f"the card of {to}: {[one.text for one in self.page.script(CARDS)]}")
+
+    def accept(self, to):
+        self.press_on_card(to, "Accept")
+        self.wait_open(to)
+
+    def decline(self, to):
+        self.press_on_card(to, "Decline")
+
+    def read(self, chat):
+        """The page reads what it shows."""
+
+    def quit(self):
+        if self.is_open:
+            self.browser.driver.get("about:blank")
+            self.is_open = False
+
+    def kill_node(self):
+        self.quit()
+        super().kill_node()
+
+    def reset(self):
+        super().reset()
+        self.quit()
+        if faults := self.browser.faults():
+            raise AssertionError(faults)
