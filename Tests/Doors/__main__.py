@@ -1,11 +1,12 @@
 """python3 Tests/Doors [--all] [--table] [--events FILE] [-k TEXT]...: does each act behind each door, prints each cell
-with its time, and closes with their count. `--all` adds the slow cells. `--table` prints the table for
-Documentation/doors.md instead, from cells that passed. `--events` appends the events that Scripts/test.d/summary.py
+with its time, and closes with their count. `--all` adds the slow cells. `--table` only writes Documentation/doors.md, and
+without `-k` this file has to be the present one. `--events` appends the events that Scripts/test.d/summary.py
 reads. With `-k`, only cells run whose name contains one of these texts."""
 
 import argparse
 import os
 import pathlib
+import re
 import shutil
 import signal
 import sys
@@ -23,6 +24,7 @@ from doors import AttachedPrompt, Commands, Prompt
 from programs import JSONAlone, JSONAttached
 from rows import ROWS
 
+DOCUMENT = HERE.parents[1] / "Documentation/doors.md"
 PATIENCE = harness.TIMEOUT  # seconds
 PATIENCE_WITH_FAULTS = 5  # a cell with a known fault ends by its limit
 
@@ -57,13 +59,14 @@ class Column(threading.Thread):
         if self.make is None:
             return "skipped", "there is no Chromium"
         reason = next((self.make.cannot[act] for act in row.needs if act in self.make.cannot), None)
-        if reason := row.purpose.get(self.title, reason):
+        if reason:
             return "purpose", reason
         sight, words = row.faults.get(self.title, (None, None))
         lan.cell.patience = PATIENCE_WITH_FAULTS if sight else PATIENCE
         error = self.attempt(row)
         if sight is None:
-            return ("failed", error) if error else ("passed", "")
+            reason = row.purpose.get(self.title)
+            return ("failed", error) if error else ("purpose", reason) if reason else ("passed", "")
         if error is None:
             return "failed", f"the known fault is gone, so remove its mark: {sight}"
         return ("fault", sight) if words in error else ("failed", f"not the known fault ({words!r}):\n{error}")
@@ -76,14 +79,16 @@ class Column(threading.Thread):
             row.run(self.door, self.bob, *([self.carol] if row.wants_carol else []))
         except Exception:
             error = short(traceback.format_exc())
+        if error:
+            self.stop()
+            return error
         try:
-            lan.cell.patience = PATIENCE
             for one in self.door, self.bob, self.carol:
                 if one is not None:
                     one.reset()
         except Exception:
             self.stop()
-            error = error or short(traceback.format_exc())
+            error = short(traceback.format_exc())
         return error
 
     def meet(self, wants_carol):
@@ -101,18 +106,18 @@ class Column(threading.Thread):
 
 
 def short(error):
-    """The lines of a traceback that lie in a row or a door, and the error."""
-    frames, _, last = error.rpartition("\nAssertionError: ")
-    if not frames:
-        return error
-    places = [line for line in frames.split("\n  File ") if "/Doors/" in line and "in until" not in line]
-    return "\n".join([*(line.split("/Doors/")[1] for line in places[1:]), "AssertionError: " + last])
+    """The places of a traceback in rows and doors, and the error."""
+    frames, mark, last = error.rpartition('\n  File "')
+    places = [line for line in f"{frames}{mark}{last}".split('\n  File "') if "/Doors/" in line]
+    places = [line.split("/Doors/")[1].split("\n")[:2] for line in places[1:]]
+    words = re.split(r"\n(?=[\w.]+: )", last, maxsplit=1)
+    return "\n".join([*(f"  {place[0]}: {place[1].strip()}" for place in places), words[-1].rstrip()])
 
 
 class Report:
-    def __init__(self, events, stream):
-        self.events, self.stream = events, stream
-        self.cells = {}  # by row and column
+    def __init__(self, events):
+        self.events = events
+        self.kinds = []
         self.lock = threading.Lock()
 
     def event(self, kind, column, row, failed=False):
@@ -127,10 +132,10 @@ class Report:
 
     def ended(self, column, row, kind, text, seconds):
         with self.lock:
-            self.cells[row.name, column] = kind, text
+            self.kinds.append(kind)
             words = {"failed": "FAILED", "fault": "known fault", "purpose": "on purpose"}.get(kind, kind)
             print(f"{seconds:6.2f} s {words} {row.name}, {column}", *([text.rstrip()] if text else []),
-                  sep="\n         " if kind != "failed" else "\n", flush=True, file=self.stream)
+                  sep="\n         " if kind != "failed" else "\n", flush=True)
             self.event("testSkipped" if kind == "skipped" else "testEnded", column, row, kind == "failed")
 
 
@@ -146,7 +151,11 @@ def main():
     if os.environ.get("INKLING_BROWSER_TESTS") == "required" and doors()["page"] is None:
         parser.error("there is no Chromium for the cells of the page")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    report = Report(options.events, sys.stderr if options.table else sys.stdout)
+    if options.table:
+        DOCUMENT.write_text(table.text(ROWS, doors()), encoding="utf-8")
+        return
+    harness.work()  # before the threads that use it
+    report = Report(options.events)
     columns = []
     for title, make in doors().items():
         rows = [row for row in ROWS if options.all or title not in row.slow]
@@ -160,13 +169,14 @@ def main():
             column.join()
     finally:
         harness.stop_all()
-    kinds = [kind for kind, _ in report.cells.values()]
+    kinds = report.kinds
+    if not options.k and doors()["page"] and DOCUMENT.read_text(encoding="utf-8") != table.text(ROWS, doors()):
+        kinds.append("failed")
+        print("Documentation/doors.md is not the present table: run Scripts/test.d/doors --table")
     failed, skipped = kinds.count("failed"), kinds.count("skipped")
-    if options.table:
-        print(table.text(ROWS, list(doors()), report.cells))
     print(f"{time.monotonic() - began:.0f} s in all; {kinds.count('fault')} known faults, "
-          f"{kinds.count('purpose')} differ on purpose", file=report.stream)
-    print(f"{len(kinds) - failed - skipped} passed, {failed} failed, {skipped} skipped", file=report.stream)
+          f"{kinds.count('purpose')} differ on purpose")
+    print(f"{len(kinds) - failed - skipped} passed, {failed} failed, {skipped} skipped")
     sys.exit(1 if failed or not kinds else 0)
 
 

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 
 import lan
 from lan import PROGRAM, Person, until
@@ -15,12 +16,13 @@ class Door:
     """A way for one person to use their node. `has_daemon` is whether that node is a daemon."""
 
     has_daemon = True
+    keeps = False  # whether a daemon stays in an open chat after the user has left the door
+    stays = True  # whether the door shows later what becomes of a text
+    presence = ["online"]  # how others see the user in an open chat of the door
     cannot = {}
-    name = "Ann"
 
     def __init__(self):
         self.person = Person(self.name, self.has_daemon)
-        self.invite = None
 
     @property
     def user(self):
@@ -42,7 +44,7 @@ class Door:
 
     def prompt_opens(self, chat):
         """A further prompt of the same user opens a chat by its name alone."""
-        terminal = Terminal(self.person.home, self.person.environment, name="second")
+        terminal = Terminal(self.person.home, self.person.environment)
         try:
             terminal.enter(f"{PROGRAM} chat {chat}")
             terminal.wait(f"the chat {chat}", lambda: terminal.last().startswith(chat + " ("))
@@ -55,6 +57,9 @@ class Door:
         self.close()
         self.person.kill()
         self.person.start()
+
+    def read(self, chat):
+        """Marks a chat as read, at a door that does not do so when it shows the chat."""
 
     def close(self):
         """Drops what a killed daemon has ended."""
@@ -77,7 +82,9 @@ class Prompt(Door):
     name = "Pia"
     has_daemon = False
     no_daemon = "Only a daemon is there while no prompt runs, and keeps messages on disk."
-    cannot = {"wait": no_daemon, "history": no_daemon}
+    presence_at_change = "The prompt says it when `/away` or `/back` changes it."
+    no_reload = "Only a page can be loaded again."
+    cannot = {"wait": no_daemon, "history": no_daemon, "own_presence": presence_at_change, "reload": no_reload}
 
     def __init__(self):
         super().__init__()
@@ -111,10 +118,14 @@ class Prompt(Door):
         self.quit()
         self.begin(chat, f"--invite-file {file}")
 
-    def make(self, chat):
+    def prepare(self, chat):
+        """Makes the invite of a private chat."""
         if not self.is_open:
             self.enter(lan.fresh("hall"))
-        invite = self.terminal.answer(f"/invite {chat}", r"^inkling:\S+$")[0]
+        return self.terminal.answer(f"/invite {chat}", r"^inkling:\S+$")[0]
+
+    def make(self, chat):
+        invite = self.prepare(chat)
         self.enter_by_invite(chat, invite)
         return invite
 
@@ -140,6 +151,28 @@ class Prompt(Door):
         """Begins a message."""
         self.terminal.tmux("send-keys", "-l", "--", text)
 
+    def mistype(self, chat):
+        """What the door shows to a chat that is not there."""
+        return self.terminal.answer(f"/open {chat}", r"^! .*")[0]
+
+    def invite_wrongly(self, chat, name, to):
+        self.open(chat)
+        self.terminal.answer(f"/invite {name} {to}", rf"^! .*{to}")
+
+    def counted(self):
+        return self.terminal.last()
+
+    def counts(self, chat):
+        return re.search(r"\[.* 1\]|\[1 unread\]", self.counted())
+
+    def echoes(self, text):
+        """Whether the door shows an own text."""
+        return f"You: {text}" in self.terminal.text()
+
+    def submit(self, text):
+        """Sends the message that the user has typed."""
+        self.terminal.press("Enter")
+
     def send(self, chat, text):
         self.open(chat)
         self.terminal.enter(text)
@@ -150,14 +183,14 @@ class Prompt(Door):
 
     def outcome(self, text, kind):
         """Waits for what becomes of an own message: delivered, nobody or waiting."""
-        words = {"delivered": "delivered|Delivered to", "waiting": "waiting for", "nobody": "nobody"}[kind]
+        words = {"delivered": "delivered|Delivered to", "waiting": "waiting for", "nobody": "[Nn]obody"}[kind]
         self.terminal.wait(f"{text!r} as {kind}", lambda: re.search(
             rf"^You: {re.escape(text)} .*\(.*({words})|^\* Delivered.*{re.escape(text)}" if kind == "delivered" else
             rf"^You: {re.escape(text)} .*\(.*({words})|^. .*{words}", self.terminal.text(), re.M))
 
     def sees(self, chat, name, word="Active now"):
         self.open(chat)
-        self.terminal.answer("/who", rf"^\* {re.escape(name)}.* {word}")
+        self.terminal.answer("/who", rf"^\* {re.escape(name)}.*{word}")
 
     def rename(self, name):
         self.terminal.answer(f"/nick {name}", f"Others see you as {re.escape(name)} from now on")
@@ -174,9 +207,12 @@ class Prompt(Door):
         self.terminal.answer(f"/verify {name}", rf"type: /verify {name} ok")
         self.terminal.answer(f"/verify {name} ok", rf"{name} is now verified")
 
+    def sees_verified(self, chat, name):
+        self.sees(chat, f"{name} ✓")
+
     def block(self, chat, name):
         self.open(chat)
-        self.terminal.answer(f"/block {name}", rf"{name}.* is blocked")
+        self.terminal.answer(f"/block {name} ok", rf"{name}.* is blocked")
 
     def unblock(self, chat, name):
         self.terminal.answer(f"/unblock {name}", rf"{name}.* is no longer blocked")
@@ -235,8 +271,8 @@ class Prompt(Door):
         self.open(chat)
         return self.terminal.answer("/waiting", rf"^\* (\d+) .*{re.escape(text)}")[1]
 
-    def forget(self, chat, number, text):
-        self.terminal.answer(f"/forget {number}", rf"given up|no longer waits|gave up|Given up")
+    def forget(self, chat, number):
+        self.terminal.answer(f"/forget {number}", r"given up|Given up")
 
     def quit(self):
         if self.is_open:
@@ -246,9 +282,11 @@ class Prompt(Door):
             self.terminal.wait("the shell", lambda: self.terminal.rows() == ["$"])
 
     def kill_node(self):
-        process = int(self.terminal.tmux("display-message", "-p", "#{pane_pid}"))
-        child = open(f"/proc/{process}/task/{process}/children", encoding="ascii").read().split()[0]
-        os.kill(int(child), signal.SIGKILL)
+        shell = self.terminal.tmux("display-message", "-p", "#{pane_pid}").strip()
+        with open(f"/proc/{shell}/task/{shell}/children", encoding="ascii") as children:
+            process = int(children.read().split()[0])
+        os.kill(process, signal.SIGKILL)
+        until(lambda: not os.path.exists(f"/proc/{process}"), "the prompt has ended")
         self.close()
 
     def close(self):
@@ -274,7 +312,7 @@ class AttachedPrompt(Prompt):
 
     name = "Ada"
     has_daemon = True
-    cannot = {}
+    cannot = {"own_presence": Prompt.presence_at_change, "reload": Prompt.no_reload}
 
     def kill_node(self):
         self.close()
@@ -285,10 +323,15 @@ class Commands(Door):
     """`inkling join`, `send`, `chats` and the like."""
 
     name = "Kim"
+    keeps = True
+    stays = False
+    presence = ["online", "away"]
     at_prompt = "Scripts need no such command: use the prompt, the page or JSON lines."
     reading = "`inkling watch --messages` prints messages and leaves them unread."
     cannot = {**dict.fromkeys(["rename", "away", "verify", "block", "invite_person", "accept", "talk", "remove",
-                               "hand_over", "history", "wait", "type"], at_prompt), "read": reading}
+                               "hand_over", "history", "wait", "type", "type_action", "invite_wrongly"], at_prompt),
+              "read": reading, "echoes": "`inkling send` prints the outcome alone.",
+              "own_presence": at_prompt, "reload": Prompt.no_reload}
 
     def enter(self, chat):
         self.person.command("join", chat)
@@ -299,10 +342,24 @@ class Commands(Door):
     def enter_by_file(self, chat, file):
         self.person.command("join", "--invite-file", file)
 
+    def prepare(self, chat):
+        return self.person.command("invite", chat).split()[0]
+
     def make(self, chat):
-        invite = self.person.command("invite", chat).split()[0]
+        invite = self.prepare(chat)
         self.person.command("join", invite)
         return invite
+
+    def mistype(self, chat):
+        """What the door shows to a chat that is not there."""
+        done = subprocess.run([PROGRAM, "leave", chat], capture_output=True, text=True, env=self.person.environment)
+        return done.stdout + done.stderr
+
+    def counted(self):
+        return self.person.command("chats")
+
+    def counts(self, chat):
+        return re.search(rf"^{chat}\b.* 1 unread", self.counted(), re.M)
 
     def open(self, chat):
         self.person.command("peers", chat)
@@ -322,8 +379,11 @@ class Commands(Door):
             raise AssertionError(f"`inkling send` printed {self.sent!r}, not {word}")
 
     def sees(self, chat, name, word="Active now"):
-        until(lambda: name in self.person.command("peers", chat, "--wait", 1), f"{name} is in `inkling peers`")
+        words = {"Active now": ["online"], "ast seen": ["offline"]}[word]
+        def people():
+            return json.loads(self.person.command("peers", chat, "--all", "--json", "--wait", 1))["peers"]
+        until(lambda: any(one["name"] == name and one["presence"] in words for one in people()),
+              lambda: f"{name} is {word} in {people()}")
 
     def quit(self):
-        self.person.stop()
-        self.person.start()
+        """A command has ended already."""

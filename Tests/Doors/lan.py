@@ -88,13 +88,18 @@ class Person:
     def driven(self, chat, *options):
         """A node on standard streams."""
         ours, theirs = socket.socketpair()
-        with theirs:
+        log = self.home / "driven.log"
+        with theirs, open(log, "wb") as errors:
             process = subprocess.Popen(
                 [PROGRAM, "chat", *([chat] if chat else []), "--json", *options], stdin=theirs, stdout=theirs,
-                stderr=subprocess.DEVNULL, env=self.environment, cwd=self.home, start_new_session=True)
-        return process, FrontEnd(None, ours)
+                stderr=errors, env=self.environment, cwd=self.home, start_new_session=True)
+        try:
+            return process, FrontEnd(None, ours)
+        except harness.Ended:
+            process.wait()
+            raise AssertionError(f"the node ended: {log.read_text(encoding='utf-8')}") from None
 
-    # MARK: What somebody sees of the others, through the JSON lines of their own daemon
+    # MARK: The view of a person, by the JSON lines of their daemon
 
     def joins(self, chat, **more):
         return self.ask(do="join", chat=chat, **more) if "invite" not in more else self.ask(do="join", **more)
@@ -127,6 +132,12 @@ class Person:
 
     def texts(self, chat):
         return [one["text"] for one in self.ask(do="recent", chat=chat)["messages"]]
+
+    def typing(self, chat, *names):
+        """Waits until just these people type."""
+        self.front_end.wait_for(lambda line: line["on"] == "typing" and line["chat"] == chat
+                                and [one["name"] for one in line["users"]] == [*names],
+                                f"{names} type in {chat}", cell.patience)
 
     def writes(self, chat, text):
         return self.ask(do="send", chat=chat, text=text)

@@ -10,7 +10,10 @@ class JSONAttached(Door):
     """A program on the socket of a daemon."""
 
     name = "Leo"
-    cannot = {}
+    keeps = True
+    in_code = "A program decides by itself what counts as typing, and makes its own proposals."
+    cannot = {"prepare": "A program joins by the invite that it has made.", "type_action": in_code, "mistype": in_code,
+              "reload": Prompt.no_reload}
 
     def __init__(self):
         super().__init__()
@@ -55,6 +58,29 @@ class JSONAttached(Door):
     def type(self, chat, text):
         self.ask(do="compose", chat=chat, text=text)
 
+    def invite_wrongly(self, chat, name, to):
+        key, self.lines.number = self.key(chat, name), self.lines.number + 1
+        self.lines.say(do="invite", chat=to, key=key, id=self.lines.number)
+        self.lines.wait_for(lambda line: line.get("code") == "unknown-chat", "the error", lan.cell.patience)
+
+    def counted(self):
+        return {one["chat"]: one["waiting"] for one in self.ask(do="chats")["chats"]}
+
+    def counts(self, chat):
+        if self.has_daemon:
+            return self.counted()[chat] == 1
+        self.ask(do="status")  # reads all lines before its answer
+        return any(line["on"] == "message" and line["chat"] == chat for line in self.lines.lines)
+
+    def echoes(self, text):
+        return self.sent["on"] == "sent"
+
+    def own_presence(self):
+        return "away" if self.ask(do="status")["away"] else "online"
+
+    def submit(self, text):
+        self.ask(do="send", text=text)
+
     def send(self, chat, text):
         self.sent = self.ask(do="send", chat=chat, text=text)
 
@@ -92,6 +118,10 @@ class JSONAttached(Door):
 
     def verify(self, chat, name):
         self.ask(do="verify", key=self.key(chat, name))
+
+    def sees_verified(self, chat, name):
+        until(lambda: any(one["name"] == name and one["verified"] for one in self.ask(do="who", chat=chat)["peers"]),
+              f"{name} is verified")
 
     def block(self, chat, name):
         self.blocked = self.key(chat, name)
@@ -137,7 +167,7 @@ class JSONAttached(Door):
         return until(lambda: next((one["entry"] for one in self.ask(do="waiting", chat=chat)["waiting"]
                                    if one["text"] == text), None), f"{text!r} waits")
 
-    def forget(self, chat, number, text):
+    def forget(self, chat, number):
         self.ask(do="forget", entry=number)
 
     def read(self, chat):
@@ -164,8 +194,9 @@ class JSONAlone(JSONAttached):
 
     name = "Jo"
     has_daemon = False
+    keeps = False
     keep = {}
-    cannot = {"wait": Prompt.no_daemon, "history": Prompt.no_daemon}
+    cannot = {**JSONAttached.cannot, "wait": Prompt.no_daemon, "history": Prompt.no_daemon}
 
     def __init__(self):
         super().__init__()

@@ -1,29 +1,36 @@
-"""The table of doors as a document."""
+"""The table of doors as a document, from the marks of the rows, which the cells prove."""
 
 HEAD = """# The table of doors
 
-The same act has the same effect behind each door of Inkling. `Tests/Doors` does each act behind each door, on one LAN, and \
-`Scripts/test.d/doors --all --table` makes this page from its cells. *Same* marks a cell in which the act has the effect of \
-its row. A number names the reason for a difference. A letter names a fault."""
+The same act has the same effect behind each door of Inkling. `Tests/Doors` does each act behind each door, on one LAN.
+[Tests](testing.md#behind-each-door) says more. `Scripts/test.d/doors --table` writes this page.
+
+*Same* marks a cell in which the act has the effect of its row. *R* and a number name the reason for a difference. *F* and \
+a number name a fault, which the suite expects until somebody mends it."""
 
 
-def text(rows, columns, cells):
-    reasons, faults, lines = [], [], []
+def number(list, item):
+    if item not in list:
+        list.append(item)
+    return list.index(item) + 1
+
+
+def text(rows, doors):
+    """`doors` has the class of each column."""
+    reasons, faults = [], []
 
     def mark(row, column):
-        kind, words = cells.get((row.name, column), ("", ""))
-        if kind == "purpose":
-            if words not in reasons:
-                reasons.append(words)
-            return str(reasons.index(words) + 1)
-        if kind == "fault":
-            faults.append(f"{row.act}, {column}: {words}")
-            return f"fault {len(faults)}"
-        return {"passed": "same", "failed": "**fails**", "skipped": "not tried"}.get(kind, "")
+        reason = next((doors[column].cannot[act] for act in row.needs if act in doors[column].cannot), None)
+        marks = []
+        if reason := reason or row.purpose.get(column):
+            marks.append(f"R{number(reasons, reason)}")
+        if column in row.faults:
+            marks.append(f"F{number(faults, row.faults[column][0])}")
+        return ", ".join(marks) or "same"
 
-    for row in rows:
-        lines.append(f"| {row.act} | {row.effect} | " + " | ".join(mark(row, column) for column in columns) + " |")
+    lines = [f"| {row.act} | {row.effect} | " + " | ".join(mark(row, column) for column in doors) + " |" for row in rows]
     return "\n".join([
-        HEAD, "", "| act | effect | " + " | ".join(columns) + " |", "|" + " --- |" * (len(columns) + 2), *lines, "",
-        "## Differences on purpose", "", *(f"{number}. {reason}" for number, reason in enumerate(reasons, 1)), "",
-        "## Known faults", "", *(f"{number}. {fault}" for number, fault in enumerate(faults, 1))])
+        HEAD, "", "| act | effect | " + " | ".join(doors) + " |", "|" + " --- |" * (len(doors) + 2), *lines, "",
+        "## Reasons", "", "| | |", "| --- | --- |", *(f"| R{place} | {reason} |" for place, reason in enumerate(reasons, 1)),
+        "", "## Known faults", "", "| | what the user sees today |", "| --- | --- |",
+        *(f"| F{place} | {fault} |" for place, fault in enumerate(faults, 1)), ""])

@@ -4,12 +4,12 @@ import re
 import subprocess
 
 import harness
-from lan import until
+from lan import numbers, until
 
 
 class Terminal(harness.Running):
-    def __init__(self, home, environment, columns=200, name="terminal"):
-        self.socket = home / name
+    def __init__(self, home, environment, columns=200):
+        self.socket = home / f"terminal-{next(numbers)}"
         settings = home / "tmux.conf"
         settings.write_text("set -g history-limit 20000\nset -g status off\nset -sg escape-time 0\n")
         self.environment = {**environment, "PS1": "$ ", "TERM": "xterm-256color"}

@@ -3,6 +3,7 @@
 from selenium.webdriver.common.keys import Keys
 
 import harness
+import lan
 from browser import Browser
 from doors import Door
 from page import Page
@@ -10,22 +11,32 @@ from page import Page
 CARDS = "return [...document.querySelectorAll('#invitations .card')]"
 
 
+class PatientPage(Page):
+    """A page whose waits end by the limit of the cell."""
+
+    def wait_for(self, condition, what, timeout=harness.TIMEOUT):
+        return super().wait_for(condition, what, min(timeout, lan.cell.patience))
+
+
 class PageDoor(Door):
     name = "Wim"
+    keeps = True
     cannot = {"enter_by_file": "A page takes the text of an invite.",
               "hand_over": "Handing over is rare: use the prompt.",
               "history": "History is switched on at the prompt.",
-              "wait": "The prompt lists and gives up what waits."}
+              "wait": "The prompt lists and gives up what waits.",
+              "prepare": "The page enters a private chat when it makes its invite.",
+              "mistype": "The user chooses from the lists.", "invite_wrongly": "The user chooses from the lists."}
+
+    browser = None  # for all persons, one after the other
 
     def __init__(self):
         super().__init__()
-        self.browser = Browser("doors")
-        self.serve()
-
-    def serve(self):
+        if PageDoor.browser is None:
+            PageDoor.browser = Browser("doors")
         self.server = harness.PageServer(self.user, self.person.state)
         self.browser.addresses.add(f"{self.server.host}:{self.server.port}")
-        self.page = Page(self.browser, self.browser.driver.current_window_handle)
+        self.page = PatientPage(self.browser, self.browser.driver.current_window_handle)
         self.browser.driver.get(self.server.first)
         self.page.wait_up()
         self.is_open = True
@@ -77,6 +88,28 @@ class PageDoor(Door):
         self.open(chat)
         self.page.type(text)
 
+    def counted(self):
+        return self.page.chats()
+
+    def counts(self, chat):
+        return any({chat, "1", "unread"} <= set(row.split("\n")) for row in self.counted())
+
+    def echoes(self, text):
+        return text in self.page.texts()
+
+    def own_presence(self):
+        return {"Active": "online", "Away": "away"}.get(self.page.text("#you-state"))
+
+    def reload(self, chat):
+        self.page.reload()
+        self.open(chat)
+
+    def draft(self):
+        return self.page.draft()
+
+    def submit(self, text):
+        self.page.type(Keys.ENTER)
+
     def send(self, chat, text):
         self.open(chat)
         self.page.send(text)
@@ -113,34 +146,44 @@ class PageDoor(Door):
         self.page.wait_for(lambda: word in self.page.text("#you-state"), word)
 
     def on_person(self, chat, name, *buttons):
+        """Opens what the page says of a person, and presses buttons there."""
         self.open(chat)
         self.page.person(name)
         for button in buttons:
             self.page.click(button)
-        if self.page.all("dialog[open]"):
-            self.page.close_dialog()
 
     def verify(self, chat, name):
         self.on_person(chat, name, "#match")
+        self.page.close_dialog()
+
+    def sees_verified(self, chat, name):
+        self.open(chat)
+        self.page.wait_for(lambda: any(one["verified"] and name in one["text"] for one in self.page.people()),
+                           f"{name} is verified")
 
     def block(self, chat, name):
-        self.on_person(chat, name, "#block")
+        self.on_person(chat, name, "#block", "#ask-yes")
+        self.close_when("Unblock")
 
-    unblock = block
+    def unblock(self, chat, name):
+        self.on_person(chat, name, "#block")
+        self.close_when("Block")
+
+    def close_when(self, word):
+        self.page.wait_for(lambda: self.page.text("#block") == word, f"the button {word}")
+        self.page.close_dialog()
 
     def talk(self, chat, name):
-        self.open(chat)
-        self.page.person(name)
-        self.page.click("#talk")
+        self.on_person(chat, name, "#talk")
         self.wait_open(f"@{name}")
         return f"@{name}"
 
     def remove(self, chat, name):
         self.on_person(chat, name, "#remove", "#ask-yes")
+        self.page.wait_for(lambda: not self.page.all("dialog[open]"), "the dialogs are closed")
 
     def invite_person(self, chat, name, to):
-        self.open(chat)
-        self.page.person(name)
+        self.on_person(chat, name)
         self.page.script("const list = document.getElementById('invite-chat'); list.value = "
                          "[...list.options].find((one) => one.text === arguments[0]).value;", to)
         self.page.click("#invite-send")
@@ -162,9 +205,6 @@ class PageDoor(Door):
     def decline(self, to):
         self.press_on_card(to, "Decline")
 
-    def read(self, chat):
-        """The page reads what it shows."""
-
     def quit(self):
         if self.is_open:
             self.browser.driver.get("about:blank")
@@ -173,6 +213,11 @@ class PageDoor(Door):
     def kill_node(self):
         self.quit()
         super().kill_node()
+
+    def stop(self):
+        self.browser.driver.get("about:blank")
+        self.server.stop()
+        super().stop()
 
     def reset(self):
         super().reset()
