@@ -12,6 +12,9 @@ from lan import PROGRAM, Person, until
 from terminal import Terminal
 
 
+SHOWN = {"online": "Active now", "offline": "ast seen"}  # what the prompt and the page say of a person
+
+
 class Door:
     """A way for one person to use their node. `has_daemon` is whether that node is a daemon."""
 
@@ -51,6 +54,14 @@ class Door:
             return terminal.answer("/quit", r"^\$$")
         finally:
             terminal.stop()
+
+    def settings(self, text):
+        """Writes the settings, and starts the node again."""
+        self.quit()
+        self.person.settings(text)
+        if self.has_daemon:
+            self.person.stop()
+            self.person.start()
 
     def kill_node(self):
         """Kills the node, and starts the daemon again if the node was one."""
@@ -107,6 +118,10 @@ class Prompt(Door):
             return self.begin(chat, chat)
         self.terminal.enter(f"/join {chat}")
         self.wait_open(chat)
+
+    def enter_silently(self, chat):
+        self.quit()
+        self.begin(chat, f"{chat} --no-send-typing")
 
     def enter_by_invite(self, chat, invite):
         if not self.is_open:
@@ -188,13 +203,19 @@ class Prompt(Door):
             rf"^You: {re.escape(text)} .*\(.*({words})|^\* Delivered.*{re.escape(text)}" if kind == "delivered" else
             rf"^You: {re.escape(text)} .*\(.*({words})|^. .*{words}", self.terminal.text(), re.M))
 
-    def sees(self, chat, name, word="Active now"):
+    def sees(self, chat, name, presence="online"):
         self.open(chat)
+        word = SHOWN[presence]
         self.terminal.answer("/who", rf"^\* {re.escape(name)}.*{word}")
 
     def rename(self, name):
         self.terminal.answer(f"/nick {name}", f"Others see you as {re.escape(name)} from now on")
         self.person.name = name
+
+    def shown_name(self, name):
+        """Changes the user's name, and returns the name that the door shows then."""
+        self.person.name = name
+        return self.terminal.answer(f"/nick {name}", r"Others see you as (.*) from now on")[1]
 
     def away(self):
         self.terminal.answer("/away", "Others see that you are away")
@@ -329,7 +350,8 @@ class Commands(Door):
     at_prompt = "Scripts need no such command: use the prompt, the page or JSON lines."
     reading = "`inkling watch --messages` prints messages and leaves them unread."
     cannot = {**dict.fromkeys(["rename", "away", "verify", "block", "invite_person", "accept", "talk", "remove",
-                               "hand_over", "history", "wait", "type", "type_action", "invite_wrongly"], at_prompt),
+                               "hand_over", "history", "wait", "type", "type_action", "invite_wrongly", "enter_silently",
+                               "shown_name"], at_prompt),
               "read": reading, "echoes": "`inkling send` prints the outcome alone.",
               "own_presence": at_prompt, "reload": Prompt.no_reload}
 
@@ -378,12 +400,11 @@ class Commands(Door):
         if word not in self.sent:
             raise AssertionError(f"`inkling send` printed {self.sent!r}, not {word}")
 
-    def sees(self, chat, name, word="Active now"):
-        words = {"Active now": ["online"], "ast seen": ["offline"]}[word]
+    def sees(self, chat, name, presence="online"):
         def people():
             return json.loads(self.person.command("peers", chat, "--all", "--json", "--wait", 1))["peers"]
-        until(lambda: any(one["name"] == name and one["presence"] in words for one in people()),
-              lambda: f"{name} is {word} in {people()}")
+        until(lambda: any(one["name"] == name and one["presence"] == presence for one in people()),
+              lambda: f"{name} is {presence} in {people()}")
 
     def quit(self):
         """A command has ended already."""

@@ -30,7 +30,25 @@ def fresh(word):
     return f"{word}-{next(numbers)}"
 
 
-class Person:
+class Lines:
+    """Somebody who speaks JSON lines, by `ask`."""
+
+    def peer(self, chat, name):
+        """The person of that name in a chat."""
+        found = [one for one in self.ask(do="who", chat=chat)["peers"] if one["name"] == name]
+        return found[0] if found else None
+
+    def sees(self, chat, name, *presence):
+        """Waits until somebody is there, or until their presence is one of these."""
+        presence = presence or ("online", "away")
+        def seen():
+            one = self.peer(chat, name)
+            return one and one["presence"] in presence and one
+        return until(seen, lambda: f"{self.name} sees {name} as {' or '.join(presence)} in {chat}, "
+                                   f"not {self.ask(do='who', chat=chat)['peers']}")
+
+
+class Person(Lines):
     """Somebody with a home of their own, and perhaps a daemon."""
 
     def __init__(self, name, has_daemon=True):
@@ -85,6 +103,12 @@ class Person:
                                  f"{done.stdout} {done.stderr}")
         return done.stdout
 
+    def settings(self, text):
+        """Writes the settings file; an empty one is none."""
+        file = self.home / ".config/inkling/config.toml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
     def driven(self, chat, *options):
         """A node on standard streams."""
         ours, theirs = socket.socketpair()
@@ -99,8 +123,6 @@ class Person:
             process.wait()
             raise AssertionError(f"the node ended: {log.read_text(encoding='utf-8')}") from None
 
-    # MARK: The view of a person, by the JSON lines of their daemon
-
     def joins(self, chat, **more):
         return self.ask(do="join", chat=chat, **more) if "invite" not in more else self.ask(do="join", **more)
 
@@ -109,20 +131,6 @@ class Person:
         invite = self.command("invite", chat).split()[0]
         self.joins(chat, invite=invite, keep=True)
         return invite
-
-    def person(self, chat, name):
-        """The person of that name in a chat."""
-        found = [one for one in self.ask(do="who", chat=chat)["peers"] if one["name"] == name]
-        return found[0] if found else None
-
-    def sees(self, chat, name, *presence):
-        """Waits until somebody is there, or is away or offline if the presence says so."""
-        presence = presence or ("online", "away")
-        def seen():
-            one = self.person(chat, name)
-            return one and one["presence"] in presence and one
-        return until(seen, lambda: f"{self.name} sees {name} as {' or '.join(presence)} in {chat}, "
-                                   f"not {self.ask(do='who', chat=chat)['peers']}")
 
     def reads(self, chat, text):
         """Waits for a message, and returns it."""

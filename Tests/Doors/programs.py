@@ -6,13 +6,14 @@ from doors import Door, Prompt
 from lan import ended, until
 
 
-class JSONAttached(Door):
+class JSONAttached(Door, lan.Lines):
     """A program on the socket of a daemon."""
 
     name = "Leo"
     keeps = True
-    in_code = "A program decides by itself what counts as typing, and makes its own proposals."
+    in_code = "A program decides by itself what it shows and what counts as typing."
     cannot = {"prepare": "A program joins by the invite that it has made.", "type_action": in_code, "mistype": in_code,
+              "shown_name": in_code, "enter_silently": "A program that shows no typing sends no drafts.",
               "reload": Prompt.no_reload}
 
     def __init__(self):
@@ -97,14 +98,7 @@ class JSONAttached(Door):
                             f"{text!r} is {kind}", lan.cell.patience)
 
     def key(self, chat, name):
-        def found():
-            return next((one["key"] for one in self.ask(do="who", chat=chat)["peers"] if one["name"] == name), None)
-        return until(found, f"{name} is in {chat}")
-
-    def sees(self, chat, name, word="Active now"):
-        presence = {"Active now": ["online"], "Away": ["away"]}.get(word, ["offline"])
-        until(lambda: any(one["name"] == name and one["presence"] in presence
-                          for one in self.ask(do="who", chat=chat)["peers"]), f"{name} is {word} in {chat}")
+        return self.sees(chat, name)["key"]
 
     def rename(self, name):
         self.ask(do="nick", name=name)
@@ -120,8 +114,7 @@ class JSONAttached(Door):
         self.ask(do="verify", key=self.key(chat, name))
 
     def sees_verified(self, chat, name):
-        until(lambda: any(one["name"] == name and one["verified"] for one in self.ask(do="who", chat=chat)["peers"]),
-              f"{name} is verified")
+        until(lambda: self.peer(chat, name)["verified"], f"{name} is verified")
 
     def block(self, chat, name):
         self.blocked = self.key(chat, name)
@@ -203,6 +196,8 @@ class JSONAlone(JSONAttached):
         self.process = None
 
     def begin(self, chat, *options):
+        if (settings := self.person.home / ".config/inkling/config.toml").exists():
+            options += "--config", settings
         self.process, self.lines = self.person.driven(chat, "--name", self.user, *options)
         self.lines.ready["new"] = False
         self.lines.ask(do="status")

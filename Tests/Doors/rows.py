@@ -48,17 +48,46 @@ def meet_privately(door, bob):
     return chat, invite
 
 
+def invited(door, bob):
+    """A private chat to which Bob invites the user."""
+    hall, team = meet(door, bob), fresh("team")
+    bob.makes(team)
+    bob.ask(do="invite", chat=team, key=bob.sees(hall, door.user)["key"])
+    return team
+
+
+def talking(door, bob):
+    """A talk that the user begins; returns its names at the user's node and at Bob's."""
+    chat = door.talk(meet(door, bob), "Bob")
+    theirs = bob.ask(do="accept", invitation=bob.invitation(door.user)["invitation"])["chat"]
+    bob.sees(theirs, door.user)
+    return chat, theirs
+
+
 def nobody_reads(person, chat, text):
     assert text not in person.texts(chat), f"{person.name} reads {text!r}"
 
 
-def check_stay(door, bob, chat):
+def check_no_typing(bob, chat):
+    """No typing has come before the answer to the last request."""
+    typed = [line for line in bob.front_end.lines if line["on"] == "typing" and line["chat"] == chat]
+    assert not typed, f"Bob sees typing: {typed}"
+
+
+def check_stay(door, bob, chat, theirs=None):
     """After the user has left the door, a daemon's node stays in a chat, and another node leaves."""
     if door.has_daemon:
         assert chat in door.person.chats(), f"the daemon has left {chat}: {list(door.person.chats())}"
-        bob.sees(chat, door.user)
+        bob.sees(theirs or chat, door.user)
     else:
-        bob.sees(chat, door.user, "offline")
+        bob.sees(theirs or chat, door.user, "offline")
+
+
+def quit_and_come_back(door, bob, chat, theirs):
+    door.quit()
+    check_stay(door, bob, chat, theirs)
+    door.open(chat)
+    bob.sees(theirs, door.user, *door.presence)
 
 
 # A private chat stays until the user leaves it.
@@ -125,9 +154,7 @@ def write_to_present(door, bob):
 
 @row("accept an invitation", "the user is in the chat, and each door lists the chat", needs=["accept"])
 def accept(door, bob):
-    hall, team = meet(door, bob), fresh("team")
-    bob.makes(team)
-    bob.ask(do="invite", chat=team, key=bob.sees(hall, door.user)["key"])
+    team = invited(door, bob)
     door.accept(team)
     bob.sees(team, door.user)
     door.has_chat(team)
@@ -135,14 +162,12 @@ def accept(door, bob):
 
 @row("decline an invitation", "the user joins nothing, and no door shows the invitation any more", needs=["accept"])
 def decline(door, bob):
-    hall, team = meet(door, bob), fresh("team")
-    bob.makes(team)
-    bob.ask(do="invite", chat=team, key=bob.sees(hall, door.user)["key"])
+    team = invited(door, bob)
     door.decline(team)
     door.has_chat(team, False)
     if door.has_daemon:
         until(lambda: not door.person.ask(do="invitations")["invitations"], "no invitation is open")
-    assert bob.person(team, door.user) is None, "Bob sees the user in the chat"
+    assert bob.peer(team, door.user) is None, "Bob sees the user in the chat"
 
 
 @row("invite somebody", "they see the invitation, and meet the user in the chat", needs=["invite_person"])
@@ -160,13 +185,10 @@ def invite(door, bob):
 @row("talk with somebody alone", "they see the wish, both are in one chat, and each door lists the chat",
      needs=["talk"])
 def talk(door, bob):
-    hall = meet(door, bob)
-    chat = door.talk(hall, "Bob")
-    theirs = bob.ask(do="accept", invitation=bob.invitation(door.user)["invitation"])["chat"]
-    bob.sees(theirs, door.user)
+    chat, theirs = talking(door, bob)
     door.sees(chat, "Bob")
-    door.send(chat, f"alone in {hall}")
-    bob.reads(theirs, f"alone in {hall}")
+    door.send(chat, "for you alone")
+    bob.reads(theirs, "for you alone")
     door.has_chat(chat)
 
 
@@ -182,24 +204,20 @@ def leave(door, bob):
      "opens it again", faults=LOST)
 def quit_private(door, bob):
     chat, _ = meet_privately(door, bob)
-    door.quit()
-    check_stay(door, bob, chat)
-    door.open(chat)
-    bob.sees(chat, door.user, *door.presence)
+    quit_and_come_back(door, bob, chat, chat)
 
 
-@row("quit in a chat of an invitation and come back", "a daemon stays in the chat until the user leaves it; the chat's name "
-     "alone opens it again", needs=["accept"], faults=LOST)
+@row("quit in a chat of an invitation and come back", "as in a private chat", needs=["accept"], faults=LOST)
 def quit_accepted(door, bob):
-    hall, team = meet(door, bob), fresh("team")
-    bob.makes(team)
-    bob.ask(do="invite", chat=team, key=bob.sees(hall, door.user)["key"])
+    team = invited(door, bob)
     door.accept(team)
     bob.sees(team, door.user)
-    door.quit()
-    check_stay(door, bob, team)
-    door.open(team)
-    bob.sees(team, door.user, *door.presence)
+    quit_and_come_back(door, bob, team, team)
+
+
+@row("quit in a talk and come back", "as in a private chat", needs=["talk"], faults=LOST)
+def quit_talk(door, bob):
+    quit_and_come_back(door, bob, *talking(door, bob))
 
 
 @row("quit in an open chat and come back", "the others see that the user has left, and is back")
@@ -229,7 +247,7 @@ def away_after_quit(door, bob):
      "daemon is in the private chat again by itself", faults=LOST)
 def kill(door, bob):
     chat, _ = meet_privately(door, bob)
-    key = bob.person(chat, door.user)["key"]
+    key = bob.peer(chat, door.user)["key"]
     door.kill_node()
     if door.has_daemon:
         check_stay(door, bob, chat)
@@ -249,7 +267,7 @@ def write_to_offline(door, bob):
     text = f"later in {chat}"
     bob.stop()
     try:
-        door.sees(chat, "Bob", "ast seen")
+        door.sees(chat, "Bob", "offline")
         door.send(chat, text)
         door.outcome(text, "waiting" if door.has_daemon else "nobody")
         if door.has_daemon:
@@ -269,7 +287,7 @@ def forget(door, bob):
     chat, _ = meet_privately(door, bob)
     bob.stop()
     try:
-        door.sees(chat, "Bob", "ast seen")
+        door.sees(chat, "Bob", "offline")
         door.send(chat, f"never in {chat}")
         door.outcome(f"never in {chat}", "waiting")
         door.forget(chat, door.waits(chat, f"never in {chat}"))
@@ -345,6 +363,42 @@ def typing(door, bob):
     bob.reads(chat, f"tea in {chat}")
 
 
+@row("switch off in the settings that others see typing", "the others see no typing, and then the text", needs=["type"])
+def silent_typing(door, bob):
+    door.settings("[privacy]\nsend-typing = false\n")
+    try:
+        chat = meet(door, bob)
+        door.type(chat, f"tea in {chat}")
+        door.submit(f"tea in {chat}")
+        bob.reads(chat, f"tea in {chat}")
+        check_no_typing(bob, chat)
+    finally:
+        door.settings("")
+
+
+@row("chat with `--no-send-typing`", "the others see no typing, and then the text", needs=["enter_silently"],
+     faults={"prompt, attached": ("the others see that the user types", "Bob sees typing")})
+def silent_chat(door, bob):
+    chat = fresh("hall")
+    bob.joins(chat)
+    door.enter_silently(chat)
+    bob.sees(chat, door.user)
+    door.sees(chat, "Bob")
+    door.type(chat, f"tea in {chat}")
+    door.submit(f"tea in {chat}")
+    bob.reads(chat, f"tea in {chat}")
+    check_no_typing(bob, chat)
+
+
+@row("take a name with a sign that never shows, such as a check mark", "the door shows the name that the others see",
+     needs=["shown_name"], faults={"page": ("the page alone shows the sign", "the door shows")})
+def marked_name(door, bob):
+    chat, name = meet(door, bob), f"{door.user}bel"
+    shown = door.shown_name(f"{name} ✓")
+    bob.sees(chat, f"{name} ✓")  # the name as it was sent, before a door makes it safe to show
+    assert shown == name, f"the door shows {shown!r}, and the others see {name}"
+
+
 @row("remove a member", "the removed member reads no more and sees the user leave; the others go on", needs=["remove"])
 def remove(door, bob, carol):
     chat = fresh("team")
@@ -381,7 +435,7 @@ def hand_over(door, bob):
     "prompt, attached": ("`inkling chat` says that the invite is no longer valid", "no longer valid")})
 def old_invite(door, bob):
     chat, invite = meet_privately(door, bob)
-    key = bob.person(chat, door.user)["key"]
+    key = bob.peer(chat, door.user)["key"]
     bob.ask(do="move", chat=chat, keys=[key])
     bob.sees(chat, door.user)
     door.sees(chat, "Bob")
@@ -396,7 +450,7 @@ def verify(door, bob):
     door.verify(chat, "Bob")
     door.sees_verified(chat, "Bob")
     if door.has_daemon:
-        assert door.person.person(chat, "Bob")["verified"], door.person.person(chat, "Bob")
+        assert door.person.peer(chat, "Bob")["verified"], door.person.peer(chat, "Bob")
 
 
 @row("block somebody, write, and unblock", "they see the user as gone until the end, and read nothing", needs=["block"])
@@ -428,22 +482,6 @@ def history(door, bob):
     assert not door.person.chats()[chat]["history"], "the history is on"
     left = door.person.ask(do="search", chat=chat, text="cake")["messages"]
     assert not left, left
-
-
-@row("quit in a talk and come back", "a daemon stays in the talk until the user leaves it; its name alone opens it again",
-     needs=["talk"], faults=LOST)
-def quit_talk(door, bob):
-    hall = meet(door, bob)
-    chat = door.talk(hall, "Bob")
-    theirs = bob.ask(do="accept", invitation=bob.invitation(door.user)["invitation"])["chat"]
-    bob.sees(theirs, door.user)
-    door.quit()
-    if door.has_daemon:
-        assert chat in door.person.chats(), f"the daemon has left {chat}: {list(door.person.chats())}"
-    else:
-        bob.sees(theirs, door.user, "offline")
-    door.open(chat)
-    bob.sees(theirs, door.user, *door.presence)
 
 
 @row("make an invite, and join by the chat's name", "the user is in the private chat", needs=["prepare"],
@@ -507,8 +545,7 @@ def action(door, bob):
     door.type(chat, "/me waves")
     door.submit("/me waves")
     bob.reads(chat, "/me waves")
-    typed = [line for line in bob.front_end.lines if line["on"] == "typing" and line["chat"] == chat]
-    assert not typed, f"Bob sees typing: {typed}"
+    check_no_typing(bob, chat)
 
 
 @row("see one's own presence", "the door shows what the others see", needs=["own_presence"],

@@ -5,7 +5,7 @@ from selenium.webdriver.common.keys import Keys
 import harness
 import lan
 from browser import Browser
-from doors import Door
+from doors import SHOWN, Door
 from page import Page
 
 CARDS = "return [...document.querySelectorAll('#invitations .card')]"
@@ -25,6 +25,7 @@ class PageDoor(Door):
               "hand_over": "Handing over is rare: use the prompt.",
               "history": "History is switched on at the prompt.",
               "wait": "The prompt lists and gives up what waits.",
+              "enter_silently": "Use the setting `privacy.send-typing`.",
               "prepare": "The page enters a private chat when it makes its invite.",
               "mistype": "The user chooses from the lists.", "invite_wrongly": "The user chooses from the lists."}
 
@@ -120,17 +121,23 @@ class PageDoor(Door):
     def outcome(self, text, kind):
         self.page.wait_for_outcome(text, {"delivered": "Delivered", "nobody": "Nobody", "waiting": "aiting for"}[kind])
 
-    def sees(self, chat, name, word="Active now"):
+    def sees(self, chat, name, presence="online"):
         self.open(chat)
-        self.page.wait_for_person(name, word)
+        self.page.wait_for_person(name, SHOWN[presence])
 
     def rename(self, name):
+        shown = self.shown_name(name)
+        assert shown == name, f"the page shows the name {shown!r}"
+
+    def shown_name(self, name):
         self.show()
+        before = self.page.text("#you-name")
         self.page.click("#you")
         self.page.one("#name").clear()
         self.page.one("#name").send_keys(name + Keys.ENTER)
-        self.page.wait_for(lambda: self.page.text("#you-name") == name, "the own name")
+        self.page.wait_for(lambda: self.page.text("#you-name") != before, "another own name")
         self.person.name = name
+        return self.page.text("#you-name")
 
     def away(self):
         self.press_away("Away")
