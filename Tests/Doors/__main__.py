@@ -170,6 +170,9 @@ def main():
     finally:
         harness.stop_all()
     kinds = report.kinds
+    if left := sum(len(column.rows) for column in columns) - len(kinds):
+        kinds += ["failed"] * left
+        print(f"{left} cells did not end, because their column ended before: see above")
     if not options.k and doors()["page"] and DOCUMENT.read_text(encoding="utf-8") != table.text(ROWS, doors()):
         kinds.append("failed")
         print("Documentation/doors.md is not the present table: run Scripts/test.d/doors --table")

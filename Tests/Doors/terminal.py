@@ -8,12 +8,12 @@ from lan import numbers, until
 
 
 class Terminal(harness.Running):
-    def __init__(self, home, environment, columns=200):
+    def __init__(self, home, environment):
         self.socket = home / f"terminal-{next(numbers)}"
         settings = home / "tmux.conf"
         settings.write_text("set -g history-limit 20000\nset -g status off\nset -sg escape-time 0\n")
         self.environment = {**environment, "PS1": "$ ", "TERM": "xterm-256color"}
-        self.tmux("-f", settings, "new-session", "-d", "-x", columns, "-y", 50, "-c", home, "sh")
+        self.tmux("-f", settings, "new-session", "-d", "-x", 200, "-y", 50, "-c", home, "sh")
         super().__init__()
         self.wait("the shell", lambda: self.rows()[-1] == "$")
 
