@@ -91,9 +91,7 @@ def quit_and_come_back(door, bob, chat, theirs):
 
 
 # A private chat stays until the user leaves it.
-LOST = {"prompt alone": ("`inkling chat team` asks for an invite, which the user may never have seen", "had the name"),
-        "JSON alone": ("a node that starts in `team` asks for an invite", "had the name"),
-        "prompt, attached": ("`inkling chats` no longer lists the chat", "the daemon has left")}
+LOST = {"JSON alone": ("a node that starts in `team` asks for an invite", "had the name")}
 
 
 @row("begin an open chat", "the others there see the user, and each door lists the chat")
@@ -431,8 +429,7 @@ def hand_over(door, bob):
     door.has_chat(chat)
 
 
-@row("join by an invite from before a move", "it leads to the present chat, if the user's node has followed", faults={
-    "prompt, attached": ("`inkling chat` says that the invite is no longer valid", "no longer valid")})
+@row("join by an invite from before a move", "it leads to the present chat, if the user's node has followed")
 def old_invite(door, bob):
     chat, invite = meet_privately(door, bob)
     key = bob.peer(chat, door.user)["key"]
@@ -485,8 +482,7 @@ def history(door, bob):
 
 
 @row("make an invite, and join by the chat's name", "the user is in the private chat", needs=["prepare"],
-     faults=dict.fromkeys(["prompt alone", "prompt, attached", "commands"],
-                          ("the name joins the open chat, and nobody of the private chat sees the user", "not []")))
+     faults={"commands": ("the name joins the open chat, and nobody of the private chat sees the user", "not []")})
 def name_of_invite(door, bob):
     chat = fresh("team")
     bob.joins(chat, invite=door.prepare(chat))
@@ -495,17 +491,13 @@ def name_of_invite(door, bob):
     door.has_chat(chat)
 
 
-@row("invite somebody to a chat that is not there", "nothing is made, and the user learns why", needs=["invite_wrongly"],
-     faults=dict.fromkeys(["prompt alone", "prompt, attached"],
-                          ("`/invite Bob team` makes a private chat named `Bob team`", "inkling:Bob%20")))
+@row("invite somebody to a chat that is not there", "nothing is made, and the user learns why", needs=["invite_wrongly"])
 def invite_wrongly(door, bob):
     hall = meet(door, bob)
     door.invite_wrongly(hall, "Bob", fresh("nothing"))
 
 
-@row("mistype the name of a chat", "the door proposes the nearest", needs=["mistype"],
-     faults=dict.fromkeys(["prompt alone", "prompt, attached", "commands"],
-                          ("the door names no chat that is near", "the door shows")))
+@row("mistype the name of a chat", "the door proposes the nearest", needs=["mistype"])
 def mistype(door, bob):
     chat = meet(door, bob, "kitchen")
     shown = door.mistype(chat.replace("kitchen", "kichten"))
