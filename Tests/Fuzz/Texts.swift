@@ -45,7 +45,7 @@ private func checkLines(of text: KeptText) {
 
 /// Checks the line of a waiting text, and its way through the queues.
 private func checkQueues(of state: TextState) {
-    var queues = TextQueues(run: 1)
+    var queues = TextQueues(newRun: { 1 })
     queues.restore(state.waiting, in: "team", highestEntry: state.highestEntry)
     for text in queues.waiting() {
         let content = text.content
@@ -63,9 +63,11 @@ private func checkQueues(of state: TextState) {
         _ = queues.becameAbsent(person) { _ in .member }
     }
     let recipients = state.waiting.map { TextQueues.Recipient(key: $0.key, name: $0.name, isThere: false) }
-    _ = queues.add("x", 9, in: "team", to: Array(recipients.prefix(4)), TextQueues.Plan(), now: 5) { _ in .stranger }
-    _ = queues.expire(now: 0)
-    _ = queues.expire(now: Timestamp(rawValue: .infinity))
+    _ = queues.add("x", 9, in: "team", to: Array(recipients.prefix(4)), TextQueues.Plan(), now: 5, age: .zero) { _ in
+        .stranger
+    }
+    _ = queues.expire(at: .zero)
+    _ = queues.expire(at: .zero + .seconds(Int64(1) << 52))
 }
 
 /// Records of texts as a disk holds them, each behind two bytes with its size: from the bytes to the lines of JSON.
