@@ -1,6 +1,6 @@
 """python3 Tests/Doors [--all] [--table] [--events FILE] [-k TEXT]...: does each act behind each door, prints each cell
-with its time, and closes with their count. `--all` adds the slow cells. `--table` only writes Documentation/doors.md, and
-without `-k` this file has to be the present one. `--events` appends the events that Scripts/test.d/summary.py
+with its time, and closes with their count. `--all` adds the slow cells. `--table` only writes Documentation/doors.md,
+and without `-k` this file has to be the present one. `--events` appends the events that Scripts/test.d/summary.py
 reads. With `-k`, only cells run whose name contains one of these texts."""
 
 import argparse

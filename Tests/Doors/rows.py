@@ -198,8 +198,8 @@ def leave(door, bob):
     door.has_chat(chat, False)
 
 
-@row("quit in a private chat and come back", "a daemon stays in the chat until the user leaves it; the chat's name alone "
-     "opens it again", faults=LOST)
+@row("quit in a private chat and come back", "a daemon stays in the chat until the user leaves it; the chat's name "
+     "alone opens it again", faults=LOST)
 def quit_private(door, bob):
     chat, _ = meet_privately(door, bob)
     quit_and_come_back(door, bob, chat, chat)
@@ -491,7 +491,8 @@ def name_of_invite(door, bob):
     door.has_chat(chat)
 
 
-@row("invite somebody to a chat that is not there", "nothing is made, and the user learns why", needs=["invite_wrongly"])
+@row("invite somebody to a chat that is not there", "nothing is made, and the user learns why",
+     needs=["invite_wrongly"])
 def invite_wrongly(door, bob):
     hall = meet(door, bob)
     door.invite_wrongly(hall, "Bob", fresh("nothing"))
@@ -520,8 +521,8 @@ def unread_elsewhere(door, bob):
     until(lambda: door.counts(other), lambda: f"one is unread in {other}: {door.counted()}")
 
 
-@row("write at once after opening a chat", "the door shows the text at once, also before anybody is there", needs=["echoes"],
-     faults=dict.fromkeys(["prompt alone", "prompt, attached"],
+@row("write at once after opening a chat", "the door shows the text at once, also before anybody is there",
+     needs=["echoes"], faults=dict.fromkeys(["prompt alone", "prompt, attached"],
                           ("the prompt shows the text 2 s later", "the door shows 'hurry'")))
 def echo(door, bob):
     chat, text = fresh("team"), "hurry"
