@@ -138,6 +138,9 @@ extension Catalogue {
             try program.move(choosing: [alice])
             let start = trial.now
             try alice.openUnseen(to: program)
+            // The name alone is acknowledged: while it is not, the successor may have no room in the window (M-35).
+            alice.send([.ack(Ack(next: 1))])
+            try alice.awaitSuccessor()
             try alice.needLink()
             alice.announce(typing: true)
             program.tell(["do": "away"])
