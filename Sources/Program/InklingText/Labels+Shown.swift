@@ -8,6 +8,8 @@ extension Labels {
     public static func shown(_ name: String) -> String? { shown(name) { _ in false } }
 
     static func shown(_ name: String, isKnown: (String) -> Bool) -> String? {
+        // Most names are short and plain. Nothing below changes them.
+        if name.utf8.count < UserIDsInNames.length, SafeText.isWords(name) { return name }
         guard let safe = SafeText.name(name) else { return nil }
         let readable = UserIDsInNames.removed(from: safe, isKnown: isKnown) ?? safe
         var scalars = readable.unicodeScalars[...]

@@ -55,6 +55,11 @@ public enum SafeText {
         return cut.unicodeScalars.contains(where: isReadable) ? String(cut) : nil
     }
 
+    /// Returns whether a name fits, and has only ASCII letters, ASCII digits, and single blanks in between.
+    static func isWords(_ name: String) -> Bool {
+        isPlain(name: name) && name.utf8.allSatisfy { $0 == 0x20 || isLetterOrDigit($0) }
+    }
+
     /// Returns whether a name has only visible ASCII and single blanks in between, fits, and is readable.
     private static func isPlain(name: String) -> Bool {
         guard name.utf8.count <= nameColumns else { return false }
