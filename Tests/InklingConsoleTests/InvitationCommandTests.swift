@@ -58,6 +58,18 @@ struct InvitationCommandTests {
                 "! You have no private chat called garden. To invite Bob there, make it first: /invite garden"
             ])
         #expect(stage.enter("/invite club").first == "12:00 * You are now in club")
+        #expect(stage.enter("/invite Bob") == ["! To invite Bob to this chat: /invite Bob club"])
+    }
+
+    @Test("a command about a person finds somebody who is in another chat alone")
+    func otherChat() {
+        var stage = Self.stage(.bob)
+        #expect(stage.enter("/invite club").first == "12:00 * You are now in club")
+        _ = stage.enter("/verify Bob")
+        #expect(stage.newRequests().last == .fingerprint(key: StagePerson.bob.key))
+        #expect(stage.enter("/whois Bob").contains("* identity bbbbbbbbbbbbbbbb"))
+        _ = stage.enter("/block Bob")
+        #expect(stage.newRequests().contains(.setBlocked(true, key: StagePerson.bob.key)))
     }
 
     @Test("the name of a chat in an invitation has no mark of the program, and is quoted if it could be read as more")

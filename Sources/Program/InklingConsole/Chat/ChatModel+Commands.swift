@@ -53,9 +53,10 @@ extension ChatModel {
         case .owner(let name): handOver(name, in: index)
         case .own(let argument): own(argument, in: index)
         case .whois(let name), .verify(let name, _), .mute(let name?):
-            switch find(name, in: states[index], for: command.word, rest: command.isConfirmation ? " ok" : "") {
+            let state = state(knowing: name) ?? states[index]
+            switch find(name, in: state, for: command.word, rest: command.isConfirmation ? " ok" : "") {
             case .failure(let complaint): answer(complaint.line)
-            case .success(let peer): perform(command, on: peer, states[index].label(of: peer.user))
+            case .success(let peer): perform(command, on: peer, state.label(of: peer.user))
             }
         default: break
         }

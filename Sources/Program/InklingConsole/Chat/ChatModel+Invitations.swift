@@ -11,8 +11,11 @@ extension ChatModel {
     mutating func invite(_ argument: String) {
         guard let (name, index) = inviteeAndChat(argument) else {
             if let label = anybody(named: argument) {
+                let chat = open.flatMap { $0.chat.invite == nil ? nil : SafeText.line($0.chat.name) }
                 return answer(
-                    ChatLines.error("To invite \(label), name one of your private chats: /invite \(label) CHAT"))
+                    ChatLines.error(
+                        chat.map { "To invite \(label) to this chat: /invite \(label) \($0)" }
+                            ?? "To invite \(label), name one of your private chats: /invite \(label) CHAT"))
             }
             guard let (label, chat) = personAndWords(argument) else { return make(argument) }
             return answer(
@@ -175,14 +178,16 @@ extension ChatModel {
         _ name: String, for command: String, rest: String = ""
     ) -> Result<(Peer, Labels.Label), Complaint> {
         guard let open else { return .failure(Complaint("You are not in a chat. Join one: /join NAME")) }
-        let state = inOrder.first { $0.labels.find(NormalForm.canonical(name)) != .nobody } ?? open
+        let state = state(knowing: name) ?? open
         return find(name, in: state, for: command, rest: rest).map { ($0, state.label(of: $0.user)) }
     }
 
     /// Returns the name of a person in any chat; nil if nobody is called so.
-    private func anybody(named name: String) -> String? {
-        let isFound = inOrder.contains { $0.labels.find(NormalForm.canonical(name)) != .nobody }
-        return isFound ? SafeText.line(name) : nil
+    private func anybody(named name: String) -> String? { state(knowing: name).map { _ in SafeText.line(name) } }
+
+    /// Returns the first chat that shows somebody by a name, beginning with the open one; nil if there is none.
+    func state(knowing name: String) -> ChatState? {
+        inOrder.first { $0.labels.find(NormalForm.canonical(name)) != .nobody }
     }
 
     /// The chats, the open one first.

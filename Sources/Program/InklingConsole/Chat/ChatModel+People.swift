@@ -99,10 +99,12 @@ extension ChatModel {
 
     /// Blocks a person. For a verified person the command needs a confirmation, because the user may mean an impostor
     /// of that name.
-    mutating func block(_ name: String, in chat: ChatState) {
+    mutating func block(_ name: String, in open: ChatState) {
+        var chat = state(knowing: name) ?? open
         var found = find(name, in: chat, for: "/block")
         var isConfirmed = false
         if case .failure = found, let person = PromptCommand.confirmed(name) {
+            chat = state(knowing: person) ?? open
             found = find(person, in: chat, for: "/block", rest: " ok")
             isConfirmed = true
         }
@@ -128,7 +130,7 @@ extension ChatModel {
     /// Unblocks a person, whom the user may have met in another run or another chat.
     mutating func unblock(_ name: String, in chat: ChatState) {
         var key: PublicKey?
-        if case .success(let peer) = find(name, in: chat, for: "/unblock") { key = peer.key }
+        if case .success(let peer) = find(name, in: state(knowing: name) ?? chat, for: "/unblock") { key = peer.key }
         ask(.blockedPeople, for: .findBlocked(name: name, key: key))
     }
 
