@@ -1,5 +1,7 @@
 import InklingControl
 import InklingModel
+import NIOCore
+import NIOPosix
 import ProcessSupport
 import Testing
 
@@ -125,23 +127,70 @@ struct NodeHubTextTests {
     }
 
     // A-18, A-20
-    @Test("a prompt changes the list of kept chats, which a node without a daemon takes a name from")
+    @Test("a command changes the list of kept chats")
     func changes() throws {
         let folder = try TemporaryFolder()
         let file = KeptChatsFile(in: folder.path)
-        let keeper = NameKeeper(in: folder.path)
         let team = try Self.team()
-        #expect(file.change { $0.put(team) } == nil && keeper.kept(as: team.name) == team)
-        #expect(NameKeeper(in: folder.path, isDaemon: true).kept(as: team.name) == nil, "a daemon joins it itself")
-        let kitchen = try Chat("kitchen")
+        #expect(file.change { $0.put(team) } == nil && file.read() == .chats([team]))
         let moved = try Chat(team.name, secret: .random())
-        #expect(file.change { $0.put(moved) } == nil && keeper.kept(as: team.name) == moved)
-        #expect(file.change { $0.put(kitchen) } == nil && keeper.kept(as: "kitchen") == nil, "it is open")
-        #expect(file.change { $0.remove(team.name) } == nil && keeper.kept(as: team.name) == nil)
-        let many = try (0..<DaemonLimits.keptChats).map { try Chat("chat \($0)") }
-        #expect(file.change { kept in for chat in many { kept.put(chat) } } == "has no room for another")
+        #expect(file.change { $0.put(moved) } == nil && file.read() == .chats([moved]))
+        #expect(file.change { $0.remove(team.name) } == nil && file.read() == .chats([]))
+        let many = try (0...DaemonLimits.keptChats).map { try Chat("chat \($0)") }
+        #expect(file.change { kept in for chat in many { kept.put(chat) } } == "has no room for another chat")
         try folder.write("{", to: KeptChatsFile.name)
         #expect(file.change { $0.put(team) } == "is damaged" && folder.text(KeptChatsFile.name) == "{")
+    }
+
+    // A-20, A-70
+    @Test("a node without a daemon keeps the private chats that it joined, also while the disk has not got them yet")
+    func keeper() async throws {
+        let folder = try TemporaryFolder()
+        let (path, team) = (folder.path, try Self.team())
+        let moved = try Chat(team.name, secret: .random())
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let done = loop.makePromise(of: [String].self)
+        loop.execute {
+            let writer = KeptChatsWriter(KeptChatsFile(in: path), on: loop)
+            let keeper = NameKeeper(in: path, writer: writer)
+            var seen: [String] = []
+            func see(_ what: String) -> (Notice?) -> Void {
+                { seen.append("\(what): \($0?.fact ?? "done") \(KeptChatsFile(in: path).read() == .chats([moved]))") }
+            }
+            keeper.joined(team, completion: see("joined"))
+            #expect(keeper.kept(as: team.name) == team && KeptChatsFile(in: path).read() == .missing)
+            #expect(NameKeeper(in: path).kept(as: team.name) == nil, "a daemon joins it itself")
+            keeper.joined(moved, completion: see("moved"))
+            #expect(keeper.kept(as: team.name) == moved && keeper.kept(as: "kitchen") == nil)
+            keeper.whenIdle {
+                keeper.joined(moved, completion: see("again"))
+                keeper.left(moved, completion: see("left"))
+                #expect(keeper.kept(as: team.name) == nil)
+                keeper.whenIdle { done.succeed(seen) }
+            }
+        }
+        #expect(
+            try await done.futureResult.get() == [
+                "joined: done false", "moved: done true", "again: done true", "left: done false",
+            ])
+        #expect(KeptChatsFile(in: path).read() == .chats([]))
+    }
+
+    // A-70
+    @Test("a list of kept chats that can't be used stays as it is, and the user learns what follows")
+    func unusable() async throws {
+        let folder = try TemporaryFolder()
+        let (path, team) = (folder.path, try Self.team())
+        try folder.write("{", to: KeptChatsFile.name)
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let notice = try await loop.submit {
+            let keeper = NameKeeper(in: path, writer: KeptChatsWriter(KeptChatsFile(in: path), on: loop))
+            var notice: Notice?
+            keeper.joined(team) { notice = $0 }
+            return notice
+        }.get()
+        let text = "\(path)/kept-chats.json is damaged, so the next start asks for the invite of \"team\"."
+        #expect(notice == .other(code: "chats-not-kept", text: text) && folder.text(KeptChatsFile.name) == "{")
     }
 
     private struct StageError: Error {}

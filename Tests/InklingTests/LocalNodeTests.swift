@@ -192,6 +192,49 @@ struct LocalNodeTests {
             ])
     }
 
+    //
+    @Test("the answers to a join and a leave of a private chat, and to a new name, wait until the disk has them")
+    func stored() async throws {
+        let directory = try TemporaryFolder()
+        let alice = try await TestFrontEnd.inLobby("Alice") {
+            $0.isEphemeral = false
+            $0.stateDirectory = directory.path
+        }
+        let team = try Chat("team", secret: .random(), owner: alice.node.key)
+        let disk = NIOLoopBoundBox<[(what: String, completion: (Notice?) -> Void)]>.makeBoxSendingValue(
+            [], eventLoop: alice.loop)
+        try await alice.run { node in
+            node.rules = SlowRules { disk.value.append(($0, $1)) }
+            node.keepName = { name, completion in disk.value.append((name, completion)) }
+        }
+        for (request, what) in [
+            (ServiceRequest.join(team), "joined team"), (.rename("Ann"), "Ann"), (.leave(chat: "team"), "left team"),
+        ] {
+            try await alice.forget()
+            try await alice.run { $0.ask(request) }
+            for _ in 0..<2_000 where try await alice.run({ _ in disk.value.isEmpty }) {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            #expect(try await alice.outputs.allSatisfy { $0.answer == nil }, "\(what)")
+            try await alice.run { _ in
+                let (told, completion) = disk.value.removeFirst()
+                #expect(told == what)
+                completion(.other(code: "full", text: what))
+            }
+            try await alice.wait { outputs in
+                outputs.first?.answer.map { if case .failed = $0 { false } else { true } } == true
+                    && outputs.contains { if case .event(let it) = $0 { it.event.isNotice(what) } else { false } }
+            }
+        }
+        try await alice.run { node in
+            node.ask(.join(try Chat("kitchen")))
+            node.ask(.leave(chat: "kitchen"))
+        }
+        try await alice.wait { $0.compactMap(\.answer).suffix(1) == [.done] }
+        #expect(try await alice.run { _ in disk.value.isEmpty }, "it is open")
+        try await alice.stop()
+    }
+
     //
     @Test("each request has one answer, in the order of the requests; a bad one says why")
     func answers() async throws {
@@ -395,7 +438,7 @@ struct LocalNodeTests {
         }
         try await alice.run { node in
             // A move asks for no confirmation of the name.
-            node.nameRules = NoNames()
+            node.rules = NoNames()
             node.ask(.move(chat: "team", keys: [], removed: [bob.key]))
             node.ask(.chats)
         }
@@ -694,13 +737,32 @@ struct LocalNodeTests {
     }
 }
 
+/// Keeps chats when the test says so.
+private struct SlowRules: ChatRules {
+    let store: (String, @escaping (Notice?) -> Void) -> Void
+
+    func joined(_ chat: Chat, completion: @escaping (Notice?) -> Void) { store("joined \(chat.name)", completion) }
+    func left(_ chat: Chat, completion: @escaping (Notice?) -> Void) { store("left \(chat.name)", completion) }
+    func whenIdle(_ completion: @escaping () -> Void) { completion() }
+    func kept(as name: String) -> Chat? { nil }
+    func doubt(about chat: Chat) -> NodeError? { nil }
+    func refusal(of chat: Chat, isConfirmed: Bool) -> NodeError? { nil }
+}
+
 extension Event {
     /// Whether the event is the notice of a move.
     fileprivate var isMove: Bool { if case .notice(.moved) = self { true } else { false } }
+
+    fileprivate func isNotice(_ text: String) -> Bool {
+        if case .notice(.other(_, text)) = self { true } else { false }
+    }
 }
 
 /// Refuses each name.
-private struct NoNames: ChatNameRules {
+private struct NoNames: ChatRules {
+    func joined(_ chat: Chat, completion: @escaping (Notice?) -> Void) { completion(nil) }
+    func left(_ chat: Chat, completion: @escaping (Notice?) -> Void) { completion(nil) }
+    func whenIdle(_ completion: @escaping () -> Void) { completion() }
     func kept(as name: String) -> Chat? { nil }
     func doubt(about chat: Chat) -> NodeError? { .other(code: "similar-name", text: "") }
     func refusal(of chat: Chat, isConfirmed: Bool) -> NodeError? { doubt(about: chat) }

@@ -3,8 +3,8 @@ import InklingModel
 import Logging
 import NIOCore
 
-/// Rules for the names of the chats that a node may join.
-package protocol ChatNameRules {
+/// Rules for the chats of a node: the names that they may have, and the private ones that the user keeps.
+package protocol ChatRules {
     /// Returns the secret chat that the user keeps under a name, if any.
     func kept(as name: String) -> Chat?
 
@@ -15,6 +15,20 @@ package protocol ChatNameRules {
     ///
     /// - Parameter isConfirmed: Whether the user confirmed that this chat has this name.
     func refusal(of chat: Chat, isConfirmed: Bool) -> NodeError?
+
+    /// Keeps a private chat that the node has joined, in place of an earlier one of its name.
+    ///
+    /// - Parameter completion: Called on the event loop: with nil when the chat is on disk, else with a notice of the
+    ///   failure.
+    func joined(_ chat: Chat, completion: @escaping (Notice?) -> Void)
+
+    /// Keeps a private chat no longer, because the user has left it.
+    ///
+    /// - Parameter completion: As of ``joined(_:completion:)``.
+    func left(_ chat: Chat, completion: @escaping (Notice?) -> Void)
+
+    /// Calls back on the event loop when no write is left.
+    func whenIdle(_ completion: @escaping () -> Void)
 }
 
 /// A node on the event loop of its front end. No other thread lies between a datagram and the sink, or between a
@@ -29,15 +43,24 @@ package final class LocalNode: ChatService {
     private var openChat: String?
     private var isAway = false
     package private(set) var nextRequestID = RequestID()
-    /// The rules for the names of chats; nil without any.
-    package var nameRules: (any ChatNameRules)?
+    /// The rules for chats; nil without any.
+    package var rules: (any ChatRules)? {
+        didSet {
+            let moved = NIOLoopBound({ [unowned self] (chat: Chat) in keep(chat) {} }, eventLoop: eventLoop)
+            node.assumeIsolated { $0.moving.moved = moved }
+        }
+    }
+
+    /// Keeps the user's name for later runs; nil if nothing does. Calls back on the event loop: with nil when the name is
+    /// on disk, else with a notice of the failure.
+    package var keepName: ((String, _ completion: @escaping (Notice?) -> Void) -> Void)?
 
     /// Returns the chat that a front end joins, under the name that the user gave it, or else one that the node may use.
     package func chat(of source: ChatSource, named name: String?) throws(NodeError) -> Chat {
         let chats = try node.assumeIsolated { node in
             Result { () throws(NodeError) in try node.chats(of: source, named: name) }
         }.get()
-        return chats.first { nameRules?.doubt(about: $0) == nil } ?? chats[chats.count - 1]
+        return chats.first { rules?.doubt(about: $0) == nil } ?? chats[chats.count - 1]
     }
 
     /// Starts a node as `Node.start(_:logger:)` does, on an event loop of SwiftNIO's own. The caller is on that event
@@ -103,7 +126,7 @@ package final class LocalNode: ChatService {
     /// Returns the kept chat that a join by a name alone means.
     private func kept(inPlaceOf chat: Chat) -> Chat? {
         guard chat.isOpen, node.assumeIsolated({ $0.joinedChat(chat.name) == nil }) else { return nil }
-        return nameRules?.kept(as: chat.name)
+        return rules?.kept(as: chat.name)
     }
 
     private func perform(_ request: ServiceRequest) -> RequestID {
@@ -123,6 +146,7 @@ package final class LocalNode: ChatService {
             return id
         }
         let (isAway, openChat) = (isAway, openChat)
+        let left: Chat? = if case .leave(let chat) = request { self.joined(chat) } else { nil }
         let answer =
             refusal(of: request)
             ?? node.assumeIsolated { $0.holdingEvents { $0.answer(request, isAway: isAway, openChat: openChat) } }
@@ -146,21 +170,63 @@ package final class LocalNode: ChatService {
                     node.assumeIsolated { $0.deliver() }
                 }
             }
-        case (.join, .joined), (.leave, .done):
-            // An earlier invite leads to the newest chat of its chain only as long as the user has not left that.
-            // The disk has that, too.
-            let held = NIOLoopBound(outputs.hold(to: id, before: place), eventLoop: eventLoop)
-            node.assumeIsolated { node in
-                node.afterMoves { [node] in
-                    held.value.release(answer)
-                    node.assumeIsolated { $0.deliver() }
-                }
+        case (.join, .joined(let chat, _)):
+            let release = release(answer, to: id, before: place)
+            afterMoves { [self] in keep(chat, then: release) }
+        case (.leave, .done):
+            let release = release(answer, to: id, before: place)
+            afterMoves { [self] in
+                guard let rules, let left, !left.isOpen else { return release() }
+                store(release) { rules.left(left, completion: $0) }
             }
+        case (.rename(let name), .done):
+            let release = release(answer, to: id, before: place)
+            guard let keepName, !node.isTemporary else {
+                release()
+                break
+            }
+            store(release) { keepName(name, $0) }
         default: outputs.add(answer, to: id, before: place)
         }
         deliver()
         return id
     }
+
+    /// Holds an answer until the disk has what the user decided.
+    ///
+    /// - Returns: A function that releases the answer.
+    private func release(_ answer: ServiceAnswer, to id: RequestID, before place: Int) -> () -> Void {
+        let held = outputs.hold(to: id, before: place)
+        return { [self] in
+            held.release(answer)
+            deliver()
+        }
+    }
+
+    /// Calls back when the moves are on disk. An earlier invite leads to the newest chat of its chain only as long as the
+    /// user has not left that.
+    private func afterMoves(_ completion: @escaping () -> Void) {
+        let completion = NIOLoopBound(completion, eventLoop: eventLoop)
+        node.assumeIsolated { $0.afterMoves { completion.value() } }
+    }
+
+    /// Keeps a private chat until the user leaves it.
+    private func keep(_ chat: Chat, then completion: @escaping () -> Void) {
+        guard let rules, !chat.isOpen, !node.isTemporary else { return completion() }
+        store(completion) { rules.joined(chat, completion: $0) }
+    }
+
+    /// Stores something, calls `completion`, and then reports a failure.
+    private func store(_ completion: @escaping () -> Void, _ store: (@escaping (Notice?) -> Void) -> Void) {
+        store { [self] notice in
+            completion()
+            guard let notice else { return }
+            node.assumeIsolated { $0.tell(.notice(notice)) }
+            deliver()
+        }
+    }
+
+    private func joined(_ chat: String) -> Chat? { node.assumeIsolated { $0.joinedChat(chat)?.chat } }
 
     package func report(_ request: ServiceRequest) -> Bool {
         // The answer alone would take 5,000 instructions on its way through the queue to the front end.
@@ -184,7 +250,7 @@ package final class LocalNode: ChatService {
         guard node.assumeIsolated({ $0.joinedChat(chat.name) == nil && $0.joinedChat(chat.keys.id) == nil }) else {
             return nil
         }
-        return nameRules?.refusal(of: chat, isConfirmed: isConfirmed).map { .failed($0) }
+        return rules?.refusal(of: chat, isConfirmed: isConfirmed).map { .failed($0) }
     }
 
     private func deliver() { node.assumeIsolated { $0.deliver() } }
@@ -280,7 +346,11 @@ package final class LocalNode: ChatService {
 
     /// Stops the node. Calls `completion` about 120 ms later.
     package func stop(_ completion: @escaping () -> Void) {
-        let completion = NIOLoopBound(completion, eventLoop: eventLoop)
+        let completion = NIOLoopBound(
+            { [rules] in
+                guard let rules else { return completion() }
+                rules.whenIdle(completion)
+            }, eventLoop: eventLoop)
         node.assumeIsolated { $0.stop { completion.value() } }
     }
 }

@@ -16,9 +16,16 @@ struct DaemonOptions: ParsableArguments {
     /// - Returns: the answer, the identity of the daemon's node, and the version of its program.
     /// - Throws: `CommandFailure` if no daemon runs, and an `ExitCode` if the daemon refuses the request.
     func ask(_ request: ServiceRequest) throws -> (answer: ServiceAnswer, daemon: NodeIdentity, version: String) {
+        try Self.ask(request, stateDirectory: stateDir)
+    }
+
+    /// Asks the daemon of a state directory; of the default one for nil.
+    static func ask(
+        _ request: ServiceRequest, stateDirectory: String?
+    ) throws -> (answer: ServiceAnswer, daemon: NodeIdentity, version: String) {
         let connection: DaemonConnection
         do throws(DaemonConnection.Failure) {
-            connection = try DaemonConnection(stateDirectory: stateDir)
+            connection = try DaemonConnection(stateDirectory: stateDirectory)
         } catch {
             throw CommandFailure(text: error.text)
         }
@@ -26,7 +33,7 @@ struct DaemonOptions: ParsableArguments {
     }
 
     /// Asks the daemon at the other end of a connection.
-    func ask(
+    static func ask(
         _ request: ServiceRequest, of connection: DaemonConnection
     ) throws -> (answer: ServiceAnswer, daemon: NodeIdentity, version: String) {
         let session = try ChatProgram.runCommand(try ChatSettings(asking: connection)) { host, node in

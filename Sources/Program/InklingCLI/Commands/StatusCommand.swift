@@ -63,7 +63,8 @@ struct StatusCommand: ParsableCommand {
         of connection: DaemonConnection
     ) throws -> (status: NodeStatus, identity: NodeIdentity, version: String) {
         do {
-            guard case (.status(let status), let identity, let version) = try daemon.ask(.status, of: connection) else {
+            guard case (.status(let status), let identity, let version) = try DaemonOptions.ask(.status, of: connection)
+            else {
                 throw ExitCode(1)
             }
             return (status, identity, version)

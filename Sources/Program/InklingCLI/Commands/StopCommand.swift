@@ -38,7 +38,9 @@ struct StopCommand: ParsableCommand {
             case .failure(let failure): throw CommandFailure(text: failure.text)
             }
             let path = connection.path
-            guard case (.chats(let chats), _, _) = try daemon.ask(.chats, of: connection) else { throw ExitCode(1) }
+            guard case (.chats(let chats), _, _) = try DaemonOptions.ask(.chats, of: connection) else {
+                throw ExitCode(1)
+            }
             guard case (.done, _, _) = try daemon.ask(.shutDown) else { throw ExitCode(1) }
             try waitForEnd()
             for line in DaemonEnd.lines(chats) { try Output.standard.answer(line) }

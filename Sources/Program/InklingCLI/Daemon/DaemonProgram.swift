@@ -148,7 +148,8 @@ final class DaemonProgram {
         do {
             let socket = try handedOver ?? ListeningSocket(at: path)
             let directory = configuration.stateDirectory ?? Configuration.defaultStateDirectory ?? "."
-            node.nameRules = NameKeeper(in: directory, settledName: settings.openChat, isDaemon: true)
+            node.rules = NameKeeper(in: directory, settledName: settings.openChat)
+            node.keepName = RememberedName.keeper(in: directory, on: loop)
             let history = MessageHistory(
                 in: directory, on: loop, logID: { [unowned node] in node.logID(of: $0) }, threads: .alone())
             self.history = history
@@ -356,7 +357,6 @@ final class DaemonProgram {
         hub.announcesAbsence = change.goesAwayAlone
         guard let name = change.name, node.identity.name != name else { return }
         hub.rename(name)
-        RememberedName.keep(node.identity.name, in: configuration.stateDirectory)
     }
 
     // MARK: Ending
@@ -380,7 +380,6 @@ final class DaemonProgram {
                 SocketSignpost.remove(from: directory)
             }
             server.stopListening()
-            RememberedName.keep(node.identity.name, in: configuration.stateDirectory)
             node.stop { [self] in server.close { [self] in written { [self] in finish(nil) } } }
         case .ending: break
         }

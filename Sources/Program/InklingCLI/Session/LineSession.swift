@@ -94,8 +94,6 @@ final class LineSession<Model: LineInputModel>: Session {
         case .beginEnd: host.stopHoldingBack()
         case .keep(.name(let name)): host.keep(name: name)
         case .keep(.bell(let isOn)): host.keep(bell: isOn)
-        case .keep(.chat(let chat)): host.changeKept { $0.put(chat) }
-        case .keep(.noChat(let name)): host.changeKept { $0.remove(name) }
         case .draw, .clearScreen, .keep(.line), .suspend: break
         }
     }

@@ -16,7 +16,11 @@ enum NodeStart {
         guard let daemon = settings.daemon else {
             return LocalNode.start(settings.node, on: loop, logger: logger) { result in
                 if case .success(let node) = result {
-                    node.nameRules = settings.names
+                    node.rules = settings.chatRules(on: loop)
+                    // The prompt keeps a name by itself, because a name can hold only once.
+                    if settings.mode == .json {
+                        node.keepName = RememberedName.keeper(in: settings.node.stateDirectory, on: loop)
+                    }
                 }
                 completion(result.map { ($0, nil) })
             }

@@ -221,15 +221,6 @@ final class SessionHost {
         _ = keep(.bell(isOn), in: path)
     }
 
-    /// Changes the private chats that the user is in, for later runs.
-    func changeKept(_ change: (inout KeptChats) -> Void) {
-        guard let directory = settings.node.stateDirectory, !settings.node.isEphemeral else { return }
-        guard let fault = KeptChatsFile(in: directory).change(change) else { return }
-        session?.report(
-            notice: "Your private chats are not stored, so the next start asks for their invites: "
-                + "\(directory)/\(KeptChatsFile.name) \(fault)")
-    }
-
     private func keep(_ edit: SettingsEdit, in path: String) -> Bool {
         let fault = edit.write(to: path)
         session?.report(

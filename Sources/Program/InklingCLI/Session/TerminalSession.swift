@@ -114,8 +114,6 @@ final class TerminalSession: Session {
         case .keep(.line(let line)): entered?.add(line)
         case .keep(.name(let name)): host.keep(name: name)
         case .keep(.bell(let isOn)): host.keep(bell: isOn)
-        case .keep(.chat(let chat)): host.changeKept { $0.put(chat) }
-        case .keep(.noChat(let name)): host.changeKept { $0.remove(name) }
         case .clearScreen: write(screen.clear())
         case .suspend: suspend(wholeJob: true)
         case .complain(let text): draw([ChatLines.error(text)])

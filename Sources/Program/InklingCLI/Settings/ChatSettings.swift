@@ -5,6 +5,7 @@ import InklingControl
 import InklingModel
 import InklingText
 import Logging
+import NIOCore
 
 /// The settings of one run of `inkling chat`.
 struct ChatSettings: Sendable {
@@ -70,9 +71,11 @@ extension ChatSettings {
     /// The request to join the chat.
     var join: ServiceRequest { .join(chat, isConfirmed: isConfirmed) }
 
-    /// The keeper of the names that chats of the state directory have.
-    var names: NameKeeper {
-        NameKeeper(in: node.stateDirectory, settledName: settledChat, remembers: !node.isEphemeral)
+    /// Returns the keeper of the chats of the state directory, for a node on an event loop.
+    func chatRules(on loop: any EventLoop) -> NameKeeper {
+        NameKeeper(
+            in: node.stateDirectory, settledName: settledChat, remembers: !node.isEphemeral,
+            writer: node.stateDirectory.map { KeptChatsWriter(KeptChatsFile(in: $0), on: loop) })
     }
 
     /// Returns the way in which a session of that form shows the chat.

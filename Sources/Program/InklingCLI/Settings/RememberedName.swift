@@ -1,4 +1,8 @@
 import Glibc
+import Inkling
+import InklingModel
+import NIOCore
+import NIOPosix
 
 /// The user's name in the last chat, kept beside the identity. Other commands use it, so that people in the chat
 /// recognise the same person.
@@ -24,15 +28,39 @@ package enum RememberedName {
         return isPossible ? name : nil
     }
 
-    /// Keeps the name. The name is only a convenience, so the function ignores a failure.
-    package static func keep(_ name: String, in directory: String?) {
-        guard let directory, name != read(in: directory) else { return }
-        let (path, new) = ("\(directory)/name", "\(directory)/name.new")
-        unlink(new)
-        let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard file >= 0 else { return }
-        let isWhole = Output(descriptor: file).write(line: name)
-        close(file)
-        if !isWhole || rename(new, path) != 0 { unlink(new) }
+    /// Keeps the name.
+    ///
+    /// - Returns: The reason for a failure.
+    @discardableResult
+    package static func keep(_ name: String, in directory: String?) -> String? {
+        guard let directory, name != read(in: directory) else { return nil }
+        return StateFile(directory: directory, name: "name", newName: "name.new").write(Array("\(name)\n".utf8))
+    }
+
+    /// Returns a function that keeps names without blocking the event loop, and then calls back there. The notice reports
+    /// a failure.
+    static func keeper(
+        in directory: String?, on loop: any EventLoop
+    ) -> (String, _ completion: @escaping (Notice?) -> Void) -> Void {
+        // One thread keeps the names in order.
+        var threads: NIOThreadPool?
+        return { name, completion in
+            let pool = threads ?? .alone()
+            threads = pool
+            pool.runIfActive(eventLoop: loop) { keep(name, in: directory) }.assumeIsolated().whenComplete { result in
+                let reason =
+                    switch result {
+                    case .success(let reason): reason
+                    case .failure(let error): "\(error)"
+                    }
+                completion(
+                    reason.map { reason in
+                        .other(
+                            code: "nick-not-kept",
+                            text: "Your new name holds until Inkling ends: \(directory ?? "")/name can't be written "
+                                + "(\(reason)).")
+                    })
+            }
+        }
     }
 }

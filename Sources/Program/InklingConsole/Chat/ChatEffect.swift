@@ -8,10 +8,6 @@ package enum Lasting: Hashable, Sendable {
     case name(String)
     /// Whether the terminal rings at the user's name.
     case bell(Bool)
-    /// A private chat that the user is in, in place of an earlier one of its name.
-    case chat(Chat)
-    /// The name of a private chat that the user has left.
-    case noChat(String)
 }
 
 /// An effect that the prompt's model requests from the program.

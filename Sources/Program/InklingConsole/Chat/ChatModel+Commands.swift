@@ -258,7 +258,6 @@ extension ChatModel {
         let chat = states[index].chat
         last += states[index].abandon(isSeen: index == openIndex)
         if index != openIndex, !last.isEmpty { last.insert(heading(of: index), at: 0) }
-        if !display.outlivesNode, !chat.isOpen { emit(.keep(.noChat(chat.name))) }
         let keeping = display.outlivesNode ? "; if the daemon kept it, it no longer does" : ""
         last.append(ChatLines.notice("You have left \(ChatLines.chat(chat.name, isOpen: chat.isOpen))\(keeping)"))
         states.remove(at: index)

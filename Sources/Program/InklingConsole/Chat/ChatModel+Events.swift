@@ -89,15 +89,11 @@ extension ChatModel {
         stay(in: chat)
     }
 
-    /// Keeps a private chat until the user leaves it, also over the end of this program.
-    mutating func stay(in chat: Chat) {
-        guard !chat.isOpen, display.form != .pipe else { return }
-        if !display.outlivesNode {
-            if !identity.isTemporary { emit(.keep(.chat(chat))) }
-        } else if chat.partner == nil {
-            // A talk was kept when this front end joined it. To join it again would be another knock.
-            ask(.keep(chat, isConfirmed: true), for: .keep(chat: chat.name))
-        }
+    /// Makes the daemon keep a private chat until the user leaves it. A node of this program does so by itself.
+    private mutating func stay(in chat: Chat) {
+        // A talk was kept when this front end joined it. To join it again would be another knock.
+        guard display.outlivesNode, !chat.isOpen, chat.partner == nil else { return }
+        ask(.keep(chat, isConfirmed: true), for: .keep(chat: chat.name))
     }
 
     /// Applies the people who were in a chat before this front end joined it.

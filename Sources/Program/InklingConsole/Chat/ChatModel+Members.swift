@@ -135,7 +135,6 @@ extension ChatModel {
     mutating func receive(moved chat: Chat) -> [Line] {
         guard let index = index(of: chat.name) else { return [] }
         states[index].chat = chat
-        if !display.outlivesNode { stay(in: chat) }
         shownMoves[chat.name] = nil
         let owner =
             chat.owner == identity.key ? "you" : chat.owner.map { name(ofOwner: $0, in: states[index]) } ?? "nobody"

@@ -16,6 +16,12 @@ package struct KeptChatsFile: Sendable {
         case unreadable(reason: String)
     }
 
+    /// The reason why a program can't use the file, or a change of it.
+    package struct Fault: Error {
+        /// The predicate of a sentence about the file.
+        package let text: String
+    }
+
     private let file: StateFile
 
     package init(in directory: String) {
@@ -42,21 +48,13 @@ package struct KeptChatsFile: Sendable {
 
     /// Changes the chats in the file, completely or not at all.
     ///
-    /// - Returns: The reason for a failure, after which the file is as it was.
+    /// - Returns: A predicate about the file after a failure.
     package func change(_ change: (inout KeptChats) -> Void) -> String? {
-        let former: KeptChats
-        switch read() {
-        case .missing: former = KeptChats()
-        case .chats(let chats, let holds): former = KeptChats(chats, holds: holds)
-        case .damaged: return "is damaged"
-        case .newer: return "is of a later version of Inkling"
-        case .unreadable(let reason): return "can't be read: \(reason)"
+        do throws(Fault) {
+            return write(try read().changed(by: change)).map { "can't be written: \($0)" }
+        } catch {
+            return error.text
         }
-        var kept = former
-        change(&kept)
-        guard kept != former else { return nil }
-        guard kept.chats.count <= DaemonLimits.keptChats else { return "has no room for another" }
-        return write(kept).map { "can't be written: \($0)" }
     }
 
     /// Replaces the chats in the file, completely or not at all.
@@ -66,4 +64,23 @@ package struct KeptChatsFile: Sendable {
 
     /// Replaces the chats in the file, all with the usual switches.
     package func write(_ chats: [Chat]) -> String? { write(KeptChats(chats)) }
+}
+
+extension KeptChatsFile.Reading {
+    /// Returns the chats of the file after a change.
+    package func changed(by change: (inout KeptChats) -> Void) throws(KeptChatsFile.Fault) -> KeptChats {
+        var kept = KeptChats()
+        switch self {
+        case .missing: break
+        case .chats(let chats, let holds): kept = KeptChats(chats, holds: holds)
+        case .damaged: throw KeptChatsFile.Fault(text: "is damaged")
+        case .newer: throw KeptChatsFile.Fault(text: "is of a later version of Inkling")
+        case .unreadable(let reason): throw KeptChatsFile.Fault(text: "can't be read: \(reason)")
+        }
+        change(&kept)
+        guard kept.chats.count <= DaemonLimits.keptChats else {
+            throw KeptChatsFile.Fault(text: "has no room for another chat")
+        }
+        return kept
+    }
 }

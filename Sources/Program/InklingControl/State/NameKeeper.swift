@@ -2,13 +2,13 @@ import Glibc
 import Inkling
 import InklingModel
 
-/// Decides whether a node may join a chat of a certain name. The names that chats of the state directory had before
-/// decide.
+/// Decides whether a node may join a chat of a certain name, and keeps private chats. The names that chats of the state
+/// directory had before decide.
 ///
 /// A user could send a secret to an open chat because it has the name of a private one. So the node joins an open chat
 /// whose name equals or resembles a private chat's only if the user confirms it. The same holds for a private chat whose
 /// name resembles that of another chat.
-package struct NameKeeper: ChatNameRules {
+package struct NameKeeper: ChatRules {
     package static let fileName = "chat-names.json"
     /// The chat that commands without a chat's name join.
     package static let defaultName = "lobby"
@@ -19,8 +19,8 @@ package struct NameKeeper: ChatNameRules {
     private let defaults: [String]
     /// Whether to store the names of this node's chats.
     private let remembers: Bool
-    /// Whether the program that runs the node joins the kept chats itself.
-    private let isDaemon: Bool
+    /// The writer of the kept chats; nil for a daemon, whose hub keeps chats.
+    private let writer: KeptChatsWriter?
     private let file: StateFile?
 
     /// Makes a keeper of the names.
@@ -29,19 +29,19 @@ package struct NameKeeper: ChatNameRules {
     ///   - directory: The state directory; nil if there is none.
     ///   - settledName: The open chat that the settings name; nil if they name none.
     ///   - remembers: False for a node that leaves no trace.
-    ///   - isDaemon: Whether the program that runs the node joins the kept chats itself.
-    package init(in directory: String?, settledName: String? = nil, remembers: Bool = true, isDaemon: Bool = false) {
+    ///   - writer: The writer of the kept chats; nil for a daemon, whose hub keeps chats.
+    package init(
+        in directory: String?, settledName: String? = nil, remembers: Bool = true, writer: KeptChatsWriter? = nil
+    ) {
         self.directory = directory
         self.remembers = remembers
-        self.isDaemon = isDaemon
+        self.writer = writer
         defaults = [Self.defaultName] + (settledName.map { [$0] } ?? [])
         file = directory.map { StateFile(directory: $0, name: Self.fileName, newName: "chat-names.new") }
     }
 
     package func kept(as name: String) -> Chat? {
-        guard !isDaemon, let directory, case .chats(let chats, _) = KeptChatsFile(in: directory).read() else {
-            return nil
-        }
+        guard case .chats(let chats, _) = writer?.reading else { return nil }
         return chats.first { $0.name == name && !$0.isOpen }
     }
 
@@ -55,6 +55,29 @@ package struct NameKeeper: ChatNameRules {
         if !isConfirmed, let error = doubt(about: chat, names, fault) { return error }
         guard fault == nil, remembers else { return nil }
         return remember(chat)
+    }
+
+    package func joined(_ chat: Chat, completion: @escaping (Notice?) -> Void) {
+        change({ $0.put(chat) }, "so the next start asks for the invite of \"\(chat.name)\"", completion)
+    }
+
+    package func left(_ chat: Chat, completion: @escaping (Notice?) -> Void) {
+        change({ $0.remove(chat.name) }, "so \"\(chat.name)\" stays one of your private chats", completion)
+    }
+
+    private func change(
+        _ change: (inout KeptChats) -> Void, _ consequence: String, _ completion: @escaping (Notice?) -> Void
+    ) {
+        guard remembers, let directory, let writer else { return completion(nil) }
+        writer.change(change) { fault in
+            let text = fault.map { "\(directory)/\(KeptChatsFile.name) \($0), \(consequence)." }
+            completion(text.map { .other(code: "chats-not-kept", text: $0) })
+        }
+    }
+
+    package func whenIdle(_ completion: @escaping () -> Void) {
+        guard let writer else { return completion() }
+        writer.whenIdle(completion)
     }
 
     private func doubt(about chat: Chat, _ names: ChatNames, _ fault: String?) -> NodeError? {
