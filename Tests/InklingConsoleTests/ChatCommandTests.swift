@@ -398,7 +398,7 @@ struct ChatCommandTests {
         _ = stage.enter("/open kitchen")
         #expect(
             stage.enter("/leave lobby") == [
-                "* In lobby (open):", "You: hi", "* Nobody was here to receive: hi", "* You have left lobby (open)",
+                "* In lobby (open):", "* Nobody was here to receive: hi", "* You have left lobby (open)",
             ])
         stage.node.people = [StagePerson.bob.user: .bob]
         stage.type("unanswered\r")

@@ -250,7 +250,7 @@ struct ChatModelTests {
         #expect(stage.model.lostMessages == 1)
     }
 
-    @Test("what is sent before others could be found waits for them, and is typed no more")
+    @Test("what is sent before others could be found shows at once, waits for them, and is typed no more")
     func settling() {
         var stage = ChatStage()
         stage.begin()
@@ -260,18 +260,21 @@ struct ChatModelTests {
                 .compose("one", chat: "kitchen"), .compose("", chat: "kitchen"), .compose("two", chat: "kitchen"),
                 .compose("", chat: "kitchen"),
             ])
+        #expect(stage.newLines().suffix(2) == ["12:00 You: one  (on its way)", "12:00 You: two  (on its way)"])
         stage.come(.bob)
         stage.advance(by: 999)
         #expect(stage.newRequests().isEmpty)
         stage.advance(by: 1)
         #expect(stage.newRequests() == [.send("one", chat: "kitchen"), .send("two", chat: "kitchen")])
+        #expect(!stage.newLines().contains { $0.contains("You: one") }, "they were shown")
         var alone = ChatStage()
         alone.begin()
         alone.type("one\r")
         alone.advance(by: 1_999)
         #expect(!alone.asked.contains(.send("one", chat: "kitchen")))
         alone.advance(by: 1)
-        #expect(alone.texts.suffix(2) == ["12:00 You: one", "12:00 * Nobody was here to receive: one"])
+        #expect(
+            alone.texts.suffix(2) == ["12:00 You: one  (on its way)", "12:00 * Nobody was here to receive: one"])
     }
 
     @Test("a message that can't be sent says why, and is typed no more")
@@ -509,7 +512,7 @@ struct ChatModelTests {
         #expect(stage.asked.last == .send("last words", chat: "kitchen"))
         stage.type("typed too late\r")
         stage.deliver(to: .bob)
-        #expect(stage.texts.suffix(2) == ["12:00 * Bob is here", "12:00 You: last words  (delivered)"])
+        #expect(stage.texts.suffix(2) == ["12:00 You: last words  (on its way)", "12:00 * Delivered: last words"])
         #expect(stage.newEffects() == [.end] && stage.model.isAnswered)
     }
 
@@ -573,8 +576,8 @@ struct ChatModelTests {
         stage.node.people = [:]
         stage.finish()
         #expect(
-            stage.newLines() == [
-                "12:00 * In lobby (open):", "12:00 You: nobody does", "12:00 * Nobody was here to receive: nobody does",
+            stage.newLines().suffix(2) == [
+                "12:00 * In lobby (open):", "12:00 * Nobody was here to receive: nobody does",
             ])
         stage.deliver(1, to: .bob)
         #expect(stage.newLines() == ["12:00 * In kitchen (open):", "12:00 You: somebody hears  (delivered)"])

@@ -74,6 +74,9 @@ package struct Delivery: Sendable {
     /// Whether all recipients have an outcome, and none has the message.
     package var reachedNobody: Bool { isSettled && delivered == 0 }
 
+    /// The mark after a message without outcomes.
+    static let onItsWay = "on its way"
+
     /// The mark after the user's own message: the outcomes that are known so far.
     package var mark: String {
         if !failures.isEmpty {
@@ -83,7 +86,7 @@ package struct Delivery: Sendable {
             return "waiting for " + awaited + (delivered > 0 ? ", delivered to \(delivered) of \(recipients)" : "")
         }
         guard reachedAll else {
-            return recipients == 1 ? "on its way" : "sending: \(delivered) of \(recipients) have it"
+            return recipients == 1 ? Self.onItsWay : "sending: \(delivered) of \(recipients) have it"
         }
         guard recipients == 1 else { return "to all \(recipients)" }
         return namesOne ? receiver.map { "delivered to \($0.marked)" } ?? "delivered" : "delivered"

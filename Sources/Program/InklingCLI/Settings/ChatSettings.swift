@@ -85,7 +85,7 @@ extension ChatSettings {
         ChatDisplay(
             form: form, folds: folds, indicator: indicator, reducedMotion: reducedMotion, decorated: decorated,
             ringsForMentions: ringsForMentions, outlivesNode: daemon != nil && form != .pipe,
-            confirmsName: isConfirmed)
+            confirmsName: isConfirmed, sendsTyping: node.sendsTyping, showsTyping: node.showsTyping)
     }
 
     /// Returns the texts about this machine for the model of a chat.

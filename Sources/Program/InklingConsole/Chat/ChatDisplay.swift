@@ -25,13 +25,17 @@ package struct ChatDisplay: Hashable, Sendable {
     package var outlivesNode: Bool
     /// Whether the user confirmed the name of the first chat.
     package var confirmsName: Bool
+    /// Whether others see that this user types here. The node may not announce it anyway.
+    package var sendsTyping: Bool
+    /// Whether to show who types.
+    package var showsTyping: Bool
     /// Whether to explain the prompt to a user who has never entered a line.
     package var explains: Bool
 
     package init(
         form: Form, folds: Bool, indicator: IndicatorStyle = .standard, reducedMotion: Bool = false,
         decorated: Bool = false, ringsForMentions: Bool = false, outlivesNode: Bool = false,
-        confirmsName: Bool = false, explains: Bool = false
+        confirmsName: Bool = false, sendsTyping: Bool = true, showsTyping: Bool = true, explains: Bool = false
     ) {
         self.form = form
         self.folds = folds
@@ -41,6 +45,8 @@ package struct ChatDisplay: Hashable, Sendable {
         self.ringsForMentions = ringsForMentions
         self.outlivesNode = outlivesNode
         self.confirmsName = confirmsName
+        self.sendsTyping = sendsTyping
+        self.showsTyping = showsTyping
         self.explains = explains
     }
 

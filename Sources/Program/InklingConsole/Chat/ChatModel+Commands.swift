@@ -70,7 +70,8 @@ extension ChatModel {
         case (.begin, _, .failed(let error)): cannotStart(error)
         case (.begin, _, .joined(let chat, let peers)): begun(chat, peers)
         case (.rejoin, _, .joined(let chat, let peers)): rejoined(chat, peers)
-        case (.send, .send(let text, let chat), _): receive(answer, toSending: text, in: chat)
+        case (.send(let wasShown), .send(let text, let chat), _):
+            receive(answer, toSending: text, in: chat, wasShown: wasShown)
         case (.leave, .leave(let chat), _): left(chat, answer)
         case (.refresh, .peers(let chat), .peers(let peers)): refresh(peers, in: chat)
         case (.refresh, _, _): break

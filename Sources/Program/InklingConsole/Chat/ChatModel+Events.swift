@@ -18,7 +18,7 @@ extension ChatModel {
         case .peer(let change):
             return index(of: change.chat).map { apply(change.peer, why: change.why, in: $0) } ?? []
         case .typing(let chat, let people):
-            guard let index = index(of: chat) else { return [] }
+            guard display.showsTyping, let index = index(of: chat) else { return [] }
             return shown(states[index].apply(typing: people), in: index)
         case .message(let message):
             guard let index = index(of: message.chat) else { return [] }

@@ -83,7 +83,8 @@ extension ChatModel {
 
     /// Reports the new text of the input field.
     mutating func compose(_ text: String) {
-        if let open { ask(.compose(text, chat: open.chat.name)) }
+        guard let open, display.sendsTyping else { return }
+        ask(.compose(text, chat: open.chat.name))
     }
 
     private mutating func send(_ text: String) {
@@ -94,24 +95,28 @@ extension ChatModel {
         let chat = states[index].chat.name
         guard !states[index].isSettling(at: moment.steady) else {
             ask(.compose("", chat: chat))
-            return states[index].wait(text)
+            return show(states[index].wait(text, isShown: display.showsOwn))
         }
-        ask(.send(text, chat: chat), for: .send)
+        ask(.send(text, chat: chat), for: .send(isShown: false))
     }
 
     mutating func sendWaiting(in index: Int) {
-        for text in states[index].drainWaiting() { ask(.send(text, chat: states[index].chat.name), for: .send) }
+        for text in states[index].drainWaiting() {
+            ask(.send(text, chat: states[index].chat.name), for: .send(isShown: display.showsOwn))
+        }
     }
 
     /// Receives the answer to a sent message.
-    mutating func receive(_ answer: ServiceAnswer, toSending text: String, in chat: String) {
+    ///
+    /// - Parameter wasShown: whether a line has shown the message while it waited.
+    mutating func receive(_ answer: ServiceAnswer, toSending text: String, in chat: String, wasShown: Bool) {
         guard let index = index(of: chat) else { return }
         let lines: [Line]
         switch answer {
         case .sent(let number, let recipients):
             lines = states[index].record(
-                sent: text, number: number, recipients: recipients, isShown: display.showsOwn, at: moment.steady,
-                time: localTime)
+                sent: text, number: number, recipients: recipients, isShown: display.showsOwn && !wasShown,
+                wasShown: wasShown, at: moment.steady, time: localTime)
         case .failed(let error):
             ask(.compose("", chat: chat))
             states[index].keepUnsent(text)

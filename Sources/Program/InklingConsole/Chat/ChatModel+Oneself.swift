@@ -57,7 +57,7 @@ extension ChatModel {
             return answer(ChatLines.error("Nobody is here. Your messages are kept for another /resend"))
         }
         let chat = states[index].chat.name
-        for text in states[index].drainUnsent() { ask(.send(text, chat: chat), for: .send) }
+        for text in states[index].drainUnsent() { ask(.send(text, chat: chat), for: .send(isShown: false)) }
     }
 
     // MARK: Invites

@@ -163,7 +163,7 @@ package struct ChatModel: Sendable {
 
     /// Sends a message for a pipe, even if the node may not have found all peers yet.
     mutating func send(_ text: String, at moment: Moment) -> [ChatEffect] {
-        reacting(at: moment) { $0.ask(.send(text, chat: $0.firstChat.name), for: .send) }
+        reacting(at: moment) { $0.ask(.send(text, chat: $0.firstChat.name), for: .send(isShown: false)) }
     }
 
     /// Forgets a message that could not be sent, whose outcome the caller handles.

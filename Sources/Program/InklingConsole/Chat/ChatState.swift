@@ -235,10 +235,12 @@ package struct ChatState {
     ///
     /// - Parameters:
     ///   - isShown: whether to show the message itself.
+    ///   - wasShown: whether a line has shown the message already.
     ///   - time: the time when the message was sent.
     /// - Returns: The lines to show at once.
     package mutating func record(
-        sent text: String, number: MessageID, recipients: Int, isShown: Bool, at now: Int64, time: LocalTime
+        sent text: String, number: MessageID, recipients: Int, isShown: Bool, wasShown: Bool = false, at now: Int64,
+        time: LocalTime
     ) -> [Line] {
         transcript.add(Transcript.Message(text: Self.composed(text), time: time))
         var lines = visible(presenceLines.flush()) + releaseHeld()
@@ -248,7 +250,9 @@ package struct ChatState {
             if isShown { lines.append(ChatLines.saidMyself(Self.composed(text), name: ownName)) }
             return lines + [ChatLines.reachedNobody(text: Self.composed(text))]
         }
-        sent[number] = Delivery(text: text, recipients: recipients, namesOne: online.count > 1)
+        var delivery = Delivery(text: text, recipients: recipients, namesOne: online.count > 1)
+        if wasShown { _ = delivery.show() }
+        sent[number] = delivery
         if isShown { held = (number, Self.composed(text), now + Self.deliveryWait) }
         return lines
     }
@@ -333,7 +337,14 @@ package struct ChatState {
     func isSettling(at now: Int64) -> Bool { now < settled }
 
     /// Makes a message wait until the node may have found all people.
-    mutating func wait(_ text: String) { waiting.append(text) }
+    ///
+    /// - Returns: The line that shows the message.
+    mutating func wait(_ text: String, isShown: Bool) -> [Line] {
+        waiting.append(text)
+        guard isShown else { return [] }
+        return visible(presenceLines.flush())
+            + [ChatLines.saidMyself(Self.composed(text), name: ownName, mark: Delivery.onItsWay)]
+    }
 
     mutating func drainWaiting() -> [String] {
         defer { waiting = [] }

@@ -23,7 +23,8 @@ struct PendingAnswers: Sendable {
         case chats
         /// The list of the daemon's chats, to open the chat with this name.
         case open(name: String)
-        case send
+        /// A message, which a line may have shown while it waited.
+        case send(isShown: Bool)
         case who
         /// The current states of the people in a chat.
         case refresh
