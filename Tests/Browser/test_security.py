@@ -36,9 +36,9 @@ class AccessTests(TestWithPeople):
         first.wait_up()
         self.assertEqual(self.alice.browser.driver.current_url, f"{self.alice.server.origin}/")
         second = self.fresh_tab(address)
-        second.wait_for(lambda: "used before" in second.banner(), "the second page says why")
+        second.wait_for(lambda: "fresh address" in second.banner(), "the second page says why")
         first.show()
-        first.wait_for(lambda: "used again" in first.text("body"), "the first page tells of it")
+        first.wait_for(lambda: "was refused" in first.text("body"), "the first page tells of it")
 
     def test_without_a_ticket_the_page_asks_for_a_fresh_address(self):
         page = self.fresh_tab(self.alice.server.origin + "/")

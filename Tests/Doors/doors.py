@@ -198,7 +198,7 @@ class Prompt(Door):
 
     def outcome(self, text, kind):
         """Waits for what becomes of an own message: delivered, nobody or waiting."""
-        words = {"delivered": "delivered|Delivered to", "waiting": "waiting for", "nobody": "[Nn]obody"}[kind]
+        words = {"delivered": "delivered|Delivered to", "waiting": "[Ww]aiting for", "nobody": "[Nn]obody"}[kind]
         self.terminal.wait(f"{text!r} as {kind}", lambda: re.search(
             rf"^You: {re.escape(text)} .*\(.*({words})|^\* Delivered.*{re.escape(text)}" if kind == "delivered" else
             rf"^You: {re.escape(text)} .*\(.*({words})|^. .*{words}", self.terminal.text(), re.M))

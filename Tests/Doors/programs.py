@@ -12,7 +12,7 @@ class JSONAttached(Door, lan.Lines):
     name = "Leo"
     keeps = True
     in_code = "A program decides by itself what it shows and what counts as typing."
-    cannot = {"prepare": "A program joins by the invite that it has made.", "type_action": in_code, "mistype": in_code,
+    cannot = {"type_action": in_code, "mistype": in_code,
               "shown_name": in_code, "enter_silently": "A program that shows no typing sends no drafts.",
               "reload": Prompt.no_reload}
 
@@ -39,8 +39,11 @@ class JSONAttached(Door, lan.Lines):
     def enter_by_file(self, chat, file):
         self.enter_by_invite(chat, file.read_text(encoding="utf-8").strip())
 
+    def prepare(self, chat):
+        return self.person.command("invite", chat).split()[0]
+
     def make(self, chat):
-        invite = self.person.command("invite", chat).split()[0]
+        invite = self.prepare(chat)
         self.enter_by_invite(chat, invite)
         return invite
 

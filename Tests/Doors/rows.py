@@ -90,10 +90,6 @@ def quit_and_come_back(door, bob, chat, theirs):
     bob.sees(theirs, door.user, *door.presence)
 
 
-# A private chat stays until the user leaves it.
-LOST = {"JSON alone": ("a node that starts in `team` asks for an invite", "had the name")}
-
-
 @row("begin an open chat", "the others there see the user, and each door lists the chat")
 def begin_open(door, bob):
     chat = fresh("kitchen")
@@ -199,13 +195,13 @@ def leave(door, bob):
 
 
 @row("quit in a private chat and come back", "a daemon stays in the chat until the user leaves it; the chat's name "
-     "alone opens it again", faults=LOST)
+     "alone opens it again")
 def quit_private(door, bob):
     chat, _ = meet_privately(door, bob)
     quit_and_come_back(door, bob, chat, chat)
 
 
-@row("quit in a chat of an invitation and come back", "as in a private chat", needs=["accept"], faults=LOST)
+@row("quit in a chat of an invitation and come back", "as in a private chat", needs=["accept"])
 def quit_accepted(door, bob):
     team = invited(door, bob)
     door.accept(team)
@@ -213,7 +209,7 @@ def quit_accepted(door, bob):
     quit_and_come_back(door, bob, team, team)
 
 
-@row("quit in a talk and come back", "as in a private chat", needs=["talk"], faults=LOST)
+@row("quit in a talk and come back", "as in a private chat", needs=["talk"])
 def quit_talk(door, bob):
     quit_and_come_back(door, bob, *talking(door, bob))
 
@@ -242,7 +238,7 @@ def away_after_quit(door, bob):
 
 
 @row("kill -9 of the node, and come back", "the others see that the user has left, and then the same person again; a "
-     "daemon is in the private chat again by itself", faults=LOST)
+     "daemon is in the private chat again by itself")
 def kill(door, bob):
     chat, _ = meet_privately(door, bob)
     key = bob.peer(chat, door.user)["key"]
@@ -258,8 +254,7 @@ def kill(door, bob):
 @row("write to somebody who is offline", "the text waits, they read it when they are back, and the user learns of both",
      purpose={"prompt alone": "Without a daemon, a text reaches only people who are there, and the door says so.",
               "JSON alone": "Without a daemon, a text reaches only people who are there, and the door says so.",
-              "commands": "`inkling send` ends when the text waits; a prompt shows what becomes of it."},
-     faults={"page": ("the page says *On its way* while the text waits on disk", "On its way")})
+              "commands": "`inkling send` ends when the text waits; a prompt shows what becomes of it."})
 def write_to_offline(door, bob):
     chat, _ = meet_privately(door, bob)
     text = f"later in {chat}"
@@ -327,8 +322,7 @@ def rename(door, bob):
         assert door.person.ask(do="identity")["name"] == name, door.person.ask(do="identity")
 
 
-@row("change one's name, then kill -9", "the new name holds", needs=["rename"], faults={
-    "page": ("the old name is back", "as online"), "JSON, attached": ("the old name is back", "as online")})
+@row("change one's name, then kill -9", "the new name holds", needs=["rename"])
 def rename_and_kill(door, bob):
     chat, name = meet(door, bob), f"{door.user}bel"
     door.rename(name)
@@ -337,8 +331,7 @@ def rename_and_kill(door, bob):
     bob.sees(chat, name, *door.presence)
 
 
-@row("be away, and back", "the others see it, and so does each door", needs=["away"], faults={
-    "page": ("the box *Away* is ticked at the start, so that a click unticks it", "as away")})
+@row("be away, and back", "the others see it, and so does each door", needs=["away"])
 def away(door, bob):
     chat = meet(door, bob)
     door.away()
@@ -374,8 +367,7 @@ def silent_typing(door, bob):
         door.settings("")
 
 
-@row("chat with `--no-send-typing`", "the others see no typing, and then the text", needs=["enter_silently"],
-     faults={"prompt, attached": ("the others see that the user types", "Bob sees typing")})
+@row("chat with `--no-send-typing`", "the others see no typing, and then the text", needs=["enter_silently"])
 def silent_chat(door, bob):
     chat = fresh("hall")
     bob.joins(chat)
@@ -389,12 +381,13 @@ def silent_chat(door, bob):
 
 
 @row("take a name with a sign that never shows, such as a check mark", "the door shows the name that the others see",
-     needs=["shown_name"], faults={"page": ("the page alone shows the sign", "the door shows")})
+     needs=["shown_name"])
 def marked_name(door, bob):
     chat, name = meet(door, bob), f"{door.user}bel"
     shown = door.shown_name(f"{name} ✓")
     bob.sees(chat, f"{name} ✓")  # the name as it was sent, before a door makes it safe to show
-    assert shown == name, f"the door shows {shown!r}, and the others see {name}"
+    # With a piece of the user ID, as others see a name that had a sign.
+    assert shown.split(" ~")[0] == name, f"the door shows {shown!r}, and the others see {name}"
 
 
 @row("remove a member", "the removed member reads no more and sees the user leave; the others go on", needs=["remove"])
@@ -481,8 +474,7 @@ def history(door, bob):
     assert not left, left
 
 
-@row("make an invite, and join by the chat's name", "the user is in the private chat", needs=["prepare"],
-     faults={"commands": ("the name joins the open chat, and nobody of the private chat sees the user", "not []")})
+@row("make an invite, and join by the chat's name", "the user is in the private chat", needs=["prepare"])
 def name_of_invite(door, bob):
     chat = fresh("team")
     bob.joins(chat, invite=door.prepare(chat))
@@ -522,8 +514,7 @@ def unread_elsewhere(door, bob):
 
 
 @row("write at once after opening a chat", "the door shows the text at once, also before anybody is there",
-     needs=["echoes"], faults=dict.fromkeys(["prompt alone", "prompt, attached"],
-                          ("the prompt shows the text 2 s later", "the door shows 'hurry'")))
+     needs=["echoes"])
 def echo(door, bob):
     chat, text = fresh("team"), "hurry"
     door.make(chat)
@@ -531,8 +522,7 @@ def echo(door, bob):
     until(lambda: door.echoes(text), f"the door shows {text!r}", 1)
 
 
-@row("write an action such as `/me waves`", "the others see no typing, and then the action", needs=["type_action"],
-     faults={"page": ("the others see that the user types", "Bob sees typing")})
+@row("write an action such as `/me waves`", "the others see no typing, and then the action", needs=["type_action"])
 def action(door, bob):
     chat = meet(door, bob)
     door.type(chat, "/me waves")
@@ -541,8 +531,7 @@ def action(door, bob):
     check_no_typing(bob, chat)
 
 
-@row("see one's own presence", "the door shows what the others see", needs=["own_presence"],
-     faults={"page": ("the page says *Away*, and the others see that the user is active", "the door says away")})
+@row("see one's own presence", "the door shows what the others see", needs=["own_presence"])
 def own_presence(door, bob):
     chat = meet(door, bob)
     assert door.own_presence() == "online", f"the door says {door.own_presence()}, and Bob sees online"

@@ -298,22 +298,4 @@ package enum ChatLines {
     package static func abandoned(_ count: Int) -> Line {
         notice(count == 1 ? "Delivery of 1 more message is unknown" : "Delivery of \(count) more messages is unknown")
     }
-
-    /// Returns the reason why a person does not have a message, in words.
-    static func reason(_ why: FailureReason) -> String {
-        switch why {
-        case .bye: "left"
-        case .quit, .left: "you left"
-        case .silence: "out of reach"
-        case .will: "quit"
-        case .stalled: "did not answer"
-        case .full: "too many links"
-        // One of the two nodes was restarted, or stopped for longer than peers wait.
-        case .lostState: "connection lost"
-        case .replaced: "restarted"
-        case .blocked: "blocked"
-        case .givenUp: "given up"
-        case .noRoom: "too many messages wait"
-        }
-    }
 }

@@ -103,7 +103,7 @@ package struct Delivery: Sendable {
     }
 
     private var missed: String {
-        let who = failures.prefix(3).map { "\($0.label.marked) (\(ChatLines.reason($0.why)))" }
+        let who = failures.prefix(3).map { "\($0.label.marked) (\($0.why.words))" }
         return Words.list(who + (failures.count > 3 ? ["\(failures.count - 3) more"] : []))
     }
 

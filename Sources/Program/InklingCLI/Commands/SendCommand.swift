@@ -104,19 +104,8 @@ struct SendCommand: ParsableCommand {
         }
     }
 
-    private static func reason(_ why: FailureReason) -> String {
-        switch why {
-        case .silence: "out of reach"
-        case .quit, .stalled: "no answer"
-        case .full: "too many links"
-        // One of the two nodes restarted, or was stopped for longer than peers wait.
-        case .lostState: "connection lost"
-        case .replaced: "restarted"
-        case .givenUp: "given up"
-        case .noRoom: "too many messages wait"
-        case .bye, .will, .left, .blocked: "left"
-        }
-    }
+    /// The command itself ends the wait for an answer.
+    private static func reason(_ why: FailureReason) -> String { why == .quit ? "no answer" : why.words }
 
     private static func input() throws -> String {
         do throws(SmallFile.Failure) {

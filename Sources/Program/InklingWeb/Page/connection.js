@@ -3,14 +3,14 @@
 import {applied, connected} from "./main.js";
 
 const AGAIN = "Open Inkling again, by its icon or with: inkling web";
+const OLD = [`This page needs a fresh address. ${AGAIN}`, 0];
 /** By close code: the words, and the wait for the next try in ms. Without it, a button tries. */
 const CLOSES = {
 	0: [`Another program answers at this address. ${AGAIN}`],
-	1001: ["Inkling's page server ended.", 2000],
+	1001: [`Inkling's page server ended. ${AGAIN}`, 0],
 	1006: ["Inkling's page server does not answer.", 2000],
-	4000: ["The page server did not accept this page."],
-	4001: [`This page is from an earlier run of Inkling. ${AGAIN}`, 0],
-	4002: [`This address was used before, or is older than a minute. ${AGAIN}`, 0],
+	4001: OLD,
+	4002: OLD,
 	4003: ["Eight pages are open. Close another tab."],
 	4004: ["This page was too slow.", 1000],
 };
@@ -31,13 +31,13 @@ export function open() {
 	if (ticket) [key, kind] = [ticket, "ticket"];
 	if (location.hash) history.replaceState(history.state, "", "/");
 	close();
-	if (!key) return connected(false, `This page needs a fresh address. ${AGAIN}`);
+	if (!key) return connected(false, ...OLD);
 	const opened = socket = new WebSocket(`ws://${location.host}/socket`);
 	const end = (code) => {
 		if (opened !== socket) return;
 		close();
 		const [text, wait] = CLOSES[code] ?? CLOSES[1006];
-		connected(false, wait ? `${text} Your draft stays here. The page tries again.` : text, wait === undefined);
+		connected(false, wait ? `${text} The page tries again.` : text, wait === undefined);
 		if (wait) timer = setTimeout(open, wait);
 	};
 	socket.onclose = ({code}) => end(code);

@@ -4,10 +4,10 @@ import {showPerson} from "./dialogs.js";
 import {$, bdi, el, icon, on, shield, sync, unseen, write} from "./dom.js";
 import {retry} from "./main.js";
 import {model, pattern, person} from "./model.js";
+import {WHY} from "./names.js";
 import {clock, day, days, deed, lines, pieces, plain} from "./text.js";
 
 const MOST = 300, STEP = 100;
-const WHY = {bye: "left", quit: "you left", left: "you left", silence: "out of reach", stalled: "did not answer"};
 
 const log = $("conversation"), rows = log.children;
 let chat, hit;
@@ -140,15 +140,19 @@ function fill(row) {
 	row.version = item.version;
 }
 
-function outcome({state, to, delivered, failed, error}) {
+function outcome({state, to, delivered, failed, waiting, error}) {
 	if (state === "sending") return ["Sending…"];
-	if (state === "unknown") return ["Not known: the connection ended before an answer.", true];
+	if (state === "unknown") return ["Unknown: the connection ended.", true];
 	if (state === "error") return [`Not sent: ${plain(error, 300)}`, true];
 	if (to === 0) return ["Nobody was here to receive it.", true];
 	const some = delivered.size ? `Delivered to ${delivered.size} of ${to}` : "";
-	const people = [...failed].map(([user, why]) => `${person(chat, {user}).label} (${WHY[why] ?? "connection lost"})`);
-	if (people.length > 3) people.splice(3, Infinity, `${failed.size - 3} more`);
-	if (failed.size) return [`${some && `${some}. `}May not have reached ${people.join(", ")}.`, true];
+	const list = (words, users) => {
+		const people = [...users].map(([user, why]) => person(chat, {user}).label + (WHY[why] ? ` (${WHY[why]})` : ""));
+		if (people.length > 3) people.splice(3, Infinity, `${people.length - 3} more`);
+		return `${some && `${some}. `}${words} ${people.join(", ")}.`;
+	};
+	if (failed.size) return [list("May not have reached", failed), true];
+	if (waiting.size) return [list("Waiting for", waiting.entries())];
 	if (delivered.size < to) return [some || "On its way"];
 	return [to > 1 ? `Delivered to all ${to}` : to ? "Delivered" : "Sent"];
 }

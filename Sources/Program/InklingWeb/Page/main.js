@@ -33,7 +33,7 @@ export function connected(isUp, ...words) {
 
 function showBanner() {
 	const {lost} = model;
-	const [text, hasButton] = lost ? [`Inkling's daemon is lost: ${plain(lost.text, 300)} Your draft stays here.`, lost.starts] : banner;
+	const [text, hasButton] = lost ? [plain(lost.text, 300), lost.starts] : banner;
 	write("banner-text", text);
 	write("banner-action", lost ? "Start again" : "Try again");
 	$("banner").hidden = !text;
@@ -46,9 +46,10 @@ export function applied(line, request) {
 	apply(line, request);
 	if (on === "ready") begin();
 	else if (line.code === "moved") ask("who", {chat});
+	else if (on === "self") ask("status");
 	else if (on === "typing") view.showTyping();
 	else if (on === "inkling-web") {
-		if (line.state === "reused") banner = ["This page's address was used again, in vain. If not by you, end inkling web."];
+		if (line.state === "reused") banner = ["Somebody tried this page's old address and was refused."];
 		showBanner();
 	} else if (line.waited && chat === model.shown) {
 		clearTimeout(reading);
@@ -96,13 +97,13 @@ export async function enter(name) {
 function showChat() {
 	if (document.hidden || !model.open) return;
 	for (const name of ["open", "read"]) tell({do: name, chat: model.current});
+	ask("status");
 	show();
 }
 
 function look(chat) {
 	if (model.open !== chat || present(chat)) return;
 	ask("sightings", {chat: chat.name});
-	ask("status");
 }
 
 function closeChat() {
@@ -120,7 +121,6 @@ document.onvisibilitychange = () => {
 		model.shown = null;
 		return tell({do: "open"});
 	}
-	ask("status");
 	showChat();
 	if (model.open?.marker) log.open(model.open);
 	render();
@@ -157,7 +157,7 @@ export function retry(message) {
 draft.oninput = () => {
 	const text = draft.value;
 	hint();
-	type(!/[^\s\p{C}\p{Z}]/u.test(text) || isCommand(text) ? "" : stand === "x" ? "xx" : "x");
+	type(text[0] === "/" || !/[^\s\p{C}\p{Z}]/u.test(text) ? "" : stand === "x" ? "xx" : "x");
 };
 draft.onkeydown = (event) => {
 	if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
@@ -205,4 +205,4 @@ for (const button of document.querySelectorAll("button[title]")) {
 	button.ariaLabel = button.title;
 	if (to) button.onclick = () => to === "list" ? closeChat(tell({do: "open"})) : (dataset.view = dataset.view === to ? "chat" : to);
 }
-setInterval(() => document.hidden || ask("status"), 20000);
+setInterval(() => document.hidden || ask("status"), 5000);

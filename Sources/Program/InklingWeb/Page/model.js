@@ -28,8 +28,8 @@ export const typists = (chat) => chat.typing.users.filter((one) => !muted.has(on
 
 const ownKey = (number) => `${since}/own/${number}`;
 const keyOf = ({own, sent, message}) => own ? ownKey(sent) : `${since}/${message}`;
-const outcomes = ({to, delivered = [], failed = []}) =>
-	({to, delivered: new Set(delivered), failed: new Map(failed.map(({user, why}) => [user, why]))});
+const outcomes = ({to, delivered = [], waiting = [], failed = []}) =>
+	({to, delivered: new Set(delivered), waiting: new Set(waiting), failed: new Map(failed.map(({user, why}) => [user, why]))});
 
 export function apply(line, request = {}) {
 	const {on} = line, name = line.chat ?? request.chat;
@@ -57,7 +57,7 @@ const handlers = {
 			if (!one.waiting) chat.firstUnread = null;
 		}
 	},
-	self({name, away}) { Object.assign(model.self, {name, away}); },
+	self({name, away}) { Object.assign(model.self, {name, asked: away}); },
 	peer: meet,
 	typing(line, chat) { chat.typing = line; },
 	message(line, chat) {
@@ -86,9 +86,10 @@ const handlers = {
 	sent({to, at, message}, chat, {local, lost}) {
 		chat.byKey.set(ownKey(message), settle(chat, local, {to, at, lost, state: "sent"}));
 	},
-	delivered({user, message}, chat) { settle(chat, ownKey(message)).delivered.add(user); },
+	waiting({user, message}, chat) { settle(chat, ownKey(message)).waiting.add(user); },
+	delivered({user, message}, chat) { settle(chat, ownKey(message), {}, user).delivered.add(user); },
 	failed({user, why, message}, chat) {
-		const {failed, lost} = settle(chat, ownKey(message));
+		const {failed, lost} = settle(chat, ownKey(message), {}, user);
 		failed.set(user, why);
 		if (lost) remark(model.open ?? chat, {text: lost});
 	},
@@ -168,9 +169,10 @@ function meet(line, {name, people}) {
 	people.set(line.user, {lastSeen: !isHere(line) && line.at, ...line, label: label(line)});
 }
 
-function settle(chat, key, change) {
+function settle(chat, key, change, user) {
 	const message = chat.byKey.get(key) ?? outcomes({});
 	message.version++;
+	message.waiting.delete(user);
 	return Object.assign(message, change);
 }
 

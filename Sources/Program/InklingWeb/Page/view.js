@@ -4,7 +4,7 @@ import {$, avatar, bdi, dots, el, icon, shield, sync, unseen, write} from "./dom
 import {card, showPerson} from "./dialogs.js";
 import {enter} from "./main.js";
 import {model, present, sorted, typists} from "./model.js";
-import {ago, isolate, plain, typing} from "./text.js";
+import {ago, isolate, label, plain, typing} from "./text.js";
 
 let isQuiet;
 
@@ -28,9 +28,9 @@ export function render() {
 	sync($("invitations"), asked.map(card));
 	sync($("chats"), all.map(chatRow));
 	sync($("people"), open ? sorted(open).map(personRow) : []);
-	write("you-name", plain(self.name) || self.user);
+	write("you-name", label(self));
 	write("you-state", isReady ? self.away ? "Away" : "Active" : "Not connected");
-	$("away").checked = self.away;
+	$("away").checked = self.asked;
 	$("chat").hidden = $("people-pane").hidden = !open;
 	$("welcome").hidden = open;
 	$("send").disabled = !isReady;
