@@ -8,7 +8,10 @@ extension Simulation {
         case .send(let bytes, let address, let kind):
             checker.sent(bytes, kind, by: host.index, now)
             note(bytes)
-            trace { "host \(host.index) sends \(kind.rawValue), \(bytes.count) bytes, to \(address)" }
+            trace {
+                "host \(host.index) sends \(kind.rawValue), \(bytes.count) bytes, to \(address)"
+                    + (kind.isSealed ? ", session \(SealedHeader(bytes).index)" : "")
+            }
             check(bytes, kind, by: host, to: address)
             guard let source = host.source(for: address) else { return }
             launch(bytes, kind, to: address, from: source, host: host)
@@ -27,7 +30,10 @@ extension Simulation {
             note([person.key])
             checkShown(presence != .offline, in: chat, by: host)
             if hasRenames { note(Array(person.name.utf8)) }
-            trace { "host \(host.index) shows \(self.names([person])) \(presence) (\(why)), \(person.name)" }
+            trace {
+                "host \(host.index) shows \(self.names([person])) \(presence) (\(why)), \(person.name)"
+                    + self.place(of: chat)
+            }
             if adversary != nil { report(limits.told(of: person.key, in: chat, by: host, now), host) }
             checker.presence(person, in: chat, is: presence, why: why, by: host.index, now) {
                 liveness.lastHandshake(between: hosts[$0], host)

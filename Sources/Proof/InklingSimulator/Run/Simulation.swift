@@ -318,7 +318,7 @@ package final class Simulation {
     func receive(_ packet: Packet, arrivedAt: Instant, by host: SimulatedHost) {
         trace {
             "host \(host.index) receives \(packet.bytes.count) bytes, \(packet.summary)"
-                + (packet.session.map { ", session \($0)" } ?? "")
+                + self.place(of: packet, at: host)
         }
         input(host, cause: packet, arrivedAt: arrivedAt) { $0.receive(packet.bytes, from: packet.source, now: $1) }
     }
@@ -388,6 +388,14 @@ package final class Simulation {
     func trace(_ text: () -> String) {
         if let onTrace { onTrace(now, text()) }
     }
+
+    /// Returns the session of a sealed datagram, and its chat at the receiver.
+    private func place(of packet: Packet, at host: SimulatedHost) -> String {
+        guard let session = packet.session else { return "" }
+        return ", session \(session)" + place(of: host.node?.endpoint.chat(ofSession: session))
+    }
+
+    func place(of tag: ChatID?) -> String { chats.firstIndex { $0.id == tag }.map { " in chat \($0)" } ?? "" }
 
     func names(_ people: [Person]) -> String {
         people.map { person in
