@@ -80,13 +80,18 @@ struct SimulationTests {
         let scenario: Scenario
         let testDescription: String
 
-        init(_ seed: UInt64, _ description: String) {
-            scenario = Scenario(seed: seed)
+        init(
+            _ seed: UInt64, keeping steps: Set<Int>? = nil, without faults: Set<Scenario.Fault> = [],
+            _ description: String
+        ) {
+            let whole = Scenario(seed: seed)
+            scenario = (steps.map(whole.keeping) ?? whole).without(faults)
             testDescription = "\(seed): \(description)"
         }
 
-        init(removalsOf seed: UInt64, _ description: String) {
-            scenario = Scenario(removalsOf: seed)
+        init(removalsOf seed: UInt64, keeping steps: Set<Int>? = nil, _ description: String) {
+            let whole = Scenario(removalsOf: seed)
+            scenario = steps.map(whole.keeping) ?? whole
             testDescription = "\(seed), with removals: \(description)"
         }
 
@@ -104,6 +109,9 @@ struct SimulationTests {
             MendedSeed(7_012_566, "the link of an earlier run goes down beside that of the present one (L-44)"),
             MendedSeed(7_014_617, "a change of the away bit puts no stretched heartbeat off (T-11, T-21)"),
             MendedSeed(7_017_694, "a farewell waits in the socket during an attack"),
+            MendedSeed(
+                11_760_437, keeping: [15, 20, 21], without: [.loss, .replay],
+                "a message waits for a crashed node that had returned to a snapshot (L-83)"),
             MendedSeed(removalsOf: 2_866_679_454, "a member follows eight successors after a slow disk (M-93)"),
             MendedSeed(removalsOf: 8_000_248, "a member still follows successors 10 s after the faults (M-93)"),
             MendedSeed(removalsOf: 10_003_477, "two members follow successors for more than 10 s (M-93)"),

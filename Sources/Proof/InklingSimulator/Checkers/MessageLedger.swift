@@ -146,12 +146,12 @@ struct MessageLedger {
         return overdue.map { sent[$0.index] }
     }
 
-    /// Returns the first message of a running node that has a recipient without an outcome.
+    /// Returns the first message of a running node that has a recipient without an outcome. A node that returned to a
+    /// snapshot numbers its messages again, so its reports do not say which text they mean.
     func firstOpen(_ hosts: [SimulatedHost]) -> Sent? {
-        guard reverted.isEmpty else { return nil }
-        return sent.first { message in
+        sent.first { message in
             (message.outcomes.values.contains(.open) || message.isExact && message.outcomes.count < message.recipients)
-                && hosts[message.host].incarnation == message.incarnation
+                && reverted[message.host] == nil && hosts[message.host].incarnation == message.incarnation
                 && hosts[message.host].node != nil
         }
     }
