@@ -12,7 +12,7 @@ from context import Context
 from epochs import EpochCounter, EpochsUsedUp, decide_on_joining, decide_on_response, epoch_to_name
 from keys import ChatKeys, TextError, base64url, user_id
 from limits import (COPIES, IDLE_LINKS, INTERVAL_UNIT, LEAST_UNITS, LONGEST_TYPING_BEAT, MAX_NEWCOMERS, MESSAGE_EXTRA,
-                    MOVE_BURST, MOVE_STEP, S, SERVED, TYPING_BEAT, TYPING_LINKS)
+                    MOVE_BURST, MOVE_STEP, REST, S, SERVED, TYPING_BEAT, TYPING_LINKS)
 from link import Link
 from moves import Departure, Successor
 from noise import Result
@@ -439,28 +439,28 @@ class Chat:
 
     def received_bye(self, link: Link, reason: int) -> None:
         """L-34, L-35."""
-        self.forget(link, "will" if reason == WILL else "bye", rests=True)
+        self.forget(link, "will" if reason == WILL else "bye", REST)
 
-    def say_bye(self, link: Link, reason: int, why: str) -> None:
-        """L-32, L-35."""
+    def say_bye(self, link: Link, reason: int, why: str, rest: int = REST) -> None:
+        """L-32, L-35, L-106."""
         byes = link.seal_byes(reason)
         self._transmit_all(byes)
         for delay in COPIES:
             self._clock.after(delay, partial(self._transmit_all, byes))
-        self.forget(link, why, rests=True)
+        self.forget(link, why, rest)
 
     def _transmit_all(self, datagrams: list[tuple[Address, bytes]]) -> None:
         for address, data in datagrams:
             self._context.transmit(address, data)
 
-    def forget(self, link: Link, why: str, rests: bool = False) -> None:
+    def forget(self, link: Link, why: str, rest: int = 0) -> None:
         """L-60, L-87, M-18, T-29."""
         if self.links.get((link.key, link.run)) is not link:
             return
-        if rests:
+        if rest:
             self._context.after_byes.append(link.address)
         resting = [i for i in self.openings.instances if i.key == link.key and
-                   (self.covers(link, i) or link.address in i.candidates)] if rests else []
+                   (self.covers(link, i) or link.address in i.candidates)] if rest else []
         messages = [message.number for message in link.sender.messages]
         del self.links[link.key, link.run]
         link.close()
@@ -473,7 +473,7 @@ class Chat:
         shown = {"quit": "bye", "left": "bye", "lost-state": "silence"}.get(why, why)
         self.people.update(link.key, shown)
         if not self.is_left:
-            self.openings.rest(resting, link.key)
+            self.openings.rest(resting, link.key, rest)
 
     def _advance_epoch(self, key: bytes) -> None:
         try:

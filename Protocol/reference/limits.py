@@ -45,7 +45,7 @@ LATE, LONGEST_TIMER, STOPPED = 500 * MS, 1 * S, 3 * S       # L-30, L-46, L-42
 REKEY, REKEY_SPREAD, REKEY_REPEAT = 3_600 * S, 1 / 12, 60 * S     # L-37
 SILENT_SESSION, SESSION_LIFE = 60 * S, 7_200 * S         # L-38
 SNAPSHOT_SIGN = 3 * S                           # L-93
-REST, REST_BY_HAND = 60 * S, 5 * S              # L-35
+REST, SHORT_REST = 60 * S, 5 * S                # L-35, L-106
 
 # Openings
 LARGER_KEY_WAIT = 300 * MS                                  # L-1

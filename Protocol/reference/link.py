@@ -8,8 +8,8 @@ from context import Context
 from limits import (AMPLIFICATION, AWAITED, CHECK_PAUSE, COPIES, DOWN_TIME, HINT_PAUSE, INTERVAL_UNIT, JOIN_STEP,
                     JOIN_TIME, LAST_COUNTER, LEAST_PINGS, LEAST_UNITS, LEAST_UP, LINK_BURST, LINK_RATE, NAME_STEP,
                     NAME_TIME, PINGS, PINGS_SPENT_UNHEARD, PING_STEP, RECORD_BURST, RECORD_RATE, REKEY_REPEAT,
-                    REKEY_SPREAD, S, SEALED_EXTRA, SESSIONS_PER_LINK, SESSION_LIFE, SILENT_SESSION, SNAPSHOT_SIGN,
-                    START_BURST, START_RATE, TYPING_EXPIRY, UNHEARD_PAUSE)
+                    REKEY_SPREAD, S, SEALED_EXTRA, SESSIONS_PER_LINK, SESSION_LIFE, SHORT_REST, SILENT_SESSION,
+                    SNAPSHOT_SIGN, START_BURST, START_RATE, TYPING_EXPIRY, UNHEARD_PAUSE)
 from records import Owner, Receiver, Sender
 from session import Address, ReplayWindow, Session
 from wire import (AWAY, QUIT, TYPING, UNHEARD, Ack, Bye, Forward, Frame, Heartbeat, Ping, Pong, Record, Typing,
@@ -538,10 +538,10 @@ class Link:
         self.sender.up()
 
     def _lacks_name(self) -> None:
-        """L-86, L-89."""
+        """L-86, L-89, L-106."""
         if self.context.is_late:
             return self._after("name", PINGS * PING_STEP, self._lacks_name)
-        self._host.say_bye(self, QUIT, "silence")
+        self._host.say_bye(self, QUIT, "silence", SHORT_REST)
 
     def _go_down(self) -> None:
         """L-27, L-44, L-84."""

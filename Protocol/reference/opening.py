@@ -5,7 +5,7 @@ from typing import Any, Callable, Optional
 from clock import Timer, cancel
 from context import Context
 from limits import (ASK_STEP, ASK_STEPS, ATTEMPT, ATTEMPT_STEPS, ATTEMPT_WAIT, FAST_PERIOD, JOIN_TIME, LARGER_KEY_WAIT,
-                    MAX_CANDIDATES, MAX_INSTANCES, OWN_ASK_STEP, PAUSES, RESPONSES_OPENED, REST, REST_BY_HAND,
+                    MAX_CANDIDATES, MAX_INSTANCES, OWN_ASK_STEP, PAUSES, RESPONSES_OPENED, SHORT_REST,
                     SLOW_STEP, SPREAD, TRANSMISSION_WAIT)
 from noise import HandshakeError, Initiator
 from session import Address
@@ -356,10 +356,10 @@ class Openings:
                 attempt.stop()
                 del self._for_links[mark]
 
-    def rest(self, instances: list[Instance], key: bytes) -> None:
-        """L-35."""
+    def rest(self, instances: list[Instance], key: bytes, length: int) -> None:
+        """L-35, L-106."""
         for instance in instances:
-            instance.rests_until = self.context.clock.now + (REST_BY_HAND if instance.by_hand else REST)
+            instance.rests_until = self.context.clock.now + (SHORT_REST if instance.by_hand else length)
             self.context.clock.at(instance.rests_until, lambda: self.update(key))
         self.begin_again(key)
 

@@ -508,7 +508,7 @@ def a_state_is_replaced() -> None:
 
 
 def a_nameless_member_reads_nothing() -> None:
-    """L-85, L-86."""
+    """L-85, L-86, L-106."""
     former = Sender.enqueue_name
     Sender.enqueue_name = lambda sender, name: former(sender, name) if name != "Bob" else None  # type: ignore
     try:
@@ -522,6 +522,8 @@ def a_nameless_member_reads_nothing() -> None:
         expect(not bob.node.links() and not alice.node.links(), "it stayed")  # type: ignore[union-attr]
     finally:
         Sender.enqueue_name = former  # type: ignore[method-assign]
+    world.run(5 * S)
+    world.check_up()
 
 
 def silent_acks_stall_messages() -> None:

@@ -113,6 +113,9 @@ struct SimulationTests {
                 11_760_437, keeping: [15, 20, 21], without: [.loss, .replay],
                 "a message waits for a crashed node that had returned to a snapshot (L-83)"),
             MendedSeed(removalsOf: 2_866_679_454, "a member follows eight successors after a slow disk (M-93)"),
+            MendedSeed(
+                removalsOf: 3_160_757_683, keeping: [0, 1, 2, 3, 28, 33, 34, 36, 37],
+                "a node opens again soon after it ended a link for lack of a name (L-106)"),
             MendedSeed(removalsOf: 8_000_248, "a member still follows successors 10 s after the faults (M-93)"),
             MendedSeed(removalsOf: 10_003_477, "two members follow successors for more than 10 s (M-93)"),
             MendedSeed(removalsOf: 10_005_828, "a member left a chat and joined it again shortly after meeting (L-32)"),

@@ -98,8 +98,8 @@ extension Limits {
     package static let slowInterval = Duration.seconds(60)
     /// The time after a bye in which a node does not open to the peer's instances (L-35).
     package static let rest = Duration.seconds(60)
-    /// The time after a bye in which a node does not open to an address added by hand (L-35).
-    package static let restByHand = Duration.seconds(5)
+    /// The rest of addresses added by hand (L-35), and of a peer that got the bye because its name was missing (L-106).
+    package static let shortRest = Duration.seconds(5)
     /// The time after a suspension in which a node opens to the last addresses of its links (L-88).
     package static let afterSuspension = Duration.seconds(90)
     /// The time for which an owner's node gives a successor to the chosen keys in the old chat: 30 days (M-65).

@@ -187,6 +187,25 @@ struct LinkTests {
         }
     }
 
+    @Test("A node opens again 5 s after it ended a link for lack of a name, though its peer rests for 60 s (L-106)")
+    func restWithoutName() throws {
+        let lan = TestLAN()
+        lan.start(0)
+        lan.start(1)
+        // The link of node 1 never comes up, so node 1 sends no name.
+        lan.filter = { $0.node == 1 || $0.kind != .pong }
+        lan.listAll()
+        lan.run(.seconds(11))
+        let bye = try #require(lan.sent(by: 0, .bye, since: .zero).first)
+        #expect((10_000...10_400).contains(bye.at.ms) && lan.links(0, to: 1).isEmpty && lan.links(1, to: 0).isEmpty)
+        lan.filter = { _ in true }
+        lan.run(.seconds(5))
+        #expect(lan.isUp(0, to: 1) && lan.isUp(1, to: 0))
+        let opened = try #require(lan.sent(by: 0, .initiation, since: bye.at).first)
+        #expect((5_000...5_400).contains((opened.at - bye.at).nanoseconds / 1_000_000))
+        #expect(lan.sent(by: 1, .initiation, since: bye.at).isEmpty)
+    }
+
     @Test("A return from suspension opens to the last addresses for 90 s, and waits for no rest (L-88)")
     func suspension() {
         let lan = ConversationTests.pair()

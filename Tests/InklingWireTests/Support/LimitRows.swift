@@ -203,7 +203,7 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("transmissions; attempt", "\(list(Limits.transmissions)); \(s(Limits.attempt)); \(jitter)"),
         LimitRow("pauses", "\(list(Limits.pauses)); \(jitter)"),
         LimitRow("fast period; slow interval", "\(s(Limits.fastPeriod)); \(s(Limits.slowInterval))"),
-        LimitRow("rest; by hand", "\(s(Limits.rest)); \(s(Limits.restByHand))"),
+        LimitRow("rest; by hand, without a name", "\(s(Limits.rest)); \(s(Limits.shortRest))"),
         LimitRow("after suspension", s(Limits.afterSuspension)),
         LimitRow("remembered addresses", s(Limits.rememberedInterval)),
         LimitRow("asks by hand", "\(list(Limits.asksByHand)); \(s(Limits.askInterval)); \(jitter)"),

@@ -134,6 +134,20 @@ extension Catalogue {
                 program.peerEvents(peer.user).count == 1, "one person",
                 actual: "\(program.peerEvents(peer.user).count) `peer`")
         },
+        Case("L-106.1", "a listed peer is tried again 5 s after the bye for lack of a name", also: "L-86", load: .long)
+        { trial in
+            let (program, peer) = try start(trial)
+            peer.habits.sendsName = false
+            try advertise(peer, in: trial)
+            let bye = try peer.await("a bye", within: .seconds(24)) { $0.bye != nil }
+            peer.habits.sendsName = true
+            let next = try trial.wait(
+                .seconds(8), for: "an initiation when the 5 s are over",
+                until: { peer.initiations.first { $0.at > bye.at + .seconds(1) } })
+            try trial.judge(
+                "the initiation", at: next.at, after: bye.at, is: .seconds(5), late: .milliseconds(300) + Trial.late)
+            try awaitLink(peer, from: program)
+        },
         Case("D-9.2", "a fifth instance of a key takes the place of one that was tried in vain", also: "D-22") {
             trial in
             let (_, peer) = try start(trial)

@@ -153,7 +153,7 @@ extension Endpoint {
         defer { finish() }
         guard chats.contains(chat) else { throw .unknownChat }
         directory.removeAll(of: chat)
-        for id in links.ids(in: chat) where links.contains(id) { sayBye(id, .left, .left, .bye, rests: false, now) }
+        for id in links.ids(in: chat) where links.contains(id) { sayBye(id, .left, .left, .bye, rest: nil, now) }
         handshakes.removeAll { $0.chat == chat }
         for person in openings.sortedIDs where person.chat == chat { openings.remove(person) }
         tellDue(now)

@@ -113,13 +113,13 @@ extension Endpoint {
 
     /// Ends a link with a bye (L-32).
     ///
-    /// - Parameter rests: Whether the node opens nothing at the link's addresses for a while (L-35).
+    /// - Parameter rest: The time for which the node opens nothing at the link's addresses, at most; nil for no rest.
     mutating func sayBye(
-        _ id: LinkID, _ reason: ByeReason, _ failure: FailureReason, _ presence: PresenceReason, rests: Bool = true,
-        _ now: Instant
+        _ id: LinkID, _ reason: ByeReason, _ failure: FailureReason, _ presence: PresenceReason,
+        rest: Duration? = Limits.rest, _ now: Instant
     ) {
         farewells.say(reason, on: &links[id], &effects, now: now)
-        if rests { directory.rest(links[id], now: now) }
+        if let rest { directory.rest(links[id], atMost: rest, now: now) }
         forget(id, failure, presence, now)
     }
 
@@ -153,7 +153,7 @@ extension Endpoint {
     /// left and joined the chat (L-60).
     private mutating func renewRun(in chat: ChatID, _ now: Instant) {
         for id in links.ids(in: chat) where links.contains(id) {
-            sayBye(id, .left, .lostState, .replaced, rests: false, now)
+            sayBye(id, .left, .lostState, .replaced, rest: nil, now)
         }
         handshakes.removeAll { $0.chat == chat }
         epochs[chat] = Epochs(run: effects.number())
@@ -180,7 +180,7 @@ extension Endpoint {
         }
         if surroundings.isBehind { links[id].liveness.putOffNameDeadline(now) }
         if !links[id].isNamed, links[id].liveness.nameDeadline <= now {
-            return sayBye(id, .quit, .silence, .silence, now)
+            return sayBye(id, .quit, .silence, .silence, rest: Limits.shortRest, now)
         }
         if links[id].hints.advance(now), !links[id].liveness.isSuspect { ping(id, .everywhere, now) }
         for message in links[id].sender.advance(now) {

@@ -207,13 +207,15 @@ struct PeerDirectory: Sendable {
     // MARK: Byes
 
     /// Rests the instances of a link that a bye ends: those that it covered, and those with its address (L-35).
-    mutating func rest(_ link: Link, now: Instant) {
+    ///
+    /// - Parameter longest: The rest of instances from discovery (L-106).
+    mutating func rest(_ link: Link, atMost longest: Duration = Limits.rest, now: Instant) {
         departed.removeAll { $0.until <= now || $0.address == link.address }
         departed.append((link.address, now + Limits.rest))
         if departed.count > PeerDirectory.departedCapacity { departed.removeFirst() }
         for instance in instances.instances(of: link.personID)
         where instance.addresses.contains(link.address) || !link.isDown && instance.links.contains(link.id) {
-            let pause = instance.isByHand ? Limits.restByHand : Limits.rest
+            let pause = instance.isByHand ? Limits.shortRest : longest
             instances[instance.id].restsUntil = now + pause
         }
         remembered.rest(link.personID, now: now)

@@ -79,7 +79,7 @@ struct RememberedAddresses: Sendable {
 
     mutating func rest(_ person: PersonID, now: Instant) {
         guard entries.contains(person) else { return }
-        entries[person].restsUntil = now + Limits.restByHand
+        entries[person].restsUntil = now + Limits.shortRest
     }
 
     mutating func endRests() {
