@@ -125,6 +125,7 @@ struct SimulationTests {
             MendedSeed(textsOf: 10_008_994, "an attacker repairs a damaged datagram"),
             MendedSeed(textsOf: 10_010_643, "a record arrives on a link that is down beside another device (L-80)"),
             MendedSeed(textsOf: 10_017_606, "texts arrive before the name on a link beside another device (L-85)"),
+            MendedSeed(textsOf: 20_000_699, "a name arrives on a link that is still down beside another device (L-80)"),
         ])
     func mended(_ mended: MendedSeed) {
         #expect(Simulation(mended.scenario).run().violation == nil)

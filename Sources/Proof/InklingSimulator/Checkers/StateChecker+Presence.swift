@@ -79,7 +79,7 @@ extension StateChecker {
                 let device = DeviceID(viewer: viewer, chat: chat, host: host)
                 // While another device shows the person, a link may be down, or not named yet (L-80, L-85). A handshake
                 // follows the first, then a pong, and the name.
-                let isUp = pongs[device].map { $0 > handshake(host) } ?? false
+                let isUp = isUp(device, since: handshake(host))
                 let mayBeHidden = hasSeveral && (!isUp || namings[device].map { $0 <= handshake(host) } ?? true)
                 guard !isBack, !mayBeHidden, let last = heard[device],
                     // A run that has not named itself is not shown. The run before it is gone.

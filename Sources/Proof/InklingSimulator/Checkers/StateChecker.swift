@@ -80,7 +80,7 @@ struct StateChecker {
     var departures: [Departure] = []
     /// The time when a viewer last received a record. A record may have named a link.
     var lastRecord: [Int: Instant] = [:]
-    /// The time when a viewer last received a name of a device (L-85).
+    /// The time when a viewer last received a name of a device on a link that was up (L-85).
     var namings: [DeviceID: Instant] = [:]
     /// The time when a device sent the newest pong that reached a viewer (L-80).
     var pongs: [DeviceID: Instant] = [:]
@@ -159,21 +159,25 @@ struct StateChecker {
 
     /// Records a sealed datagram that arrived and that the node accepted.
     ///
+    /// - Parameter handshake: Returns when the last handshake of a host and the viewer went out.
     /// - Returns: Whether the datagram has the newest status of its state so far.
     mutating func took(
-        _ packet: Packet, in tag: ChatID, by viewer: Int, arrivedAt: Instant, isNew: Bool, _ now: Instant
+        _ packet: Packet, in tag: ChatID, by viewer: Int, arrivedAt: Instant, isNew: Bool, _ now: Instant,
+        handshake: (Int) -> Instant
     ) -> Bool {
         guard let chat = chatIndices[tag], packet.session != nil, packet.isGenuine else { return false }
         let state = StateID(viewer: viewer, chat: chat, sender: packet.sender, incarnation: packet.incarnation)
         let isNewest = newest[state].map { packet.number > $0 } ?? true
         if isNewest { newest[state] = packet.number }
         let device = DeviceID(viewer: viewer, chat: chat, host: packet.sender)
+        if packet.kind == .pong { pongs[device] = max(pongs[device] ?? .zero, packet.sentAt) }
         // A pong of 31 bytes or fewer has no record beside it (L-82).
         if packet.kind == .record || packet.kind == .pong && packet.bytes.count > 31 {
             lastRecord[viewer] = now
-            if packet.kind == .pong || isName(packet) { namings[device] = now }
+            // A link that is down takes no name (L-80).
+            let isNaming = packet.kind == .pong || isName(packet)
+            if isNaming, isUp(device, since: handshake(packet.sender)) { namings[device] = now }
         }
-        if packet.kind == .pong { pongs[device] = max(pongs[device] ?? .zero, packet.sentAt) }
         let isShown = packet.shows & 1 << UInt32(chat) != 0
         let isOneOfSeveral = devices[hosts[viewer].plan.identity]?.count ?? 1 > 1
         if packet.kind == .bye, !isShown || isOneOfSeveral { unnamed[device] = now }
@@ -194,6 +198,9 @@ struct StateChecker {
         if packet.typing & 1 << UInt32(chat) != 0 { evidence[person] = max(evidence[person] ?? arrivedAt, arrivedAt) }
         return true
     }
+
+    /// Returns whether a device answered the viewer after a handshake, so that their link came up (L-80).
+    func isUp(_ device: DeviceID, since handshake: Instant) -> Bool { pongs[device].map { $0 > handshake } ?? false }
 
     /// Returns whether a datagram has the size of one that contains only a name. Few texts have this size.
     private func isName(_ packet: Packet) -> Bool {

@@ -255,9 +255,12 @@ package final class Simulation {
             let isTaken = reaction.dropped == 0
             let isNew = !reaction.wantsSocketDrained
             if isNew, isTaken || reaction.surplus > 0 { checker.heard(cause, in: chat, by: host.index, now) }
-            if isTaken, checker.took(cause, in: chat, by: host.index, arrivedAt: arrivedAt ?? now, isNew: isNew, now) {
-                newest = cause
-            }
+            let isNewest =
+                isTaken
+                && checker.took(cause, in: chat, by: host.index, arrivedAt: arrivedAt ?? now, isNew: isNew, now) {
+                    liveness.lastHandshake(between: hosts[$0], host)
+                }
+            if isNewest { newest = cause }
         }
         departing = reaction.outputs.compactMap {
             if case .presence(let chat, let person, .offline, _) = $0 { (chat, person.key) } else { nil }
