@@ -140,13 +140,14 @@ extension Catalogue {
             peer.habits.sendsName = false
             try advertise(peer, in: trial)
             let bye = try peer.await("a bye", within: .seconds(24)) { $0.bye != nil }
+            peer.forget()
             peer.habits.sendsName = true
             let next = try trial.wait(
                 .seconds(8), for: "an initiation when the 5 s are over",
                 until: { peer.initiations.first { $0.at > bye.at + .seconds(1) } })
             try trial.judge(
                 "the initiation", at: next.at, after: bye.at, is: .seconds(5), late: .milliseconds(300) + Trial.late)
-            try awaitLink(peer, from: program)
+            try program.awaitPresence("online", of: peer.user)
         },
         Case("D-9.2", "a fifth instance of a key takes the place of one that was tried in vain", also: "D-22") {
             trial in
