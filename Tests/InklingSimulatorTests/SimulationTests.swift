@@ -112,6 +112,9 @@ struct SimulationTests {
             MendedSeed(
                 11_760_437, keeping: [15, 20, 21], without: [.loss, .replay],
                 "a message waits for a crashed node that had returned to a snapshot (L-83)"),
+            MendedSeed(
+                10_009_331, keeping: [11, 16], without: [.lateness],
+                "a pong behind newer datagrams brings a link up (L-80)"),
             MendedSeed(removalsOf: 2_866_679_454, "a member follows eight successors after a slow disk (M-93)"),
             MendedSeed(
                 removalsOf: 3_160_757_683, keeping: [0, 1, 2, 3, 28, 33, 34, 36, 37],

@@ -19,9 +19,8 @@ extension StateChecker {
             for identity in devices.keys.sorted() {
                 let id = PersonID(viewer: viewer.index, chat: chat, identity: identity)
                 guard let state = shown[id], state.presence != .offline else { continue }
-                let last = devices[identity]?.compactMap {
-                    lastSign[DeviceID(viewer: viewer.index, chat: chat, host: $0)]
-                }.max()
+                let ids = devices[identity]?.map { DeviceID(viewer: viewer.index, chat: chat, host: $0) } ?? []
+                let last = ids.flatMap { [lastSign[$0], revivals[$0]].compactMap { $0 } }.max()
                 // A hello that waited in the socket shows a person, although it is no fresh sign of life (L-30).
                 let since = max(last ?? state.since, devices[identity]?.map(handshake).max() ?? .zero)
                 if now - since > limit { report(.ghost, "\(describe(id)), silent for \(now - since)", now) }

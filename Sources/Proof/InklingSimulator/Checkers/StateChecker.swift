@@ -74,6 +74,8 @@ struct StateChecker {
     var unnamed: [DeviceID: Instant] = [:]
     /// The time of the last datagram of a device, in any order.
     var lastSign: [DeviceID: Instant] = [:]
+    /// The time when a viewer last received a pong that is no evidence, but may have brought a down link up (L-80).
+    var revivals: [DeviceID: Instant] = [:]
     var newest: [StateID: UInt64] = [:]
     var newestStatus: [StateID: UInt64] = [:]
     var nonces: [NonceID: Int] = [:]
@@ -170,7 +172,10 @@ struct StateChecker {
         let isNewest = newest[state].map { packet.number > $0 } ?? true
         if isNewest { newest[state] = packet.number }
         let device = DeviceID(viewer: viewer, chat: chat, host: packet.sender)
-        if packet.kind == .pong { pongs[device] = max(pongs[device] ?? .zero, packet.sentAt) }
+        if packet.kind == .pong {
+            pongs[device] = max(pongs[device] ?? .zero, packet.sentAt)
+            if isNew, !isNewest, mayBringUp(packet, in: chat, by: viewer, now) { revivals[device] = now }
+        }
         // A pong of 31 bytes or fewer has no record beside it (L-82).
         if packet.kind == .record || packet.kind == .pong && packet.bytes.count > 31 {
             lastRecord[viewer] = now
@@ -201,6 +206,15 @@ struct StateChecker {
 
     /// Returns whether a device answered the viewer after a handshake, so that their link came up (L-80).
     func isUp(_ device: DeviceID, since handshake: Instant) -> Bool { pongs[device].map { $0 > handshake } ?? false }
+
+    /// Returns whether a pong may bring a down link up. A pong behind newer datagrams does so too, if its ping is less
+    /// than 3 s old (L-80). While the viewer shows a person with one device and one run, the link is up.
+    private func mayBringUp(_ pong: Packet, in chat: Int, by viewer: Int, _ now: Instant) -> Bool {
+        let sender = hosts[pong.sender]
+        let isSingle = devices[sender.plan.identity]?.count == 1 && sender.incarnation == 1
+        return now - pong.sentAt < Limits.pongAwaited
+            && !(isSingle && shownSince(sender.plan.identity, in: chat, by: viewer) != nil)
+    }
 
     /// Returns whether a datagram has the size of one that contains only a name. Few texts have this size.
     private func isName(_ packet: Packet) -> Bool {
