@@ -113,6 +113,9 @@ struct SimulationTests {
                 11_760_437, keeping: [15, 20, 21], without: [.loss, .replay],
                 "a message waits for a crashed node that had returned to a snapshot (L-83)"),
             MendedSeed(
+                10_008_479, keeping: [77, 78], without: [.loss, .bursts],
+                "a change of presence waits a second behind those of hostile members (T-26)"),
+            MendedSeed(
                 10_009_331, keeping: [11, 16], without: [.lateness],
                 "a pong behind newer datagrams brings a link up (L-80)"),
             MendedSeed(removalsOf: 2_866_679_454, "a member follows eight successors after a slow disk (M-93)"),

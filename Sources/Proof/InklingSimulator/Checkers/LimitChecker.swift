@@ -116,6 +116,19 @@ struct LimitChecker {
         return take(.presences(chat), rate, rate + 1, host, now) ? nil : "presences (T-22)"
     }
 
+    /// Returns whether a change of a person's presence may still wait (T-26). The node then reported the person less
+    /// than a second ago, and has used up its budget for such repetitions.
+    func mayHold(_ key: PublicKey, in chat: ChatID, by host: SimulatedHost, delay: Duration, _ now: Instant) -> Bool {
+        let id = Key(host: host.index, count: .presences(chat))
+        guard let last = told[id]?[key], now - last < Duration.seconds(1) + delay, var bucket = buckets[id] else {
+            return false
+        }
+        // The bucket here has one token more than the node's. The next report takes a second one.
+        return
+            !(bucket.take(Limits.presences, Limits.presences + 1, now)
+            && bucket.take(Limits.presences, Limits.presences + 1, now))
+    }
+
     /// Checks a report of a message from the adversary.
     mutating func message(from key: PublicKey, by host: SimulatedHost, _ now: Instant) -> String? {
         let (rate, burst) = (Limits.datagramsPerLink, Limits.datagramsPerLinkBurst)

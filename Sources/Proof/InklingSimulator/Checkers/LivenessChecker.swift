@@ -249,7 +249,9 @@ final class LivenessChecker {
         let isAlone = writer.incarnation == 1 || now - writer.startedAt > .seconds(4)
         if isAlone, let node = writer.node, now - node.awayChangedAt > delay,
             now - since > simulation.idleInterval(of: writer) + delay,
-            simulation.checker.isShownAway(identity, in: chat, by: viewer.index) != node.isAway
+            simulation.checker.isShownAway(identity, in: chat, by: viewer.index) != node.isAway,
+            !simulation.limits.mayHold(
+                writer.key, in: simulation.chats[chat].id, by: viewer, delay: .milliseconds(80), now)
         {
             simulation.checker.report(.wrongPresence, "\(about), away or not", now)
         }
