@@ -211,6 +211,9 @@ class Chat:
             self.links[key, session.run] = link
         elif decision == epochs.REPLACE:
             self._replace(link, session)
+        elif not link.has_room():
+            self._context.sessions.pop(session.index, None)
+            return None
         self._context.sessions[session.index] = session
         link.add_session(session)
         if link.is_alive:

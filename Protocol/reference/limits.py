@@ -20,6 +20,7 @@ MAX_CHATS, MAX_LINKS = 32, 1_024                # L-39
 LINKS_PER_SOURCE, LINKS_OF_HOST = 64, 256       # L-53, L-78
 LINKS_PER_KEY = 8                               # L-53
 SESSIONS_PER_LINK = 4                           # L-77
+REPLACEABLE_SESSION = 3 * S                     # L-77
 UNCONFIRMED_SESSIONS, UNCONFIRMED = 128, 5 * S  # L-12
 MAX_CANDIDATES, MAX_INSTANCES = 8, 4            # D-9
 AMPLIFICATION = 3                               # L-72

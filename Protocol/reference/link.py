@@ -8,8 +8,8 @@ from context import Context
 from limits import (AMPLIFICATION, AWAITED, CHECK_PAUSE, COPIES, DOWN_TIME, HINT_PAUSE, INTERVAL_UNIT, JOIN_STEP,
                     JOIN_TIME, LAST_COUNTER, LEAST_PINGS, LEAST_UNITS, LEAST_UP, LINK_BURST, LINK_RATE, NAME_STEP,
                     NAME_TIME, PINGS, PINGS_SPENT_UNHEARD, PING_STEP, RECORD_BURST, RECORD_RATE, REKEY_REPEAT,
-                    REKEY_SPREAD, S, SEALED_EXTRA, SESSIONS_PER_LINK, SESSION_LIFE, SHORT_REST, SILENT_SESSION,
-                    SNAPSHOT_SIGN, START_BURST, START_RATE, TYPING_EXPIRY, UNHEARD_PAUSE)
+                     REKEY_SPREAD, REPLACEABLE_SESSION, S, SEALED_EXTRA, SESSIONS_PER_LINK, SESSION_LIFE, SHORT_REST,
+                     SILENT_SESSION, SNAPSHOT_SIGN, START_BURST, START_RATE, TYPING_EXPIRY, UNHEARD_PAUSE)
 from records import Owner, Receiver, Sender
 from session import Address, ReplayWindow, Session
 from wire import (AWAY, QUIT, TYPING, UNHEARD, Ack, Bye, Forward, Frame, Heartbeat, Ping, Pong, Record, Typing,
@@ -108,16 +108,24 @@ class Link:
             return "offline"
         return "away" if self.peer_away else "online"
 
+    def _most_silent(self) -> Session:
+        others = [session for session in self.sessions if session is not self.sending()]
+        return min(others, key=lambda session: session.opened_at)
+
+    def has_room(self) -> bool:
+        """L-77: for another session."""
+        return (len(self.sessions) < SESSIONS_PER_LINK
+                or self.clock.now - self._most_silent().opened_at >= REPLACEABLE_SESSION)
+
     def add_session(self, session: Session) -> None:
-        """A session joins (L-67); the caller has compared epochs and set the address."""
+        """A session joins (L-67); the caller has compared epochs, set the address and found room."""
         session.joined_at, session.opened_at = self.clock.now, self.clock.now
         session.link = self
         rekey = self.context.rekey
         session.rekey_at = self.clock.now + int(rekey * self.context.random.uniform(1, 1 + REKEY_SPREAD))     # L-37
+        if len(self.sessions) >= SESSIONS_PER_LINK:     # L-77
+            self.drop_session(self._most_silent())
         self.sessions.append(session)
-        if len(self.sessions) > SESSIONS_PER_LINK:      # L-77
-            others = [s for s in self.sessions if s is not self.sending() and s is not session]
-            self.drop_session(min(others, key=lambda s: s.opened_at))
         if self.is_down:
             self.set_address(session.address)           # L-81
         self._join_ping(session)

@@ -556,6 +556,29 @@ def sessions_change_and_the_state_stays() -> None:
     expect(alice.node._completed >= 10, "no session followed another")
 
 
+def young_sessions_stay() -> None:
+    """L-77: a fifth session is dropped while each of the four was heard in the last 3 s, and replaces one later."""
+    world, alice, bob = pair()
+    assert alice.node is not None
+    link = alice.node.links()[0]
+
+    def handshake() -> list[int]:
+        link._host.handshake(link, [link.address])
+        world.run(500 * MS)
+        return [session.index for session in link.sessions]
+    while len(link.sessions) < 4:
+        handshake()
+    before = [session.index for session in link.sessions]
+    sending = link.sending()
+    expect(handshake() == before and link.sending() is sending, "a fifth session replaced a young one")
+    world.run(4 * S)
+    after = handshake()
+    expect(len(after) == 4 and after != before and sending in link.sessions, "a fifth session replaced none")
+    alice.say("after the fifth")
+    world.run(S)
+    expect(len(bob.received) == 1 and "after the fifth" in bob.received[0], f"{bob.received}")
+
+
 def blocked_people_are_gone() -> None:
     """L-36, L-32, L-35."""
     world, alice, bob = pair()
@@ -1058,8 +1081,8 @@ def converse(alice: Process, bob: Process, folder: str, peer: str) -> None:
 SCENARIOS = (typing_ends_with_its_author, a_cut_costs_no_message, a_long_cut_fails_messages,
              a_cut_in_one_direction_shows_at_both_ends, a_link_follows_its_peer, both_ends_move_during_a_cut,
              a_state_is_replaced, a_nameless_member_reads_nothing, silent_acks_stall_messages,
-             sessions_change_and_the_state_stays, blocked_people_are_gone, invitations_wait_for_the_user,
-             strangers_bury_no_invitation, a_talk_has_two_people, chats_stand_apart,
+             sessions_change_and_the_state_stays, young_sessions_stay, blocked_people_are_gone,
+             invitations_wait_for_the_user, strangers_bury_no_invitation, a_talk_has_two_people, chats_stand_apart,
              a_flood_of_messages_arrives, people_meet_under_load, a_full_pool_holds_messages_back,
              places_go_by_rank_and_source, a_chat_moves, a_successor_leads_to_no_other_chat,
              only_the_first_successor_counts, many_moves_strand_nobody, a_member_by_hand_follows_two_moves, moves_meet,

@@ -41,7 +41,7 @@ struct MutantTests {
         .everyDestination: ([.limit], [.instances, .changingKeys]),
         .hoardsText: ([.limit], [.hoard]), .noTextRanks: ([.limit], [.hoard]), .boundless: ([.limit], [.flood]),
         .anyEpoch: ([.falseOffline, .missingTyping], [.relays]),
-        .heldPresence: ([.wrongPresence], [.chatter]),
+        .hastyEviction: ([.missingTyping], [.relays]), .heldPresence: ([.wrongPresence], [.chatter]),
         .everyList: ([.limit], [.chatter]), .everyPresence: ([.limit], [.chatter]),
         .tellsGhosts: ([.limit], [.ghosts]), .unheardEverywhere: ([.limit], [.unheard]),
     ]

@@ -118,6 +118,9 @@ struct SimulationTests {
             MendedSeed(
                 10_009_331, keeping: [11, 16], without: [.lateness],
                 "a pong behind newer datagrams brings a link up (L-80)"),
+            MendedSeed(
+                10_010_735, keeping: [10, 30, 49, 50], without: [.duplication],
+                "relays make many sessions at once, of which each end chooses one (L-77)"),
             MendedSeed(removalsOf: 2_866_679_454, "a member follows eight successors after a slow disk (M-93)"),
             MendedSeed(
                 removalsOf: 3_160_757_683, keeping: [0, 1, 2, 3, 28, 33, 34, 36, 37],

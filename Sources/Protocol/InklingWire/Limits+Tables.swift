@@ -12,6 +12,9 @@ extension Limits {
     package static let linksPerKey = 8
     /// The sessions of one link (L-77).
     package static let sessionsPerLink = 4
+    /// The silence after which another session may replace one (L-77). In this time the peer's choice of its sending
+    /// session shows.
+    package static let replaceableSession = Duration.seconds(3)
     /// The unconfirmed sessions of a node (L-12).
     package static let unconfirmedSessions = 128
     /// The candidate addresses of one instance (D-9).

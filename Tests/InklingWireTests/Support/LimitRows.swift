@@ -61,7 +61,7 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("chats; links", "\(Limits.chats); \(count(Limits.links))"),
         LimitRow("links per source; of the host", "\(Limits.linksPerSource); \(Limits.linksOfOtherUsers)"),
         LimitRow("links per key and chat", "\(Limits.linksPerKey)"),
-        LimitRow("sessions per link", "\(Limits.sessionsPerLink)"),
+        LimitRow("sessions per link", "\(Limits.sessionsPerLink); \(s(Limits.replaceableSession))"),
         LimitRow("unconfirmed sessions", "\(Limits.unconfirmedSessions); \(s(Limits.unconfirmedSession))"),
         LimitRow("candidates; instances per key", "\(Limits.candidatesPerInstance); \(Limits.instancesPerKey)"),
         LimitRow("instances without room", "\(Limits.instancesWithoutRoom)"),

@@ -45,16 +45,23 @@ extension Catalogue {
             peer.habits = .all
             try peer.awaitLink(from: program)
         },
-        Case("L-77.1", "a fifth session replaces the one that was silent for longest") { trial in
+        Case("L-77.1", "a fifth session replaces the one that was silent for longest, if for 3 s") { trial in
             let program = try trial.start()
             let peer = try trial.peer()
             var sessions = [try peer.open(to: program)]
             for _ in 0..<3 { sessions.append(try peer.openAnother(to: program)) }
-            peer.stopHeartbeats()
             for session in [sessions[0], sessions[2], sessions[1]] {
                 try peer.ping(on: session)
                 trial.run(for: .milliseconds(20))
             }
+            let early = try peer.openSession(to: program)
+            peer.sending = sessions[3]
+            try peer.pingInVain(on: early, "nothing on a fifth session, while all were heard in the last 3 s")
+            for session in [sessions[0], sessions[2], sessions[1]] {
+                try peer.ping(on: session)
+                trial.run(for: .milliseconds(20))
+            }
+            trial.run(for: .milliseconds(3_300))
             sessions.append(try peer.openAnother(to: program))
             try peer.ping(on: sessions[4])
             // The fourth session was the sending one. The program was silent on the first one for longest.

@@ -148,7 +148,7 @@ extension Endpoint {
         }
     }
 
-    /// Adds a session to a link, by the decision on its epochs (L-68).
+    /// Adds a session to a link, by the decision on its epochs, if the link has room (L-68, L-77).
     ///
     /// - Returns: The link; nil if the session was dropped.
     private mutating func join(
@@ -157,7 +157,12 @@ extension Endpoint {
     ) -> LinkID? {
         let id: LinkID
         switch (joining, link) {
-        case (.join, let link?): id = link
+        case (.join, let link?):
+            guard links[link].sessions.hasRoom(now) else {
+                effects.drop(.unexpected)
+                return nil
+            }
+            id = link
         case (.replace, let link?):
             replace(link, by: pair, now)
             id = link

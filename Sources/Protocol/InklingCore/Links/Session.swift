@@ -145,16 +145,26 @@ struct SessionSet: Sendable {
         sendingPlace.map { (all[$0].localIndex, all[$0].isComplete) }
     }
 
-    /// Adds a session that joins.
-    ///
-    /// - Returns: The session that it replaces: the one with the longest time since a datagram opened (L-77).
-    mutating func add(_ session: Session) -> Session? {
-        all.append(session)
-        guard all.count > Limits.sessionsPerLink else { return nil }
+    /// Returns whether another session may join: a place is free, or a session was silent for long enough (L-77).
+    func hasRoom(_ now: Instant) -> Bool {
+        guard all.count >= Limits.sessionsPerLink else { return true }
+        return mostSilentPlace.map { now - all[$0].lastOpened >= Limits.replaceableSession } ?? false
+    }
+
+    /// The session, other than the sending one, with the longest time since a datagram opened.
+    private var mostSilentPlace: Int? {
         let sending = sendingPlace
-        let others = all.indices.dropLast().filter { $0 != sending }
-        guard let victim = others.min(by: { all[$0].lastOpened < all[$1].lastOpened }) else { return nil }
-        return all.remove(at: victim)
+        return all.indices.filter { $0 != sending }.min { all[$0].lastOpened < all[$1].lastOpened }
+    }
+
+    /// Adds a session that joins. ``hasRoom(_:)`` must be true.
+    ///
+    /// - Returns: The session that it replaces (L-77).
+    mutating func add(_ session: Session) -> Session? {
+        let isFull = all.count >= Limits.sessionsPerLink
+        let replaced = isFull ? mostSilentPlace.map { all.remove(at: $0) } : nil
+        all.append(session)
+        return replaced
     }
 
     mutating func putOffExpiry(_ now: Instant) {
