@@ -66,8 +66,9 @@ package final class KeptChatsWriter {
     private func proceed() {
         guard !isWriting else { return }
         guard let chats = next else {
+            let idle = idle
+            self.idle = []
             for completion in idle { completion() }
-            idle = []
             return
         }
         next = nil
