@@ -17,7 +17,7 @@ class DaemonTests(TestWithPeople):
     def test_a_lost_daemon_shows_within_a_second_and_the_page_comes_back_by_itself(self):
         began = time.monotonic()
         self.alice.daemon.kill()
-        self.alice.page.wait_for(lambda: "lost" in self.alice.page.banner(), "the banner")
+        self.alice.page.wait_for(lambda: "daemon has ended" in self.alice.page.banner(), "the banner")
         self.assertLess(time.monotonic() - began, 1.5)
         self.alice.page.type("!\ue007")
         self.assertEqual(self.alice.page.draft(), "A draft!")
@@ -46,7 +46,7 @@ class DaemonTests(TestWithPeople):
 
     def test_a_stopped_daemon_comes_back(self):
         self.alice.daemon.stop()
-        self.alice.page.wait_for(lambda: "lost" in self.alice.page.banner(), "the banner")
+        self.alice.page.wait_for(lambda: "daemon has ended" in self.alice.page.banner(), "the banner")
         self.alice.restart_daemon()
         self.alice.page.wait_for(lambda: not self.alice.page.banner(), "the banner is gone")
         self.alice.page.wait_for_person("Bob")

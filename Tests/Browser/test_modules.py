@@ -245,6 +245,15 @@ class TextTests(ModuleCase):
             (("日" * 6, 5), "日" * 5 + "…"),
         ])
 
+    def test_a_word_is_found_as_the_prompt_finds_it(self):
+        edge = r"[\p{L}\p{M}\p{N}_]"
+        self.check_table("has", [
+            (("Hi Zoe\u0308!", "Zo\u00eb", edge), True), (("hi ZO\u00cb", "Zoe\u0308", edge), True),
+            (("Zo\u00eb3", "Zo\u00eb", edge), False), (("Zo\u00ebs", "Zo\u00eb", edge), False),
+            (("_Zo\u00eb", "Zo\u00eb", edge), False), (("\uff3ao\u00eb", "Zo\u00eb", edge), True),
+            (("a.b", "a.b", edge), True), (("axb", "a.b", edge), False), (("Zo\u00eb3", "zo\u00eb"), True),
+        ])
+
     def test_isolates(self):
         self.check_table("isolate", [
             ("Bob", "\u2068Bob\u2069"), ("", "\u2068\u2069"), ("\u2069a\u2068b", "\u2068ab\u2069"),

@@ -2,7 +2,7 @@
 
 import {applied, connected} from "./main.js";
 
-const AGAIN = "Open Inkling again, by its icon or with: inkling web";
+const AGAIN = "Open Inkling again: inkling web";
 const OLD = [`This page needs a fresh address. ${AGAIN}`, 0];
 /** By close code: the words, and the wait for the next try in ms. Without it, a button tries. */
 const CLOSES = {
@@ -12,7 +12,6 @@ const CLOSES = {
 	4001: OLD,
 	4002: OLD,
 	4003: ["Eight pages are open. Close another tab."],
-	4004: ["This page was too slow.", 1000],
 };
 
 const base64 = {alphabet: "base64url", omitPadding: true};

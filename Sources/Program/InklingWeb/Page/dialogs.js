@@ -85,7 +85,7 @@ async function invite() {
 	const {invite} = await ask("invite", {chat: name});
 	if (secret && !invite) return;
 	write("invite-how", invite ? "Everybody with this invite can join and read."
-		: "Anybody on this network joins this open chat by its name.");
+		: "Anybody on this network can join by its name.");
 	$("invite-text").value = invite ?? name;
 	$("invite-show").hidden = !invite;
 	$("invite-qr").replaceChildren();

@@ -3,9 +3,9 @@
 import {showPerson} from "./dialogs.js";
 import {$, bdi, el, icon, on, shield, sync, unseen, write} from "./dom.js";
 import {retry} from "./main.js";
-import {model, pattern, person} from "./model.js";
+import {model, person} from "./model.js";
 import {WHY} from "./names.js";
-import {clock, day, days, deed, lines, pieces, plain} from "./text.js";
+import {clock, day, days, deed, has, lines, pieces, plain} from "./text.js";
 
 const MOST = 300, STEP = 100;
 
@@ -34,7 +34,7 @@ export function follow() {
 export function search(text) {
 	hit = null;
 	render();
-	return text ? chat.messages.filter((one) => one.text.search(pattern(text)) >= 0).reverse() : [];
+	return text ? chat.messages.filter((one) => has(one.text, text)).reverse() : [];
 }
 
 export function go(item) {
@@ -128,7 +128,7 @@ const words = (text) => pieces(text).map(({text, href}) =>
 function remark({text, user, known, verified}, {label}) {
 	if (!user) return el("p.day", lines(text));
 	return el("div.alert", el("p", icon("warning"), bdi(label), " is not the ", bdi(chat.people.get(known)?.label ?? "person"),
-		` you ${verified ? "verified" : "know"}: the key is different. Share nothing secret before you compare fingerprints.`),
+		` you ${verified ? "verified" : "know"}: the key is different. Share nothing secret before you compare.`),
 	el("button", () => showPerson(user), "Compare"));
 }
 
@@ -142,7 +142,7 @@ function fill(row) {
 
 function outcome({state, to, delivered, failed, waiting, error}) {
 	if (state === "sending") return ["Sending…"];
-	if (state === "unknown") return ["Unknown: the connection ended.", true];
+	if (state === "unknown") return ["Not known: the connection ended.", true];
 	if (state === "error") return [`Not sent: ${plain(error, 300)}`, true];
 	if (to === 0) return ["Nobody was here to receive it.", true];
 	const some = delivered.size ? `Delivered to ${delivered.size} of ${to}` : "";

@@ -135,7 +135,7 @@ function send() {
 	draft.focus();
 	if (!text || !model.isReady) return;
 	if (isCommand(text)) return hint(`${plain(text.split(/\s/)[0], 20)} is no command here. To begin with a slash, type two.`);
-	if (length > 65536) return hint(`This message has ${length} bytes, of at most 65536. Send it in parts.`);
+	if (length > 65536) return hint("A message has at most 65536 bytes. Send it in parts.");
 	draft.value = stand = "";
 	hint();
 	post(spoken(text));

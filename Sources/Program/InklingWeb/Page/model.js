@@ -1,6 +1,6 @@
 // The state of the page: chats, people and messages, without clock, document or connection.
 
-import {label, plain} from "./text.js";
+import {has, label, plain} from "./text.js";
 
 const chats = new Map();
 const invitations = new Map();
@@ -12,9 +12,6 @@ export const model = {
 };
 /** The daemon's start. Numbers of messages begin again with it. */
 let since, now, locals = 0;
-
-export const pattern = (text, before = "", after = "") =>
-	RegExp(before + text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&") + after, "giu");
 
 export function sorted({people}) {
 	const rank = (one) => !isHere(one) + one.label.toLowerCase();
@@ -183,7 +180,7 @@ export function remark(chat, line) {
 
 function add({messages, byKey}, key, line, next) {
 	const {name} = model.self, {from, own, text} = line;
-	const isMention = !own && name && pattern(name, "(?<!\\p{L})", "(?!\\p{L})").test(text);
+	const isMention = !own && name && has(text, name, "[\\p{L}\\p{M}\\p{N}_]");
 	const message = {...line, ...outcomes(line), key, isMention, from: {...from, label: label(from)}, version: 0};
 	messages.splice(messages.indexOf(next) >>> 0, 0, message);
 	byKey.set(key, message);

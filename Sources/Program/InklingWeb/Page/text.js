@@ -71,6 +71,12 @@ export function typing(labels) {
 	return `${names.slice(0, -1).join(", ")}${names[2] ? "," : ""} and ${names.at(-1)} are typing`;
 }
 
+const folded = (text) => text.normalize("NFKC");
+
+/** Without a character of `edge` beside the word. */
+export const has = (text, word, edge = "$.") =>
+	RegExp(`(?<!${edge})${folded(word).replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")}(?!${edge})`, "iu").test(folded(text));
+
 export const deed = (text) => /^\/me (\s*\S.*)/s.exec(text)?.[1];
 
 export const spoken = (draft) => draft.replace(/^\/\//, "/");
