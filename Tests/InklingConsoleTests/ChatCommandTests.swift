@@ -286,6 +286,21 @@ struct ChatCommandTests {
         #expect(!stage.newRequests().contains(.keep(try Chat("lobby"), isConfirmed: true)), "it is open")
     }
 
+    @Test("an invite shows in one piece, and joins under a name that the user's word confirms")
+    func inviteInOnePiece() throws {
+        var stage = ChatStage.begun(columns: 30)
+        let invite = "inkling:team#\(Self.secret)"
+        _ = stage.enter("/join \(invite) work")
+        let work = try Chat("work", secret: Secret(Self.secret))
+        #expect(stage.newRequests().contains(.join(work, isConfirmed: true)))
+        stage.type("/invite\r")
+        let line = try #require(stage.lines.last)
+        #expect(line.isUnbroken && line.text == "inkling:work#\(Self.secret)")
+        #expect(line.plainRows(columns: 30) == [line.text])
+        stage.terminal.resize(columns: 100)
+        #expect(stage.terminal.everything.contains(line.text), "the terminal itself has wrapped it")
+    }
+
     @Test("a private chat that the daemon can't keep is told, and joined all the same")
     func privateChatNotKept() {
         var stage = ChatStage.begun(outlivesNode: true)

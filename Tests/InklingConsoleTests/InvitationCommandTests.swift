@@ -142,7 +142,7 @@ struct InvitationCommandTests {
         let chat = try Chat(invite: invite).named("Bob's family")
         stage.node.joined = chat
         #expect(stage.enter("/join \(invite)  Bob's family ").first?.contains("You are now in Bob's family") == true)
-        #expect(stage.newRequests().contains(.join(chat)))
+        #expect(stage.newRequests().contains(.join(chat, isConfirmed: true)))
     }
 
     @Test("/talk joins the talk with somebody, and goes to it the next time; nobody is invited there")

@@ -17,6 +17,25 @@ struct LineEditorTests {
         String(editor.characters[..<editor.cursor]) + "|" + String(editor.characters[editor.cursor...])
     }
 
+    @Test("a recalled line keeps its edits until Enter, as in a shell")
+    func editedLines() {
+        var editor = LineEditor()
+        for keys in [Self.type("one") + [.enter], Self.type("two") + [.enter], Self.type("own")] {
+            for key in keys { _ = editor.handle(key) }
+        }
+        func shows(_ key: Key, _ text: String) { #expect(editor.handle(key) == .edited && editor.text == text) }
+        shows(.up, "two")
+        for key in Self.type(" more") { _ = editor.handle(key) }
+        shows(.up, "one")
+        shows(.down, "two more")
+        shows(.down, "own")
+        #expect(editor.handle(.down) == .refused)
+        shows(.up, "two more")
+        #expect(editor.handle(.enter) == .submit("two more"))
+        shows(.up, "two more")
+        shows(.up, "two")
+    }
+
     @Test(
         "keys edit the text and move the cursor",
         arguments: [

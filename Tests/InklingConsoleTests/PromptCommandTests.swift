@@ -17,6 +17,8 @@ struct PromptCommandTests {
             ("/verify Bob OK", .verify("Bob", isRight: true)), ("/verify ok", .verify("ok", isRight: false)),
             ("/join kitchen", .join("kitchen")), ("/join inkling:a#b", .join("inkling:a#b")),
             ("/join my kitchen", .join("my kitchen")),
+            // As a terminal of other columns broke it.
+            ("/join inkling:a#b\n  c@d \n  e", .join("inkling:a#bc@de")),
             ("/leave", .leave(nil)), ("/leave kitchen", .leave("kitchen")), ("/open 2", .open(.number(2))),
             ("/open 0", .open(.name("0"))),
             ("/open kitchen", .open(.name("kitchen"))), ("/open -1", .open(.name("-1"))), ("/chats", .chats),

@@ -45,6 +45,8 @@ package struct Line: Hashable, Sendable {
     package var spans: [Span]
     /// The indent of all rows but the first if there is room for it; at least `indent`.
     package var hanging = Line.indent
+    /// Whether the terminal wraps the line, so that the user can copy it in one piece. The line has ASCII alone.
+    package var isUnbroken = false
     /// The folding of a line that may be too long to show completely.
     package var fold: Fold?
 
@@ -104,6 +106,7 @@ package struct Line: Hashable, Sendable {
     ///
     /// - Parameter apart: whether a cluster counts as wide as its scalars side by side.
     func wrapped(columns: Int, apart: Bool = false) -> [Row] {
+        let columns = isUnbroken ? Int.max : columns
         let indent = columns >= 8 * hanging ? hanging : columns >= 8 ? Self.indent : 1
         var rows: [Row] = []
         var row = Row()

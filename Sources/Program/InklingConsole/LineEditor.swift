@@ -32,10 +32,11 @@ package struct LineEditor: Sendable {
         case other
     }
 
-    /// The position in the history, and the user's own text, to which the user can return.
+    /// The position in the history, and the edited texts, to which the user can return until the next line. The user's
+    /// own text follows the lines of the history.
     private struct Browsing {
         var index: Int
-        var draft: String
+        var edited: [Int: [Character]] = [:]
     }
 
     /// A search of the history, backwards from the latest line. The field shows the line found last.
@@ -284,12 +285,13 @@ package struct LineEditor: Sendable {
     }
 
     private mutating func browse(by step: Int) -> Answer {
-        let from = browsing?.index ?? history.count
-        let target = from + step
+        var browsing = browsing ?? Browsing(index: history.count)
+        let target = browsing.index + step
         guard target >= 0, target <= history.count else { return .refused }
-        let draft = browsing?.draft ?? text
-        browsing = target == history.count ? nil : Browsing(index: target, draft: draft)
-        characters = Array(target == history.count ? draft : history[target])
+        browsing.edited[browsing.index] = characters
+        browsing.index = target
+        self.browsing = browsing
+        characters = browsing.edited[target] ?? Array(history[target])
         cursor = characters.count
         return .edited
     }

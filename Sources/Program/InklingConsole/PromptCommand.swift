@@ -170,7 +170,7 @@ package enum PromptCommand: Equatable, Sendable {
         case "who": .who
         case "whois": .whois(argument)
         case "verify": verify(argument)
-        case "join": .join(argument)
+        case "join": .join(unbroken(argument))
         case "leave": .leave(argument.isEmpty ? nil : argument)
         case "open": .open(Int(argument).flatMap { $0 > 0 ? .number($0) : nil } ?? .name(argument))
         case "chats": .chats
@@ -203,6 +203,11 @@ package enum PromptCommand: Equatable, Sendable {
         case "help": .help(argument.isEmpty ? nil : argument)
         default: .quit
         }
+    }
+
+    /// Returns a pasted text without the line breaks of a terminal, and without the indents after these.
+    private static func unbroken(_ text: String) -> String {
+        text.split(whereSeparator: \.isNewline).map(\.trimmed).joined()
     }
 
     private static func accept(_ argument: String) -> PromptCommand {

@@ -68,7 +68,8 @@ package struct Screen: Sendable {
             output = Self.hide + "\u{1B}[?7l" + erased()
             for line in lines {
                 for row in (isolatesNames ? line : line.withoutIsolates).wrapped(columns: columns) {
-                    output += row.rendered(decorated: decorated) + "\r\n"
+                    let text = row.rendered(decorated: decorated)
+                    output += (line.isUnbroken ? "\u{1B}[?7h\(text)\u{1B}[?7l" : text) + "\r\n"
                 }
             }
             output += frame.rows.map(\.text).joined(separator: "\r\n") + "\u{1B}[?7h"

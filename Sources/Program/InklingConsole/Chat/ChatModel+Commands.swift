@@ -175,18 +175,22 @@ extension ChatModel {
     private mutating func join(_ text: String) {
         guard !Chat.endsAsInviteFile(text) else { return answer(Self.fileHint(text)) }
         let chat: Chat
+        var isConfirmed = false
         do {
             // An invite has no blank. The user's own name for its chat may follow.
             let invite = text.prefix { !$0.isWhitespace }
             if Chat.isInvite(text), case let name = text[invite.endIndex...].trimmed, !name.isEmpty {
                 chat = try Chat(invite: String(invite)).named(name)
+                isConfirmed = true
             } else {
                 chat = Chat.isInvite(text) ? try Chat(invite: text) : try Chat(NormalForm.canonical(text))
             }
         } catch {
             return answer(ChatLines.error(texts.error(error)))
         }
-        guard let index = index(of: chat.name) else { return ask(.join(chat), for: .join(chat)) }
+        guard let index = index(of: chat.name) else {
+            return ask(.join(chat, isConfirmed: isConfirmed), for: .join(chat))
+        }
         // A name alone means the chat that has it.
         guard states[index].chat == chat || chat.isOpen else {
             let command = "/leave \(SafeText.line(chat.name))"

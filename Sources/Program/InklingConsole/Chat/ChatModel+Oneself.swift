@@ -74,9 +74,11 @@ extension ChatModel {
                         + "/invite NAME")
             ]
         }
+        var line = Line(invite)
+        line.isUnbroken = true
         return [
             ChatLines.notice("Anyone with this invite can join and read; pass it on through a channel you trust:"),
-            Line(invite),
+            line,
         ]
     }
 }
