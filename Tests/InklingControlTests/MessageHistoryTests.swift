@@ -239,7 +239,7 @@ struct MessageHistoryTests {
         #expect(try await stage.list(in: chat).isEmpty)
         let notices = stage.notices.withLock(\.self)
         guard case .other("history-not-kept", let text) = notices.first else { throw SystemError("no notice") }
-        #expect(notices.count == 1 && text.contains("File exists. New messages are not kept."))
+        #expect(notices.count == 1 && text.hasPrefix("New messages are not kept. ") && text.contains("File exists."))
         rmdir(obstacle)
         try await stage.add([Self.received("kept")], in: chat)
         #expect(try await stage.texts(in: chat) == ["kept"])

@@ -189,7 +189,7 @@ struct NodeHubTextTests {
             keeper.joined(team) { notice = $0 }
             return notice
         }.get()
-        let text = "\(path)/kept-chats.json is damaged, so the next start asks for the invite of \"team\"."
+        let text = "The next start asks for the invite of \"team\", because \(path)/kept-chats.json is damaged."
         #expect(notice == .other(code: "chats-not-kept", text: text) && folder.text(KeptChatsFile.name) == "{")
     }
 

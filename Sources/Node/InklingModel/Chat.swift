@@ -38,7 +38,7 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// A chat: a name and, unless it is open, a secret and perhaps an owner. A talk is a secret chat of two keys.
+/// A chat: a name and, unless it is open, a secret and perhaps an owner. A talk is a private chat of two keys.
 public struct Chat: Hashable, Sendable {
     /// The name in NFC: 1 to 64 bytes of UTF-8, without control, format and separator characters other than the space.
     public let name: String
@@ -50,7 +50,7 @@ public struct Chat: Hashable, Sendable {
     /// The other key of a talk (W-41); nil for a chat that any number of people can join. A talk has no invite.
     public let partner: PublicKey?
 
-    /// A chat with a name, open if there is no secret. Members of a secret chat can each call it by another name (W-9).
+    /// A chat with a name, open if there is no secret. Members of a private chat can each call it by another name (W-9).
     ///
     /// - Parameters:
     ///   - name: The name. This initialiser converts it to NFC.

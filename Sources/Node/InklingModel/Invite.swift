@@ -2,7 +2,7 @@ import InklingWire
 
 /// Invites: a chat and its secret in one line of text, for people to pass on.
 extension Chat {
-    /// The secret chat of an invite (W-11, W-34).
+    /// The private chat of an invite (W-11, W-34).
     ///
     /// - Parameter invite: `inkling:NAME#SECRET`, perhaps followed by `@OWNER`, with the name percent-encoded. Blanks
     ///   and line ends around the invite are allowed, and the scheme may be in capitals.

@@ -108,8 +108,8 @@ extension Notice: CustomStringConvertible {
             "The list of known peers in \(printable(directory)) was made by a later version: it is left unchanged, and "
                 + "people you meet now are forgotten when this program ends."
         case .knownPeersUnkept(let directory, let reason):
-            "Known peers can't be kept in \(printable(directory)) (\(reason)): whoever you meet, verify or block now is "
-                + "forgotten when this program ends."
+            "The people whom you meet, verify or block now are forgotten when this program ends: nothing can be written in "
+                + "\(printable(directory)) (\(reason))."
         case .invited(let invitation): invitation.fact
         case .invitationOver(let number, let end): "Invitation \(number) is over: \(end.reason)."
         case .moved(let chat): "\"\(chat.name)\" has moved to a new secret."

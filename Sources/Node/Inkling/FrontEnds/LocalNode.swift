@@ -5,7 +5,7 @@ import NIOCore
 
 /// Rules for the chats of a node: the names that they may have, and the private ones that the user keeps.
 package protocol ChatRules {
-    /// Returns the secret chat that the user keeps under a name, if any.
+    /// Returns the private chat that the user keeps under a name, if any.
     func kept(as name: String) -> Chat?
 
     /// Returns why the user has to confirm a chat's name; nil if nothing speaks against it.

@@ -14,7 +14,7 @@ extension Node {
     ///
     /// - Parameters:
     ///   - key: The static key of the person.
-    ///   - chat: The name of a secret chat that the node is in.
+    ///   - chat: The name of a private chat that the node is in.
     /// - Returns: The number in ``Event/delivered(_:)`` and ``Event/failed(_:)``, and the name of the chat in which the
     ///   person is.
     /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/chatMoved(_:)``, ``NodeError/noInvite(_:_:)``,
@@ -33,7 +33,7 @@ extension Node {
         return try send(invite, to: key, except: entry.id)
     }
 
-    /// Joins the talk with a person: the secret chat of their key and the user's own, which nobody else can join
+    /// Joins the talk with a person: the private chat of their key and the user's own, which nobody else can join
     /// (W-41). If the person is in another chat of this node, their node shows that the user wants to talk.
     ///
     /// - Parameters:

@@ -17,7 +17,7 @@ struct ChatCommand: ParsableCommand {
 
             inkling chat                              the open chat "lobby"
             inkling chat kitchen --name Alice         another open chat, under a name
-            inkling chat --invite-file kitchen.txt    the secret chat of an invite
+            inkling chat --invite-file kitchen.txt    the private chat of an invite
             inkling chat --peer 192.0.2.7:40123       where peers don't find each other
             """)
 

@@ -11,7 +11,7 @@ package struct InklingCommand: ParsableCommand {
         abstract: "Chat on the local network and see who is typing, without a server.",
         discussion: """
             inkling chat                  joins the open chat "lobby"
-            inkling invite team           makes a secret chat, prints its invite
+            inkling invite team           makes a private chat, prints its invite
             inkling chat --invite INVITE  joins the chat of an invite
             inkling doctor                finds out why two machines don't see each other
             """,

@@ -183,7 +183,7 @@ final class DaemonProgram {
                 SocketSignpost.put(in: directory, to: path)
                 RememberedName.keep(node.identity.name, in: configuration.stateDirectory)
                 logger.notice(
-                    "the daemon of \(SafeText.line(node.identity.name)) (\(node.identity.user)) listens, port \(node.identity.port)"
+                    "Inkling runs as \(SafeText.line(node.identity.name)). Ctrl-C ends it. User ID: \(node.identity.user), port: \(node.identity.port)"
                 )
                 manager.ready()
             }

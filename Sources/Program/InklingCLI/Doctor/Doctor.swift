@@ -241,9 +241,9 @@ final class Doctor {
             report(
                 .problem(
                     check,
-                    "nobody else is in the \(chat.isOpen ? "open" : "secret") chat \(name), but "
+                    "nobody else is in the \(chat.isOpen ? "open" : "private") chat \(name), but "
                         + (seen.elsewhere == 1 ? "1 node is" : "\(seen.elsewhere) nodes are")
-                        + " announced in other chats. Names must match exactly, and a secret chat is not the "
+                        + " announced in other chats. Names must match exactly, and a private chat is not the "
                         + "open chat of the same name",
                     fix: chat.isOpen
                         ? "inkling chat\(arguments)    (on all machines)"

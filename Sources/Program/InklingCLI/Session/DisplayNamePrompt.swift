@@ -31,22 +31,22 @@ enum DisplayNamePrompt {
                 Output.standard.write(line: why)
                 continue
             }
-            if let path, keep(name, in: path) {
-                Output.standard.write(line: "Saved in \(SafeText.line(path)); override it once with --name.")
-            } else if let directory {
-                Output.standard.write(
-                    line: "Saved in \(SafeText.line(directory)) for your next chats; change it with --name.")
-            }
+            Output.standard.write(line: saved(name, in: path, beside: directory))
             return name
         }
     }
 
-    /// Makes the settings file with the name. An existing file stays as it is.
-    private static func keep(_ name: String, in path: String) -> Bool {
-        SmallFile.makeFolders(above: path)
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        return Output(descriptor: descriptor).write(line: "name = \(tomlString(name))")
+    /// Keeps the name in a new settings file, or else in the directory.
+    ///
+    /// - Returns: The line that says where.
+    private static func saved(_ name: String, in path: String?, beside directory: String?) -> String {
+        if let path, access(path, F_OK) != 0, SettingsEdit.name(name).write(to: path) == nil {
+            return "Saved in \(SafeText.line(path)); override it once with --name."
+        }
+        guard let directory else { return "This name holds until you quit." }
+        if let reason = RememberedName.keep(name, in: directory) {
+            return "This name holds until you quit, because \(SafeText.line(directory)) can't be written (\(reason))."
+        }
+        return "Saved in \(SafeText.line(directory)) for your next chats; change it with --name."
     }
 }

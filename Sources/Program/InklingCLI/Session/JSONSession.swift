@@ -79,6 +79,10 @@ extension JSONTexts {
         self.init(
             version: programVersion,
             indicator: { IndicatorText.text(names: $0.map { Labels.shown($0.name) ?? "" }, style: style) },
-            notice: \.text, error: \.text)
+            notice: \.text,
+            error: { error in
+                // A program has no option for a name that its user chose.
+                if case .name = error { error.description } else { error.text }
+            })
     }
 }

@@ -142,7 +142,7 @@ struct SecretOptions: ParsableArguments {
         var words = ""
         if let secretFile { words = " --secret-file \(word(secretFile))" }
         if secret != nil { words = " --secret SECRET" }
-        // The environment or the settings name a secret chat without arguments.
+        // The environment or the settings name a private chat without arguments.
         guard chat.isOpen || given != nil || !words.isEmpty else { return "" }
         return words + ShellQuoting.argument(chat.name)
     }

@@ -44,7 +44,7 @@ extension ChatModel {
 
     mutating func find(_ text: String, in index: Int) {
         let chat = states[index].chat
-        guard display.outlivesNode, !isDetached, !chat.isOpen else { return showFound(text, [], in: index) }
+        guard display.outlivesNode, !isDetached, !chat.isOpen else { return showFound(text, nil, in: index) }
         ask(.search(text, chat: chat.name), for: .history(.find(text)))
     }
 
@@ -56,7 +56,7 @@ extension ChatModel {
         case (.earlier, _, _): break
         case (.find(let text), .search(_, let chat, _), _):
             guard let index = index(of: chat) else { return }
-            let messages = if case .recent(let messages) = answer { messages } else { [RecentMessage]() }
+            let messages: [RecentMessage]? = if case .recent(let messages) = answer { messages } else { nil }
             showFound(text, messages, in: index)
         case (_, _, .failed(let error)): self.answer(ChatLines.error(texts.error(error)))
         case (.state, _, .chats(let chats)):
@@ -97,9 +97,10 @@ extension ChatModel {
         if !lines.isEmpty { show(lines + [(ChatLines.earlier(), localTime)]) }
     }
 
-    private mutating func showFound(_ text: String, _ messages: [RecentMessage], in index: Int) {
+    /// - Parameter messages: the kept messages; nil if the prompt could not ask for them.
+    private mutating func showFound(_ text: String, _ messages: [RecentMessage]?, in index: Int) {
         let localTime = texts.localTime
-        let kept = messages.compactMap { states[index].said(in: $0, time: localTime($0.at)) }
+        let kept = messages?.compactMap { states[index].said(in: $0, time: localTime($0.at)) }
         answer(states[index].find(text, kept: kept, showsTimes: display.showsTimes))
     }
 }

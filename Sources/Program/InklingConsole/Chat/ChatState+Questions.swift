@@ -67,15 +67,17 @@ extension ChatState {
     /// Returns the answer to /find.
     ///
     /// - Parameters:
-    ///   - kept: the messages of the chat's history with the text, in order.
+    ///   - kept: the messages of the chat's history with the text, in order; nil without a history.
     ///   - showsTimes: whether to show when the messages were sent.
-    package func find(_ text: String, kept: [Transcript.Message] = [], showsTimes: Bool) -> [Line] {
+    package func find(_ text: String, kept: [Transcript.Message]? = nil, showsTimes: Bool) -> [Line] {
         let wanted = FoldedText(text)
+        let hasHistory = kept != nil, kept = kept ?? []
         // A history begins when the user wants it, so the messages that it lacks are earlier.
         let found = transcript.messages(with: wanted).filter { said in !kept.contains { $0.isSame(as: said) } } + kept
         var lines = [
             ChatLines.found(
                 found.count, text: text, shown: Self.foundMessages, isCut: transcript.isCut || !kept.isEmpty,
+                hasHistory: hasHistory,
                 hasMore: kept.count >= Self.foundKept)
         ]
         var timeline = Timeline()

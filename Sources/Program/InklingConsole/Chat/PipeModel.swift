@@ -170,8 +170,9 @@ package struct PipeModel: LineInputModel, Sendable {
             let isSettled = moment.steady >= since + Self.settling && chat.anybodyOnline
             guard isSettled || moment.steady >= since + Self.longestWaitForPeer else { return }
             if !chat.metAnybody {
-                effects.append(
-                    .complain("nobody else is in the chat; messages reach only people who are online"))
+                // A daemon keeps the messages of a private chat.
+                let reach = chat.open?.chat.isOpen == false ? "" : "; messages reach only people who are online"
+                effects.append(.complain("nobody else is in the chat\(reach)"))
             }
             phase = .sending
             sendNext(at: moment)

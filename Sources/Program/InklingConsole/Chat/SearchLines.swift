@@ -10,17 +10,21 @@ extension ChatLines {
     static func newMessages() -> Line { Line("--- new messages ---", .dim) }
 
     /// The divider below the last messages of earlier runs.
-    static func earlier() -> Line { Line("--- earlier ---", .dim) }
+    static func earlier() -> Line { Line("--- until here: kept messages ---", .dim) }
 
     /// Returns the first line of an answer to /find.
     ///
     /// - Parameters:
     ///   - shown: the highest number of messages that the answer shows.
     ///   - isCut: whether earlier messages are forgotten.
+    ///   - hasHistory: whether the daemon has looked for messages that it keeps.
     ///   - hasMore: whether the history may have more of them.
-    static func found(_ count: Int, text: String, shown: Int, isCut: Bool, hasMore: Bool = false) -> Line {
+    static func found(_ count: Int, text: String, shown: Int, isCut: Bool, hasHistory: Bool, hasMore: Bool = false)
+        -> Line
+    {
         let wanted = "\"" + SafeText.line(text) + "\""
-        let period = isCut ? "the latest messages" : "what was said since the start"
+        let said = hasHistory ? "what is kept, or was said since the start" : "what was said since the start"
+        let period = isCut ? "the latest messages" : said
         switch count {
         case 0: return notice("Nothing with \(wanted) in \(period)")
         case 1: return notice("1 message with \(wanted):")

@@ -198,7 +198,7 @@ package final class MessageHistory: ChatHistory {
     private static func damage(_ text: String) -> Notice { .other(code: "history-damaged", text: text) }
 
     private static func unwritable(_ reason: String) -> Notice {
-        let advice = "New messages are not kept. Make room on the disk, or make the folder writable."
-        return .other(code: "history-not-kept", text: "\(reason). \(advice)")
+        let advice = "Make room on the disk, or make the folder writable."
+        return .other(code: "history-not-kept", text: "New messages are not kept. \(reason). \(advice)")
     }
 }

@@ -22,7 +22,7 @@ extension JSONMembers {
             name: self["to"]?.string, owner: self["owner"]?.key)
     }
 
-    /// The secret chat in the answer to a request that joins one; nil without an invite or the secret of a talk.
+    /// The private chat in the answer to a request that joins one; nil without an invite or the secret of a talk.
     var joinedChat: Chat? {
         if let invite = self["invite"]?.string { return try? Chat(invite: invite) }
         guard let name = self["chat"]?.string, let partner = self["with"]?.key,

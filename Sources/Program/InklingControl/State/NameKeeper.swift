@@ -58,11 +58,11 @@ package struct NameKeeper: ChatRules {
     }
 
     package func joined(_ chat: Chat, completion: @escaping (Notice?) -> Void) {
-        change({ $0.put(chat) }, "so the next start asks for the invite of \"\(chat.name)\"", completion)
+        change({ $0.put(chat) }, "The next start asks for the invite of \"\(chat.name)\"", completion)
     }
 
     package func left(_ chat: Chat, completion: @escaping (Notice?) -> Void) {
-        change({ $0.remove(chat.name) }, "so \"\(chat.name)\" stays one of your private chats", completion)
+        change({ $0.remove(chat.name) }, "\"\(chat.name)\" stays one of your private chats", completion)
     }
 
     private func change(
@@ -70,7 +70,7 @@ package struct NameKeeper: ChatRules {
     ) {
         guard remembers, let directory, let writer else { return completion(nil) }
         writer.change(change) { fault in
-            let text = fault.map { "\(directory)/\(KeptChatsFile.name) \($0), \(consequence)." }
+            let text = fault.map { "\(consequence), because \(directory)/\(KeptChatsFile.name) \($0)." }
             completion(text.map { .other(code: "chats-not-kept", text: $0) })
         }
     }
