@@ -121,6 +121,9 @@ struct SimulationTests {
             MendedSeed(
                 10_010_735, keeping: [10, 30, 49, 50], without: [.duplication],
                 "relays make many sessions at once, of which each end chooses one (L-77)"),
+            MendedSeed(
+                10_029_338, keeping: [32, 69, 72, 73], without: [.loss, .duplication],
+                "a message waits for somebody who left while its author slept (L-83)"),
             MendedSeed(removalsOf: 2_866_679_454, "a member follows eight successors after a slow disk (M-93)"),
             MendedSeed(
                 removalsOf: 3_160_757_683, keeping: [0, 1, 2, 3, 28, 33, 34, 36, 37],
