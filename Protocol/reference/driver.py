@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Iterable, Optional
 
 from chat import Chat, QueueFull
 from invitations import Invitation, secret_of_talk
@@ -73,11 +73,37 @@ class Lines:
         return self.feed(b"\n") if self._rest or self._is_skipping else []
 
 
+class KeptChats:
+    """A-70: the secret chats that the user has joined and not left. `write` puts all of them on disk."""
+
+    def __init__(self, chats: Iterable[dict[str, str]] = (), write: Callable[[Any], bool] = lambda _: True) -> None:
+        self._write = write
+        self._chats = {chat["name"]: (bytes.fromhex(chat["secret"]), bytes.fromhex(chat["owner"]),
+                                      bytes.fromhex(chat["with"])) for chat in chats}
+
+    def find(self, name: str) -> Optional[tuple[bytes, bytes, bytes]]:
+        """The secret, the owner's key, and the other key of a talk."""
+        return self._chats.get(name)
+
+    def keep(self, name: str, secret: bytes, owner: bytes, with_key: bytes) -> bool:
+        self._chats[name] = (secret, owner, with_key)
+        return self._store()
+
+    def drop(self, name: str) -> bool:
+        return self._chats.pop(name, None) is None or self._store()
+
+    def _store(self) -> bool:
+        return self._write([{"name": name, "secret": secret.hex(), "owner": owner.hex(), "with": with_key.hex()}
+                            for name, (secret, owner, with_key) in self._chats.items()])
+
+
 class Driver:
     """Drives a node by requests. `write` takes each line at once (J-1)."""
 
-    def __init__(self, node: Node, port: int, is_temporary: bool, write: Callable[[bytes], None]) -> None:
+    def __init__(self, node: Node, port: int, is_temporary: bool, write: Callable[[bytes], None],
+                 kept: KeptChats) -> None:
         self.node, self.port, self.is_temporary, self._write = node, port, is_temporary, write
+        self.kept = kept
         self.since = time.time()
         self._current: Optional[str] = None
         self.wants_to_quit = False
@@ -289,8 +315,15 @@ class Driver:
             raise CommandError("too-many-chats", "this node is in 32 chats")
         chat = self.join(name, secret, owner, with_key)
         self.node.moving.joined(chat)
+        if secret is not None:                                                  # A-70
+            self._need_kept(self.kept.keep(name, secret, owner, with_key))
         self.current = self.current or chat if opens else self.current
         return {"chat": name, "peers": self._peers(chat), **self._secret(chat)}
+
+    def _need_kept(self, is_kept: bool) -> None:
+        if not is_kept:
+            self.node.context.emit({"on": "notice", "code": "chats-not-kept",
+                                    "text": "the list of secret chats can't be written, so the next start lacks this"})
 
     def join(self, name: str, secret: Optional[bytes], owner: bytes = b"", with_key: bytes = b"") -> Chat:
         chat = self.node.join(name, secret, owner, with_key)
@@ -299,19 +332,24 @@ class Driver:
                                     "text": "this chat is open: anybody on the network can join and read it"})
         return chat
 
-    def _chat_to_join(self, request: Request) -> tuple[str, Optional[bytes], bytes]:
+    def _chat_to_join(self, request: Request) -> tuple[str, Optional[bytes], bytes, bytes]:
         if "invite" in request:
             if "chat" in request or "secret" in request:
                 raise bad("invite comes in place of chat and secret")
             try:
-                return read_invite(text_of(request["invite"], "invite"))
+                return *read_invite(text_of(request["invite"], "invite")), b""
             except TextError:
                 raise CommandError("bad-invite", "this is not an invite") from None
         try:
             secret = secret_from_text(request["secret"]) if "secret" in request else None
-            return chat_name(self._needed(request, "chat")), secret, b""
+            name = chat_name(self._needed(request, "chat"))
         except TextError:
             raise bad("chat is not a chat name, or secret not a chat secret") from None
+        if secret is None and name not in self.node.chats and not self._flag(request, "confirm"):
+            kept = self.kept.find(name)                                         # A-20
+            if kept:
+                return name, *kept
+        return name, secret, b"", b""
 
     def _other_key(self, request: Request) -> bytes:
         key = self._key(request)
@@ -387,6 +425,7 @@ class Driver:
         self._needed(request, "chat")
         chat = self._chat(request)
         self.node.leave(chat)
+        self._need_kept(self.kept.drop(chat.name))
         self.current = None if chat is self.current else self.current
 
     def _open(self, request: Request) -> None:

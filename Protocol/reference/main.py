@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any, NoReturn, Optional
 
-from driver import Driver, Lines
+from driver import Driver, KeptChats, Lines
 from keys import chat_name, secret_from_text
 from limits import MAX_NAME, REKEY, S
 from moves import Moves
@@ -88,6 +88,32 @@ def identity(directory: Optional[Path]) -> KeyPair:
     return KeyPair(private)
 
 
+def write_whole(path: Path, document: Any) -> bool:
+    """Replaces a file completely or not at all."""
+    new = path.with_suffix(".new")
+    try:
+        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            json.dump(document, file)
+            file.flush()
+            os.fsync(file.fileno())
+        new.rename(path)
+        return True
+    except OSError:
+        return False
+
+
+def kept_chats(directory: Optional[Path]) -> KeptChats:
+    """The secret chats in the state directory; none without one. A file that can't be read stays as it is."""
+    if directory is None:
+        return KeptChats()
+    path = directory / "kept.json"
+    try:
+        return KeptChats(json.loads(path.read_text()) if path.exists() else [], lambda chats: write_whole(path, chats))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        print(f"main.py: {path}: {error}", file=sys.stderr)
+        return KeptChats(write=lambda _: False)
+
+
 class MovesFile:
     """What the node keeps of moves, in the state directory. A file that it can't read gets another name."""
 
@@ -113,18 +139,7 @@ class MovesFile:
             pass
 
     def _write(self, document: dict[str, Any]) -> bool:
-        if self._path is None:
-            return True
-        new = self._path.with_suffix(".new")
-        try:
-            with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-                json.dump(document, file)
-                file.flush()
-                os.fsync(file.fileno())
-            new.rename(self._path)
-            return True
-        except OSError:
-            return False
+        return self._path is None or write_whole(self._path, document)
 
 
 class Loop:
@@ -147,7 +162,8 @@ class Loop:
         self._node = Node(keys, arguments.name or "", now(), random.SystemRandom(), self._net, arguments.rekey)
         self._node.peers = peers
         MovesFile(arguments.state_dir).restore(self._node)
-        self._driver = Driver(self._node, self._net.port, arguments.state_dir is None, self._write)
+        self._driver = Driver(self._node, self._net.port, arguments.state_dir is None, self._write,
+                              kept_chats(arguments.state_dir))
         self._driver.ready(arguments.chat)
         self._driver.current = self._driver.join(arguments.chat, arguments.secret)
         self._lines, self._is_signalled = Lines(), False

@@ -163,6 +163,19 @@ extension Catalogue {
                 .seconds(3), for: "a record of a name of 64 bytes",
                 until: { peer.names.first { $0.value.displayName == longest } })
         },
+        Case("A-70.1", "a secret chat is found by its name until `leave`, and a kill after `ok` changes nothing") { trial in
+            let arguments = ProgramArguments(chat: trial.chatName, state: "kept")
+            let first = try trial.startAnswering(arguments, needs: [.secret])
+            let invite = try first.join(Trial.team, trial.newSecret(), owner: first.key)
+            let join: [String: JSONValue] = ["do": "join", "chat": .string(Trial.team)]
+            let second = try trial.restart(first)
+            let found = try second.ask(join, expecting: "ok")
+            try expect(found["invite"]?.string == invite.text, "\(invite.text)", actual: second.describe(found))
+            try second.ask(["do": "leave", "chat": .string(Trial.team)], expecting: "ok")
+            let third = try trial.restart(second)
+            let gone = try third.ask(join)
+            try expect(gone["invite"] == nil, "no secret chat of that name", actual: third.describe(gone))
+        },
         Case("A-10.1", "a person has a key, and whether the user verified or blocked them") { trial in
             let program = try trial.startAnswering(needs: .who)
             let peer = try trial.peer()

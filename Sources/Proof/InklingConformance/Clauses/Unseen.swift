@@ -71,5 +71,6 @@ extension Clause {
         "A-66": socket,
         "A-67": socket,
         "A-69": socket,
+        "A-71": "the suite gives a name to each start",
     ]
 }
