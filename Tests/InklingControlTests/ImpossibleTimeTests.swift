@@ -184,5 +184,15 @@ struct ImpossibleTimeTests {
         try await node.idle()
     }
 
+    @Test("an integer of a line that a reader of JSON could round is none, so that no sum of such integers traps")
+    func integers() throws {
+        for (digits, value) in [
+            ("9007199254740991", 9_007_199_254_740_991), ("-9007199254740991", -9_007_199_254_740_991),
+            ("9007199254740992", nil), ("9223372036854775807", nil), ("-9223372036854775808", nil),
+        ] as [(String, Int?)] {
+            #expect(try JSONMembers(Array(#"{"to":\#(digits)}"#.utf8)).number("to") == value, "\(digits)")
+        }
+    }
+
     private nonisolated(unsafe) static var random = SystemRandomNumberGenerator()
 }
