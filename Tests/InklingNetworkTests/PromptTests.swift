@@ -158,6 +158,30 @@ extension NetworkTests {
         }
 
         @Test(
+            "a first name is reported as saved only if the disk has it",
+            .standalone("a front end asks for no name"))
+        func unsavedName() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let terminal = try await RealTerminal(on: network[0], columns: 160)
+                for (mode, report) in [
+                    ("a-w", "/run/home/.local/state/inkling can't be written (Permission denied)."),
+                    ("u+w", "Saved in /run/home/.config/inkling/config.toml"),
+                ] {
+                    try await network[0].run("chmod \(mode) /run/home $(find /run/home -type d)")
+                    try await terminal.type("clear; \(try NodeProcess.program()) chat --no-discovery; echo status $?")
+                    try await terminal.press("Enter")
+                    try await terminal.wait("the question") { $0.shows("Your name, as others will see it") }
+                    try await terminal.type("Zoe")
+                    try await terminal.press("Enter")
+                    try await terminal.wait("the report") { $0.has(report) }
+                    try await terminal.type("/quit")
+                    try await terminal.press("Enter")
+                    try await terminal.wait("the end") { $0.has("status 0") }
+                }
+            }
+        }
+
+        @Test(
             "a new name is written where the settings have another, and one for once is not",
             .standalone("its chat has a node of its own"))
         func settledName() async throws {

@@ -44,7 +44,11 @@ enum DisplayNamePrompt {
             return "Saved in \(SafeText.line(path)); override it once with --name."
         }
         guard let directory else { return "This name holds until you quit." }
-        if let reason = RememberedName.keep(name, in: directory) {
+        // The first start makes the directory.
+        let store = try? KeyStore.openShared(directory: directory)
+        var reason = RememberedName.keep(name, in: directory)
+        if case .unwritable(_, let cause) = store?.temporary { reason = cause }
+        if let reason {
             return "This name holds until you quit, because \(SafeText.line(directory)) can't be written (\(reason))."
         }
         return "Saved in \(SafeText.line(directory)) for your next chats; change it with --name."
