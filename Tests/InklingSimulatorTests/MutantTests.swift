@@ -21,7 +21,7 @@ struct MutantTests {
         // State that two ends share (L-58 to L-69), and faults that a link survives.
         .twoLinksOfARun: [.doubledLink], .anyDatagramRevives: [.revival, .ghost],
         .keptEpoch: shared, .anyPair: shared,
-        .snapshotIgnored: shared, .anyRecord: [.lostMessage], .rootedDown: shared, .forgetsAtOnce: [.hastyFailure],
+        .anyRecord: [.lostMessage], .rootedDown: shared, .forgetsAtOnce: [.hastyFailure],
     ]
     /// How it shows that two ends do not agree.
     private static let shared: Set<Violation.Rule> = [
@@ -83,7 +83,7 @@ struct MutantTests {
         .noAnswerShare: 6, .noRank: 2, .noRepeats: 7, .noShares: 4, .noStretching: 2, .noTextRanks: 1, .oldIsNew: 16,
         .overtakes: 3, .ownHostIsNone: 1, .ownTyping: 0, .rareHeartbeats: 1, .refusesNobody: 40, .removesOwner: 5,
         .replayedStatus: 1, .restless: 0, .reusedCounter: 0, .rootedDown: 67, .showsDeparted: 0, .showsRepeated: 0,
-        .silenceIsBye: 51, .silentFailure: 8, .silentHeartbeats: 0, .snapshotIgnored: 2_560, .strayResponses: 1,
+        .silenceIsBye: 51, .silentFailure: 8, .silentHeartbeats: 0, .strayResponses: 1,
         .swallowedName: 39, .swallowedText: 0, .takesSecond: 33, .talkative: 1, .tellsGhosts: 1, .twoLinksOfARun: 2,
         .unheardEverywhere: 44, .unreachable: 1,
     ]

@@ -163,7 +163,8 @@ extension Catalogue {
                 .seconds(3), for: "a record of a name of 64 bytes",
                 until: { peer.names.first { $0.value.displayName == longest } })
         },
-        Case("A-70.1", "a secret chat is found by its name until `leave`, and a kill after `ok` changes nothing") { trial in
+        Case("A-70.1", "a secret chat is found by its name until `leave`, and a kill after `ok` changes nothing") {
+            trial in
             let arguments = ProgramArguments(chat: trial.chatName, state: "kept")
             let first = try trial.startAnswering(arguments, needs: [.secret])
             let invite = try first.join(Trial.team, trial.newSecret(), owner: first.key)

@@ -4,7 +4,7 @@ package enum Mutant: String, CaseIterable, Sendable {
     case oldIsNew, blockedMayReturn, messageKeepsTyping, endlessTyping, anyChat, keptMessages, fastHeartbeats
     case manyCopies, keptEpoch, anyPair, anyEpoch, anyDatagramRevives, forgetsAtOnce
     case everyMessageFails, alteredMessage, doubleReport, silenceIsBye, ownTyping, restless, lostFarewell
-    case deliversTwice, snapshotIgnored, anyRecord, rootedDown, twoLinksOfARun, tellsGhosts
+    case deliversTwice, anyRecord, rootedDown, twoLinksOfARun, tellsGhosts
     case unheardEverywhere, noRepeats, neverUnderLoad, everyResponse, strayResponses, crowdedSource, noRank
     case manyRuns, noAnswerShare, noShares, everyRetry, talkative, manyOwnHosts, ownHostIsNone, fewInstances
     case forgetsFriends, everyDestination, boundless, hoardsText, noTextRanks, everyList, everyPresence
