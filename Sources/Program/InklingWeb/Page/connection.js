@@ -4,11 +4,12 @@ import {applied, connected} from "./main.js";
 
 const AGAIN = "Open Inkling again: inkling web";
 const OLD = [`This page needs a fresh address. ${AGAIN}`, 0];
-/** By close code: the words, and the wait for the next try in ms. Without it, a button tries. */
+/** By close code: words, and ms to the next try. Without these, a button tries. */
 const CLOSES = {
 	0: [`Another program answers at this address. ${AGAIN}`],
 	1001: [`Inkling's page server ended. ${AGAIN}`, 0],
 	1006: ["Inkling's page server does not answer.", 2000],
+	4000: OLD,
 	4001: OLD,
 	4002: OLD,
 	4003: ["Eight pages are open. Close another tab."],
