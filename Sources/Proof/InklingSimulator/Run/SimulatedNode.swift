@@ -113,6 +113,8 @@ final class SimulatedNode {
         case (_, .malformed), (_, .offLink), (_, .suspended), (_, .notUnicast), (_, .unknownIndex): break
         case (1, .unknownChat), (1, .sourceLimit), (1, .cookie): break
         case (1, nil): work.limitedAgreements += 5 * answers
+        // The node opens few of these initiations a second (L-9, L-97), and the others not at all (L-96).
+        case (1, .answerLimit): work.limitedAgreements += 2
         case (1, _): work.agreements += 2
         case (2, .responseLimit): break
         case (2, _): work.agreements += 2
