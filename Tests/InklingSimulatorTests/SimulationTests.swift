@@ -124,6 +124,9 @@ struct SimulationTests {
             MendedSeed(
                 10_029_338, keeping: [32, 69, 72, 73], without: [.loss, .duplication],
                 "a message waits for somebody who left while its author slept (L-83)"),
+            MendedSeed(
+                10_037_189, keeping: [5, 17, 18, 19], without: [.duplication, .lateness],
+                "no snapshot is made of a node that has left a chat"),
             MendedSeed(removalsOf: 2_866_679_454, "a member follows eight successors after a slow disk (M-93)"),
             MendedSeed(
                 removalsOf: 3_160_757_683, keeping: [0, 1, 2, 3, 28, 33, 34, 36, 37],

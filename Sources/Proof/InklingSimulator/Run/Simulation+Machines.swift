@@ -63,7 +63,10 @@ extension Simulation {
             for chat in host.chats.sorted() where chat % 2 == 0 { withdraw(host, chat) }
         case .pause(let length): pause(host, length)
         case .snapshot:
-            guard case .running(let node) = host.state, !node.isSuspended, node.timerAt != nil else { return }
+            // After the return, the node would not be in the chats that its user has joined since.
+            guard case .running(let node) = host.state, !node.isSuspended, node.timerAt != nil,
+                host.chats == Set(host.plan.chats)
+            else { return }
             host.snapshot = (host.incarnation, node.endpoint)
         case .revert: revert(host)
         // A node tries a peer known only by hand once a minute. A longer sleep would only add waiting.
