@@ -127,6 +127,12 @@ struct SimulationTests {
             MendedSeed(
                 10_037_189, keeping: [5, 17, 18, 19], without: [.duplication, .lateness],
                 "no snapshot is made of a node that has left a chat"),
+            MendedSeed(
+                10_072_877, keeping: [13, 27],
+                "initiations beyond the limits of retries and answers cost no agreement (L-96, L-97)"),
+            MendedSeed(
+                10_078_439, keeping: [], without: [.loss, .bursts, .duplication],
+                "instances of two hostile members list one address, which the links of both ping (L-26)"),
             MendedSeed(removalsOf: 2_866_679_454, "a member follows eight successors after a slow disk (M-93)"),
             MendedSeed(
                 removalsOf: 3_160_757_683, keeping: [0, 1, 2, 3, 28, 33, 34, 36, 37],

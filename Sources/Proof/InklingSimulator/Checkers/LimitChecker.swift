@@ -25,7 +25,8 @@ struct LimitChecker {
     private enum Count: Hashable {
         case answersToStrangers, retries, tells
         case initiations(Address)
-        case pings(Address)
+        /// The pings to an address on one session. The adversary's links have one session each.
+        case pings(Address, session: UInt32)
         case acks(Address)
         case answersToCookies(Address)
         case answersToOtherUsers
@@ -62,9 +63,10 @@ struct LimitChecker {
     /// - Parameters:
     ///   - hadCookie: Whether the datagram answers an initiation with a cookie.
     ///   - isKnown: Whether a link of the node may lead to the address.
+    ///   - hearsAll: Whether the node hears all links of the adversary, and got no hint that a peer may be gone.
     mutating func sent(
         _ bytes: [UInt8], _ kind: DatagramKind, by host: SimulatedHost, to address: Address, hadCookie: Bool,
-        isKnown: Bool, _ now: Instant
+        isKnown: Bool, hearsAll: Bool, _ now: Instant
     ) -> String? {
         switch kind {
         case .response:
@@ -87,9 +89,14 @@ struct LimitChecker {
             let (rate, burst) = (Limits.initiationsToSilent, Limits.initiationsToSilentBurst)
             if !take(.initiations(address), rate, burst, host, now) { return "initiations to one address (L-54)" }
         case .ping:
-            // A node sends a round of pings when its link falls silent, and pings for hints (L-26, L-29).
+            // A node sends a round of pings when its link falls silent, and pings for hints (L-26, L-29). Each link has
+            // its own, also where the instances of several links list one address.
             let isSilent = address.ipv4.map { (0x0A00_0080...0x0A00_00BF).contains($0) } ?? false
-            if isSilent, !take(.pings(address), 1, 12, host, now) { return "pings to one address (L-45)" }
+            if isSilent, hearsAll { return "a ping of a heard link to another address (L-45)" }
+            let session = SealedHeader(bytes).index
+            if isSilent, !take(.pings(address, session: session), 1, 12, host, now) {
+                return "pings of one link to one address (L-26)"
+            }
         case .ack:
             let (rate, burst) = (Limits.datagramsPerLink, Limits.datagramsPerLinkBurst)
             if !take(.acks(address), rate, burst, host, now) { return "acks to one address (L-25)" }

@@ -42,7 +42,16 @@ extension Simulation {
         let hadCookie = kind == .response && adversary.hadCookie(SealedHeader(bytes).index)
         let isKnown = adversary.mostLinks > 0
         report(
-            limits.sent(bytes, kind, by: host, to: address, hadCookie: hadCookie, isKnown: isKnown, now), host)
+            limits.sent(
+                bytes, kind, by: host, to: address, hadCookie: hadCookie, isKnown: isKnown,
+                hearsAll: hearsAll(host), now), host)
+    }
+
+    /// Returns whether a node hears all links of the adversary, and got no hint that a peer may be gone (L-29, L-40).
+    /// Under another attack at the same time, the adversary's heartbeats may be lost in a full socket.
+    private func hearsAll(_ host: SimulatedHost) -> Bool {
+        isAttacked && adversary?.plan.attacks == [.unheard]
+            && now - max(host.disturbedAt, host.lateAt ?? .zero) > .seconds(3)
     }
 
     /// Checks that at most one link leads to each run of a node (L-61).
