@@ -15,11 +15,10 @@ let testable: [SwiftSetting] = buildsTests ? [.unsafeFlags(["-enable-testing"])]
 /// shortens a first build.
 let tests: [SwiftSetting] = strict + (buildsTests ? [.unsafeFlags(["-Onone"])] : [])
 
-/// The benchmarks and the examples, which do not ship.
+/// The examples, which do not ship.
 let unshipped: [Product] =
     buildsTests
     ? [
-        .executable(name: "inkling-attack", targets: ["InklingAttackCLI"]),
         .executable(name: "inkling-example-attach", targets: ["InklingExampleAttach"]),
         .executable(name: "inkling-example-embed", targets: ["InklingExampleEmbed"]),
     ] : []
@@ -158,14 +157,6 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Proof/InklingConformanceCLI", swiftSettings: tests),
-        // The benchmark of attacks, for Scripts/benchmark attack.
-        .executableTarget(
-            name: "InklingAttackCLI",
-            dependencies: [
-                "InklingWire", "ProcessSupport", "SeededRandom",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            path: "Sources/Proof/InklingAttackCLI", swiftSettings: strict),
         // An example of each way to use Inkling from Swift. Protocol/examples has the others. The examples see only the
         // public names of the library.
         .executableTarget(

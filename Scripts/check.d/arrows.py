@@ -41,7 +41,6 @@ InklingSimulator*: InklingWire InklingCore SeededRandom
 InklingSimulatorCLI: InklingSimulator ArgumentParser Foundation
 InklingConformance*: InklingWire SeededRandom
 InklingConformanceCLI: InklingConformance CDNSSD ProcessSupport ArgumentParser Foundation
-InklingAttackCLI: InklingWire ProcessSupport SeededRandom ArgumentParser Foundation
 
 InklingExampleEmbed: Inkling InklingText Logging
 InklingExampleAttach: InklingText NIOCore NIOPosix Foundation
