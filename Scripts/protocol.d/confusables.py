@@ -7,7 +7,7 @@ import re
 import sys
 import textwrap
 
-import generated
+import texts
 
 HEAD = """\
 // Made by Scripts/protocol confusables from ICU {icu} (uspoof_getSkeleton, every code point), Unicode {unicode}.
@@ -77,4 +77,11 @@ for target, sources in sorted(found.items()):
 table = textwrap.fill(" ".join(words), 120, initial_indent=" " * 8, subsequent_indent=" " * 8)
 count = sum(map(len, found.values()))
 text = HEAD.format(icu=version("u_getVersion"), unicode=version("u_getUnicodeVersion"), count=count, table=table)
-generated.save("Sources/Node/InklingModel/Confusables.swift", text, "confusables")
+path = texts.FOLDER.parent / "Sources/Node/InklingModel/Confusables.swift"
+if sys.argv[1:] == ["--check"]:
+    if path.read_text(encoding="utf-8") != text:
+        sys.exit("Confusables.swift differs from ICU's table: run Scripts/protocol confusables")
+elif sys.argv[1:]:
+    sys.exit("usage: Scripts/protocol confusables [--check]")
+else:
+    path.write_text(text, encoding="utf-8")

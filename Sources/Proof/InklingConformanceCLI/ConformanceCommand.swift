@@ -12,6 +12,14 @@ struct ConformanceCommand: ParsableCommand {
             and judges what comes over the wire and what the program says it shows.
             """,
         subcommands: [RunCommand.self, ListCommand.self, CoverageCommand.self])
+
+    func validate() throws {
+        guard Specification.isPresent else {
+            throw ValidationError(
+                "Can't read the specification in \(Specification.folder). Keep the source tree in which you built this."
+            )
+        }
+    }
 }
 
 struct ListCommand: ParsableCommand {

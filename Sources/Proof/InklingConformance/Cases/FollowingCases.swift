@@ -11,10 +11,10 @@ extension Catalogue {
                 let invite = try program.join(Trial.team, trial.newSecret(), owner: owner.identity.publicKey)
                 owner.chat = invite.keys
                 try owner.open(to: program, in: Trial.team)
-                guard let successor = try? Successor(vector.bytes()) else {
+                guard let successor = try? Successor(vector.bytes("body")) else {
                     throw Untried(reason: "the suite refuses \(vector.name)")
                 }
-                try owner.sendSuccessor(vector.bytes())
+                try owner.sendSuccessor(vector.bytes("body"))
                 try program.awaitMoved(to: NextChat(successor, in: invite.keys))
                 try program.ask(["do": "leave", "chat": .string(Trial.team)], expecting: "ok")
             }
@@ -24,7 +24,7 @@ extension Catalogue {
             try owner.open(to: program, in: Trial.team)
             for vector in Vector.invalidSuccessors {
                 let start = trial.now
-                try owner.sendSuccessor(vector.bytes())
+                try owner.sendSuccessor(vector.bytes("body"))
                 try program.expectNoMove(after: vector.name, of: owner, since: start)
             }
         },

@@ -224,14 +224,15 @@ extension Catalogue {
             "M-46.v1", "of the invite records of the vectors, the valid ones are reported, and no other",
             also: "W-34", "W-41"
         ) { trial in
-            guard let pair = Vector.identities.first(where: { $0.bytes() == senderOfRecords }) else {
+            guard let key = senderOfRecords.flatMap(Vector.privateKey) else {
                 throw Untried(reason: "the vectors lack the sender's private key")
             }
-            let (program, alice) = try trial.startInviting(identity: Peer.identity(privateKey: pair.bytes(1)))
+            let (program, alice) = try trial.startInviting(identity: Peer.identity(privateKey: key))
             for vector in Vector.inviteRecords {
                 let start = trial.now
-                alice.sendInvite(vector.bytes(1))
-                guard vector.values[2] != "nothing" else {
+                let takes = vector.string("takes")
+                alice.sendInvite(vector.bytes("body"))
+                guard takes != "nothing" else {
                     try program.expectNoInvitation(from: alice, since: start, vector.name)
                     continue
                 }
@@ -239,8 +240,7 @@ extension Catalogue {
                     .seconds(3), for: "`invited` for \(vector.name)", until: { program.invitations(since: start).first }
                 )
                 try expect(
-                    (invitation["to"] == nil) == (vector.values[2] == "knock"),
-                    "\(vector.values[2]) for \(vector.name)",
+                    (invitation["to"] == nil) == (takes == "knock"), "\(takes) for \(vector.name)",
                     actual: program.describe(invitation))
                 try program.ask(
                     ["do": "decline", "invitation": invitation["invitation"] ?? .null], expecting: "ok")
@@ -249,6 +249,6 @@ extension Catalogue {
     ]
 
     private static let senderOfRecords: [UInt8]? = Vector.inviteRecords.first.flatMap {
-        try? PublicKey(base64url: $0.values[0]).bytes
+        try? PublicKey(base64url: $0.string("sender")).bytes
     }
 }

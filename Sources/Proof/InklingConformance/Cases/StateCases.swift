@@ -12,7 +12,7 @@ extension Catalogue {
 
     /// Cases for the other timelines of a link's states, without those that take 20 s or more.
     static let stateCases = each(
-        of: Vector.stateTimelines.filter { (Int($0.values[0]) ?? 0) < 20_000 && !instants.contains($0.name) }, from: 201
+        of: Vector.stateTimelines.filter { $0.until < .seconds(20) && !instants.contains($0.name) }, from: 201
     ) { trial, vector in
         // Up to three tries, because a busy machine can be late by more than a step of the timeline.
         for _ in 0..<2 {
@@ -30,21 +30,20 @@ extension Catalogue {
         // The first datagram makes the link with the counter 0. So the timeline's counters are one higher here.
         peer.sendPlaintext([0x5A, 0, 0])
         let start = trial.now
-        for input in vector.parts(1) {
-            trial.pump(until: start + .milliseconds(Int(input[0]) ?? 0))
+        for input in vector.entries("inputs") {
+            trial.pump(until: start + input.instant())
+            let values = input["frames"]?.array ?? []
             // A ping that the timeline answers may still be on its way.
-            let named = input[2].split(whereSeparator: { ",+".contains($0) }).compactMap { word in
-                word.hasPrefix("t") ? Int(word.dropFirst()) : nil
-            }
+            let named = values.compactMap { place(of: $0["token"]) }
             let latest = trial.now + .milliseconds(200)
             while programPings(peer).count < named.max() ?? 0, trial.now < latest {
                 trial.pump(until: trial.now + .milliseconds(2))
             }
             let pings = programPings(peer).map { $0.ping ?? 0 }
-            let frames = try input[2].split(separator: "+").map { try frame(String($0), pings: pings) }
-            peer.send(frames, counter: (UInt32(input[1]) ?? 0) + 1)
+            let frames = try values.map { try frame($0, pings: pings) }
+            peer.send(frames, counter: UInt32(input["counter"]?.integer ?? 0) + 1)
         }
-        let end = Duration.milliseconds(Int(vector.values[0]) ?? 0)
+        let end = vector.until
         trial.pump(until: start + end + .milliseconds(100))
         try judge(vector, start, end, program, peer)
     }
@@ -56,34 +55,40 @@ extension Catalogue {
             .sorted { $0.counter < $1.counter }
     }
 
-    /// Returns a frame from the notation of the list. The token `t1` stands for the token of the program's first ping.
-    private static func frame(_ text: String, pings: [UInt16]) throws -> Frame {
-        let words = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-        let number = UInt32(words[1]) ?? 0
+    /// Returns the place, from 1, among the program's pings that a token such as `t1` stands for.
+    private static func place(of token: JSONValue?) -> Int? { token?.string.flatMap { Int($0.dropFirst()) } }
+
+    /// Returns a frame of a timeline, with the program's tokens in place of their names.
+    private static func frame(_ value: JSONValue, pings: [UInt16]) throws -> Frame {
+        func number<Number: FixedWidthInteger>(_ name: String) -> Number {
+            value[name]?.integer.flatMap(Number.init(exactly:)) ?? 0
+        }
         func token() throws -> UInt16 {
-            guard words[1].hasPrefix("t") else { return UInt16(words[1]) ?? 0 }
-            guard let place = Int(words[1].dropFirst()), pings.indices.contains(place - 1) else {
-                throw Finding(expected: "\(words[1].dropFirst()) pings of the program", actual: "\(pings.count) came")
+            guard let place = place(of: value["token"]) else { return number("token") }
+            guard pings.indices.contains(place - 1) else {
+                throw Finding(expected: "\(place) pings of the program", actual: "\(pings.count) came")
             }
             return pings[place - 1]
         }
         let status = Status(
-            isTyping: words[1].hasPrefix("1"), isAway: words[1].dropFirst().hasPrefix("1"),
-            isUnheard: words[1].hasSuffix("1"))
-        switch words[0] {
-        case "heartbeat": return .heartbeat(Heartbeat(status: status, interval: UInt8(words[2]) ?? 0))
+            isTyping: value["typing"] == true, isAway: value["away"] == true, isUnheard: value["unheard"] == true)
+        let body = bytes(hex: value["body"]?.string ?? "")
+        switch value["type"] {
+        case "heartbeat": return .heartbeat(Heartbeat(status: status, interval: number("interval")))
         case "typing": return .typing(status)
         case "ping": return .ping(try token())
         case "pong": return .pong(try token())
-        case "ack": return .ack(Ack(next: number, bitmap: UInt16(words[2]) ?? 0))
-        case "forward": return .forward(number)
-        case "bye": return .bye(["quit": .quit, "left": .left, "suspended": .suspended][words[1]] ?? .lastWill)
-        case "unknown": return .unknown(type: 0x41, body: [])
+        case "ack": return .ack(Ack(next: number("next"), bitmap: number("bitmap")))
+        case "forward": return .forward(number("next"))
+        case "bye":
+            let reasons: [String: ByeReason] = ["quit": .quit, "left": .left, "suspended": .suspended]
+            return .bye(reasons[value["reason"]?.string ?? ""] ?? .lastWill)
+        case "unknown": return .unknown(type: number("code"), body: body)
         default:
             return .record(
                 Record(
-                    number: number, type: RecordType(code: UInt8(words[2]) ?? 0), isFirst: words[3].hasPrefix("1"),
-                    isLast: words[3].hasSuffix("1"), body: bytes(hex: words[4])))
+                    number: number("number"), type: RecordType(code: number("recordType")),
+                    isFirst: value["first"] == true, isLast: value["last"] == true, body: body))
         }
     }
 
@@ -105,9 +110,12 @@ extension Catalogue {
                 actual: "\(what) at " + (seen.isEmpty ? "no time" : times(seen)))
         }
         var expected: [String: [Duration]] = [:]
-        for entry in vector.parts(2) {
-            let at = Duration.milliseconds(Int(entry[0]) ?? 0)
-            for word in entry[1].split(separator: "+") { expected[String(word), default: []].append(at) }
+        for entry in vector.entries("expect") {
+            if let presence = entry["presence"]?.string { expected[presence, default: []].append(entry.instant()) }
+            let kinds = entry["frames"]?.array?.compactMap { $0["type"]?.string } ?? []
+            for kind in kinds == ["heartbeat"] ? ["unheard"] : kinds {
+                expected[kind, default: []].append(entry.instant())
+            }
         }
         try compare("pings", programPings(peer).map(\.at), expected["ping"] ?? [])
         try compare("pongs", received.filter { $0.pong != nil }.map(\.at), expected["pong"] ?? [])
@@ -126,16 +134,18 @@ extension Catalogue {
         peer.habits.heartbeat = nil
         trial.run(for: .milliseconds(200))
         let start = trial.now
-        for input in vector.parts(1) {
-            trial.pump(until: start + .milliseconds(Int(input[0]) ?? 0))
-            peer.send([try frame(input[1], pings: [])])
+        for input in vector.entries("inputs") {
+            trial.pump(until: start + input.instant())
+            peer.send([try frame(input["frame"] ?? .null, pings: [])])
         }
         trial.run(for: .milliseconds(400))
         let acks = peer.received(since: start).compactMap(\.ack).map { "next \($0.next), bitmap \($0.bitmap)" }
-        let expected = vector.parts(2)
-        let wanted = expected.filter { $0[1] == "ack" }.map { "next \($0[2]), bitmap \($0[3])" }
+        let expected = vector.entries("expect")
+        let wanted = expected.compactMap { entry in
+            entry["ack"]?.integer.map { "next \($0), bitmap \(entry["bitmap"]?.integer ?? 0)" }
+        }
         try expect(acks == wanted, "the acks \(wanted)", actual: "\(acks)")
-        let texts = expected.filter { $0[1] == "text" }.map { String(decoding: bytes(hex: $0[2]), as: UTF8.self) }
+        let texts = expected.compactMap { $0["text"]?.string }
         let shown = program.messages(from: peer.user)
         try expect(shown == texts, "the messages \(texts)", actual: "\(shown)")
     }

@@ -25,7 +25,7 @@ extension Catalogue {
             trial in
             let program = try trial.startAnswering(needs: .invitations, .chats, .secret)
             for vector in Vector.invalidTalks {
-                guard let key = PublicKey(vector.bytes()) else {
+                guard let key = PublicKey(vector.bytes("publicKey")) else {
                     throw Untried(reason: "\(vector.name) breaks W-3")
                 }
                 try program.ask(["do": "talk", "key": .string(key.base64url)], refusedWith: "unknown-peer")

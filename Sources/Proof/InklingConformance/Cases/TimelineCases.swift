@@ -14,18 +14,19 @@ private struct Timeline {
 
     let vector: Vector
     let until: Duration
-    let inputs: [(at: Duration, words: [String])]
+    let inputs: [(at: Duration, value: JSONValue)]
     let expected: [Entry]
 
     init(_ vector: Vector) {
         self.vector = vector
-        func instant(_ word: String?) -> Duration { .milliseconds(word.flatMap { Int($0) } ?? 0) }
-        until = instant(vector.values[0])
-        inputs = vector.parts(1).map { (instant($0.first), Array($0.dropFirst())) }
-        expected = vector.parts(2).map { words in
+        until = vector.until
+        inputs = vector.entries("inputs").map { ($0.instant(), $0) }
+        expected = vector.entries("expect").map { value in
             Entry(
-                at: instant(words[0]), isTyping: words[1] == "1", isAway: words.count > 2 && words[2] == "1",
-                kind: words.count > 3 ? words[3] : "")
+                at: value.instant(), isTyping: value["typing"] == true || value["shown"] == true,
+                isAway: value["away"] == true,
+                kind: (value["frame"] == "heartbeat" ? "h" : "") + (value["copy"] == true ? "c" : "")
+                    + (value["with"] == nil ? "" : "m"))
         }
     }
 
@@ -81,27 +82,27 @@ extension Catalogue {
     // MARK: The sender
 
     private static func play(_ timeline: Timeline, asSender trial: Trial) throws {
-        let words = Set(timeline.inputs.compactMap(\.words.first))
+        let acts = Set(timeline.inputs.compactMap { $0.value["do"]?.string })
         let program = try trial.start(ProgramArguments(chat: trial.chatName))
         defer { program.signal(.kill) }
-        try program.need(words.contains("send") ? [.messages] : [])
-        try program.need(words.contains("away") ? [.away] : [])
+        try program.need(acts.contains("send") ? [.messages] : [])
+        try program.need(acts.contains("away") ? [.away] : [])
         let peer = try trial.peer()
         try peer.open(to: program)
         trial.run(for: .milliseconds(400))
 
         let start = trial.now
         var field = ""
-        for (at, words) in timeline.inputs {
+        for (at, input) in timeline.inputs {
             trial.pump(until: start + at)
-            switch words.first {
+            switch input["do"] {
             case "compose":
-                field = String(decoding: bytes(hex: words.last ?? ""), as: UTF8.self)
+                field = input["text"]?.string ?? ""
                 program.compose(field)
             case "send":
                 program.send(field.isEmpty ? "some text" : field)
                 field = ""
-            default: program.tell(["do": .string(words.first ?? "")])
+            default: program.tell(["do": input["do"] ?? .null])
             }
         }
         trial.pump(until: start + timeline.until + .milliseconds(50))
@@ -137,14 +138,15 @@ extension Catalogue {
     private static func play(_ timeline: Timeline, asReceiver trial: Trial) throws {
         let program = try trial.start(ProgramArguments(chat: trial.chatName))
         defer { program.signal(.kill) }
-        try program.need(timeline.inputs.contains { $0.words == ["block"] } ? [.block] : [])
+        try program.need(timeline.inputs.contains { $0.value["do"] == "block" } ? [.block] : [])
         let peer = try trial.peer()
         let session = try peer.open(to: program)
         trial.run(for: .milliseconds(300))
         peer.habits = .none
         let base = session.state.nextCounter + 10
+        func counter(of input: JSONValue) -> UInt32? { input["counter"]?.integer.flatMap(UInt32.init(exactly:)) }
         // Leaves free counters for pings between the timeline's counters, if the replay window permits.
-        let counters = timeline.inputs.compactMap { $0.words.count > 1 ? UInt32($0.words[1]) : nil }
+        let counters = timeline.inputs.compactMap { counter(of: $0.value) }
         let scale: UInt32 = (counters.max() ?? 0) > 500 ? 1 : 32
         var highest = base
         var isGone = false
@@ -160,13 +162,13 @@ extension Catalogue {
             }
             trial.pump(until: end)
         }
-        for (at, words) in timeline.inputs {
+        for (at, input) in timeline.inputs {
             keepAlive(until: start + at)
-            if words.count > 2, let counter = UInt32(words[1]) {
+            if let counter = counter(of: input) {
                 let used = base + counter * scale
                 highest = max(highest, used)
-                peer.send([.typing(Status(isTyping: words[2] == "1"))], on: session, counter: used)
-            } else if words == ["bye"] {
+                peer.send([.typing(Status(isTyping: input["typing"] == true))], on: session, counter: used)
+            } else if input["do"] == "bye" {
                 peer.send([.bye(.quit)], on: session, counter: highest + 1_000)
                 isGone = true
             } else {

@@ -7,7 +7,8 @@ extension Catalogue {
                 let program = try trial.startAnswering(needs: .chats, .secret)
                 for (number, vector) in Vector.chats.enumerated() {
                     let (keys, join) = try chat(vector, number: number)
-                    guard keys.preSharedKey == vector.bytes(1), keys.prologueKey == vector.bytes(2) else {
+                    guard keys.preSharedKey == vector.bytes("psk"), keys.prologueKey == vector.bytes("prologueKey")
+                    else {
                         throw Untried(reason: "the suite derives other keys of \(vector.name)")
                     }
                     let answer = try program.ask(join)
@@ -19,21 +20,21 @@ extension Catalogue {
             family("W-11.v1", "the invites of the vectors are taken", Vector.invites, also: "A-6") { trial in
                 let program = try trial.startAnswering(needs: .chats, .secret)
                 for vector in Vector.invites {
-                    let answer = try program.ask(["do": "join", "invite": .string(vector.text()), "confirm": true])
+                    let answer = try program.ask(["do": "join", "invite": vector["text"] ?? .null, "confirm": true])
                     try expect(
-                        answer["on"]?.string == "ok" && answer["chat"]?.string == vector.text(1),
+                        answer["on"]?.string == "ok" && answer["chat"] == vector["chatName"],
                         "`ok` for \(vector.name)", actual: program.describe(answer))
-                    let secret = try ChatSecret(base32: vector.values[2])
-                    let owner = vector.values[3].isEmpty ? nil : try PublicKey(base64url: vector.values[3])
+                    let secret = try ChatSecret(base32: vector.string("secret"))
+                    let owner = try vector["owner"]?.string.map { try PublicKey(base64url: $0) }
                     try trial.expectSession(in: ChatKeys(secret: secret, owner: owner), with: program, vector.name)
-                    try program.ask(["do": "leave", "chat": .string(vector.text(1))], expecting: "ok")
+                    try program.ask(["do": "leave", "chat": vector["chatName"] ?? .null], expecting: "ok")
                 }
             },
             family("W-34.v1", "the invalid invites of the vectors are refused", Vector.invalidInvites, also: "A-6") {
                 trial in
                 let program = try trial.startAnswering(needs: .chats, .secret)
                 for vector in Vector.invalidInvites {
-                    let answer = try program.ask(["do": "join", "invite": .string(vector.text())])
+                    let answer = try program.ask(["do": "join", "invite": .string(vector.string("text"))])
                     try expect(
                         answer["on"]?.string == "error", "an `error` for \(vector.name)",
                         actual: program.describe(answer))
@@ -42,7 +43,7 @@ extension Catalogue {
             family("W-2.v1", "the invalid chat names of the vectors are refused", Vector.invalidChatNames) { trial in
                 let program = try trial.start(needs: .chats)
                 for vector in Vector.invalidChatNames {
-                    program.tell(["do": "join", "chat": .string(vector.text())])
+                    program.tell(["do": "join", "chat": .string(vector.string("chatName"))])
                     try program.await(
                         "error", "an `error` for \(vector.name)", where: { $0["line"]?.integer == program.written })
                 }
@@ -51,9 +52,9 @@ extension Catalogue {
             family("W-7.v1", "the texts of secrets of the vectors are taken for these bytes", Vector.secrets) { trial in
                 let program = try trial.start(needs: .chats, .secret)
                 for (number, vector) in Vector.secrets.enumerated() {
-                    guard let secret = ChatSecret(vector.bytes(1)) else { continue }
+                    guard let secret = ChatSecret(vector.bytes()) else { continue }
                     program.tell([
-                        "do": "join", "chat": .string("secret \(number)"), "secret": .string(vector.values[0]),
+                        "do": "join", "chat": .string("secret \(number)"), "secret": .string(vector.string("text")),
                     ])
                     try trial.expectSession(in: ChatKeys(secret: secret), with: program, vector.name)
                 }
@@ -61,7 +62,7 @@ extension Catalogue {
             family("W-7.v2", "the invalid secrets of the vectors are refused", Vector.invalidSecrets) { trial in
                 let program = try trial.start(needs: .chats, .secret)
                 for vector in Vector.invalidSecrets {
-                    program.tell(["do": "join", "chat": "kitchen", "secret": .string(vector.text())])
+                    program.tell(["do": "join", "chat": "kitchen", "secret": .string(vector.string("text"))])
                     try program.await(
                         "error", "an `error` for \(vector.name)", where: { $0["line"]?.integer == program.written })
                 }
@@ -77,10 +78,11 @@ extension Catalogue {
                 let program = try trial.start(peers: [peer], needs: .peer)
                 var seen = 0
                 for vector in Vector.invalidKeys {
+                    let key = try TextEncoding.base64url.decode(vector.string("text").utf8, count: 32)
                     let ask = try trial.wait(
                         .seconds(8), for: "an ask", until: { peer.asks.count > seen ? peer.asks.last : nil })
                     seen = peer.asks.count
-                    peer.sendBytes(peer.forgeTell(for: ask.value, key: vector.bytes()), to: ask.source)
+                    peer.sendBytes(peer.forgeTell(for: ask.value, key: key), to: ask.source)
                     try trial.never(
                         for: .milliseconds(400), "no initiation after a tell of \(vector.name)",
                         when: { !peer.initiations.isEmpty })
@@ -91,13 +93,11 @@ extension Catalogue {
             family("W-5.v1", "the keys of the vectors have these user IDs", Vector.userIDs) { trial in
                 let program = try trial.start()
                 for vector in Vector.userIDs {
-                    guard let pair = Vector.identities.first(where: { $0.values[0] == vector.values[0] }) else {
-                        continue
-                    }
-                    let peer = try trial.peer(named: vector.name, identity: Peer.identity(privateKey: pair.bytes(1)))
+                    guard let key = Vector.privateKey(of: vector.bytes("publicKey")) else { continue }
+                    let user = vector.string("userID")
+                    let peer = try trial.peer(named: vector.name, identity: Peer.identity(privateKey: key))
                     try peer.open(to: program)
-                    try program.await(
-                        "peer", "`peer` about \(vector.values[1])", where: { $0["user"]?.string == vector.values[1] })
+                    try program.await("peer", "`peer` about \(user)", where: { $0["user"]?.string == user })
                 }
             },
             family("M-25.v1", "the names of the vectors are shown so", Vector.names) { trial in
@@ -107,11 +107,11 @@ extension Catalogue {
                     peer.sendName("other \(number)")
                     try program.await("peer", where: { $0["name"]?.string == "other \(number)" })
                     let start = trial.now
-                    let record = Record(number: peer.state.nextOwnRecord, type: .name, body: vector.bytes())
+                    let record = Record(number: peer.state.nextOwnRecord, type: .name, body: vector.bytes("body"))
                     peer.state.nextOwnRecord += 1
                     peer.send([.typing(peer.status), .record(record)])
                     try program.await("peer", since: start, "`peer` with the name of \(vector.name)") {
-                        $0["name"]?.string.map { Array($0.utf8) } == Array(vector.text(1).utf8)
+                        $0["name"]?.string.map { Array($0.utf8) } == Array(vector.string("displayName").utf8)
                     }
                 }
             },
@@ -129,15 +129,15 @@ extension Catalogue {
             },
             family("W-12.v1", "the invalid datagrams of the vectors are not answered", Vector.invalidDatagrams) {
                 trial in
-                try refuseDatagrams(Vector.invalidDatagrams, trial)
+                try refuseDatagrams(Vector.invalidDatagrams, "bytes", trial)
             },
             family("W-17.v1", "the invalid initiations of the vectors are not answered", Vector.invalidInitiations) {
                 trial in
-                try refuseDatagrams(Vector.invalidInitiations, trial)
+                try refuseDatagrams(Vector.invalidInitiations, "initiation", trial)
             },
             family("L-7.v1", "the invalid responses of the vectors are not answered", Vector.invalidResponses) {
                 trial in
-                try refuseDatagrams(Vector.invalidResponses, trial)
+                try refuseDatagrams(Vector.invalidResponses, "response", trial)
             },
             family("W-24.v1", "the valid frames of the vectors are taken", Vector.frames, also: "W-30") { trial in
                 let (program, peer) = try trial.startLinked()
@@ -162,7 +162,7 @@ extension Catalogue {
             },
             family("W-24.v2", "the invalid frames of the vectors are dropped", Vector.invalidFrames) { trial in
                 let (program, peer) = try trial.startLinked()
-                let samples = Vector.invalidFrames.filter { $0.values[1] != "empty" }.map {
+                let samples = Vector.invalidFrames.filter { $0["error"] != "empty" }.map {
                     Sample($0.name, $0.bytes())
                 }
                 let start = trial.now
@@ -179,8 +179,8 @@ extension Catalogue {
                 let (program, peer, session) = try trial.startInSession()
                 let start = trial.now
                 for vector in Vector.invalidSealed {
-                    let bytes = vector.bytes(1)
-                    let key = CipherKey(bytes: vector.bytes())
+                    let bytes = vector.bytes()
+                    let key = CipherKey(bytes: vector.bytes("key"))
                     if bytes.count >= 27, let counter = UInt32(bigEndianBytes: Array(bytes[5..<9])),
                         let plaintext = try? key.open(
                             Array(bytes[9...]), counter: UInt64(counter), associatedData: Array(bytes[..<9]))
@@ -229,8 +229,11 @@ extension Catalogue {
         let peer = try trial.peer()
         peer.habits = .quiet
         var sessions: [String: PeerSession] = [:]
-        for (number, step) in vector.parts(0).enumerated() {
-            let (name, counter, kind, outcome) = (step[0], UInt32(step[1]) ?? 0, step[2], step[3])
+        for (number, step) in vector.entries("steps").enumerated() {
+            guard let name = step["session"]?.string,
+                let counter = step["counter"]?.integer.flatMap(UInt32.init(exactly:)),
+                let kind = step["datagram"]?.string, let outcome = step["outcome"]?.string
+            else { preconditionFailure("a step of \(vector.name) has no form") }
             let session = try sessions[name] ?? peer.openSession(to: program)
             sessions[name] = session
             let token = trial.token()
@@ -254,25 +257,25 @@ extension Catalogue {
 
     /// Returns the keys of a chat that a vector lists, and the request that joins it.
     private static func chat(_ vector: Vector, number: Int) throws -> (ChatKeys, [String: JSONValue]) {
-        let parts = vector.values[0].split(separator: ":", omittingEmptySubsequences: false).map(String.init)
-        guard parts[0] == "secret" else {
-            let name = try ChatName(String(decoding: bytes(hex: parts[1]), as: UTF8.self))
+        guard let text = vector["chat"]?["secret"]?.string else {
+            let name = try ChatName(vector["chat"]?["open"]?.string ?? "")
             return (ChatKeys(openName: name), ["do": "join", "chat": .string(name.text), "confirm": true])
         }
-        let secret = try ChatSecret(base32: parts[1])
-        let owner = parts[2].isEmpty ? nil : try PublicKey(base64url: parts[2])
+        let secret = try ChatSecret(base32: text)
+        let owner = try vector["chat"]?["owner"]?.string.map { try PublicKey(base64url: $0) }
         let invite = Invite(name: try ChatName("secret \(number)"), secret: secret, owner: owner)
         return (ChatKeys(secret: secret, owner: owner), ["do": "join", "invite": .string(invite.text)])
     }
 
-    private static func refuseDatagrams(_ vectors: [Vector], _ trial: Trial) throws {
+    private static func refuseDatagrams(_ vectors: [Vector], _ member: String, _ trial: Trial) throws {
         let program = try trial.start(ProgramArguments(chat: "lobby"))
         let witness = try trial.peer(in: ChatKeys(open: "lobby"))
         try witness.open(to: program)
         let stranger = try trial.peer(named: "Stranger", in: ChatKeys(open: "lobby"))
         stranger.habits = .none
         try trial.expectSilence(
-            to: vectors.map { Sample($0.name, $0.bytes()) }, from: stranger, at: program, witness: witness, batch: 1)
+            to: vectors.map { Sample($0.name, $0.bytes(member)) }, from: stranger, at: program, witness: witness,
+            batch: 1)
         try trial.expectAnswers(to: stranger, from: program)
     }
 }

@@ -100,7 +100,7 @@ extension Catalogue {
             let program = try trial.start()
             let (stranger, witness) = try trial.strangerAndWitness(of: program)
             var samples: [Sample] = []
-            for point in Catalogue.lowOrderPoints {
+            for point in Vector.lowOrderPoints {
                 samples.append(
                     Sample(
                         "the ephemeral key \(point.hex)",
@@ -118,7 +118,7 @@ extension Catalogue {
             peer.habits.answersInitiations = false
             let program = try trial.start(peers: [peer], needs: .peer)
             let first = try trial.wait(.seconds(5), for: "an initiation", until: { peer.initiations.first })
-            for point in Catalogue.lowOrderPoints {
+            for point in Vector.lowOrderPoints {
                 guard let forged = peer.forgeResponse(to: first.value, ephemeral: point) else {
                     throw Finding(expected: "an initiation that its responder can read", actual: first.bytes.hex)
                 }

@@ -1,9 +1,12 @@
 /// The cases and vectors that prove each clause of the specification.
 package struct Coverage: Sendable {
-    /// The files of vectors that prove each clause, such as `frames.json`, sorted by name.
-    private let vectors: [String: [String]]
+    package init() {}
 
-    package init(vectors: [String: [String]]) { self.vectors = vectors }
+    /// The files of vectors that prove each clause, such as `frames.json`, sorted by name.
+    private let vectors = Specification.vectorFiles.reduce(into: [String: [String]]()) { files, name in
+        guard let value = Specification.vectors[name] else { return }
+        for clause in Coverage.clauses(in: value) { files[clause, default: []].append("\(name).json") }
+    }
 
     private let clauses = Clause.listed.sorted { Clause.isOrdered($0.number, $1.number) }
 
@@ -50,5 +53,20 @@ package struct Coverage: Sendable {
             lines.append("| " + fields.joined(separator: " | ") + " |")
         }
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func clauses(in value: JSONValue) -> Set<String> {
+        switch value {
+        case .array(let values): values.reduce(into: []) { $0.formUnion(clauses(in: $1)) }
+        case .object(let members):
+            members.reduce(into: []) { found, member in
+                if member.key == "clauses" {
+                    found.formUnion((member.value.array ?? []).compactMap(\.string))
+                } else {
+                    found.formUnion(clauses(in: member.value))
+                }
+            }
+        case .null, .boolean, .number, .string: []
+        }
     }
 }

@@ -22,6 +22,11 @@ package struct Clause: Sendable, Equatable {
 
     package static func isOrdered(_ left: String, _ right: String) -> Bool { place(of: left) < place(of: right) }
 
+    /// The clauses in the order of their texts.
+    static let listed = [
+        "wire", "links", "typing", "messages", "discovery", "protection", "security", "registry", "api",
+    ].flatMap { ClauseReader.clauses(of: Specification.lines(of: $0)) }
+
     /// All clauses by number.
     package static let all: [String: Clause] = Dictionary(uniqueKeysWithValues: listed.map { ($0.number, $0) })
 }
