@@ -33,18 +33,10 @@ FILES = {
 
 
 def text_of(value):
-    """A file as text: each member of a case has a line, and so has each entry of a list of objects."""
-    arrays = []
-    for array, entries in value.items():
-        rows = [",\n".join(f"      {json.dumps(key)}: {member_text(item)}" for key, item in entry.items()) for entry in entries]
-        arrays.append(f"  {json.dumps(array)}: [\n" + ",\n".join(f"    {{\n{row}\n    }}" for row in rows) + "\n  ]")
+    """A file as text: each case has a line."""
+    arrays = [f"  {json.dumps(name)}: [\n" + ",\n".join(f"    {json.dumps(case)}" for case in cases) + "\n  ]"
+              for name, cases in value.items()]
     return "{\n" + ",\n".join(arrays) + "\n}\n"
-
-
-def member_text(item):
-    if not isinstance(item, list) or not item or not isinstance(item[0], dict):
-        return json.dumps(item)
-    return "[\n" + ",\n".join(f"        {json.dumps(entry)}" for entry in item) + "\n      ]"
 
 
 def objects(value):
