@@ -60,17 +60,14 @@ def frame_from(case: Case) -> Frame:
 class SimulatedNetwork:
     """A network in which all addresses are on-link."""
 
-    def __init__(self, own: Optional[Address] = None) -> None:
-        self.own = own
-
     def is_on_link(self, _: Address) -> bool:
         return True
 
     def is_unicast(self, _: Address) -> bool:
         return True
 
-    def is_own(self, address: Address) -> bool:
-        return address == self.own
+    def is_own(self, _: Address) -> bool:
+        return False
 
     def source(self, address: Address) -> Optional[str]:
         return address[0]

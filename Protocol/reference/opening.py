@@ -43,7 +43,6 @@ class Attempt:
         self.caused_handshake = False                           # L-65, L-66
         self.opened_from: dict[Address, int] = {}               # L-49: responses that may still be opened
         self._retries: dict[Address, int] = {}                  # L-13
-        self._begun_at = context.clock.now
         self._timers: list[Timer] = []
         self._steps = list(ATTEMPT_STEPS)
 
