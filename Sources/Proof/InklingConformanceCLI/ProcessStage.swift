@@ -9,6 +9,9 @@ import ProcessSupport
 final class ProcessStage: Stage {
     private let command: [String]
     private let usesDiscovery: Bool
+    private let transcript: Transcript?
+    /// The case, for the transcript.
+    private let test: String
     private let beginning = ContinuousClock.now
     /// Nil if no folder can be made; then the programs fail.
     private var folder: TemporaryFolder?
@@ -18,9 +21,11 @@ final class ProcessStage: Stage {
     /// Events that `next(until:)` has not returned yet.
     private var waiting: [StageEvent] = []
 
-    init(command: [String], usesDiscovery: Bool) {
+    init(command: [String], usesDiscovery: Bool, transcript: Transcript? = nil, test: String = "") {
         self.command = command
         self.usesDiscovery = usesDiscovery
+        self.transcript = transcript
+        self.test = test
         folder = try? TemporaryFolder("inkling-conformance")
     }
 
@@ -60,7 +65,10 @@ final class ProcessStage: Stage {
         return id
     }
 
-    func feed(_ line: [UInt8], to program: ProgramID) { children[program.number].write(line + [0x0A]) }
+    func feed(_ line: [UInt8], to program: ProgramID) {
+        transcript?.record(line, ">", program, of: test)
+        children[program.number].write(line + [0x0A])
+    }
 
     func closeInput(of program: ProgramID) { children[program.number].closeInput() }
 
@@ -134,6 +142,7 @@ final class ProcessStage: Stage {
             }
         }
         for child in children { events += child.collect(at: at) }
+        for case .line(let bytes, _, let program, _) in events { transcript?.record(bytes, "<", program, of: test) }
         if let services { events += services.collect(at: at) }
         waiting += events.sorted { $0.at < $1.at }
     }

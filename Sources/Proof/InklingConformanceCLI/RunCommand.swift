@@ -36,6 +36,11 @@ struct RunCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Write the report as JUnit XML to a file.", valueName: "file"))
     var junit: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Write the JSON lines of all programs to a file, for Scripts/conformance.d/schema.py.", valueName: "file"))
+    var transcript: String?
+
     @Flag(help: "Print what failed and the summary alone.")
     var quiet = false
 
@@ -57,7 +62,9 @@ struct RunCommand: ParsableCommand {
             }
         }
         let seed = seed ?? UInt64.random(in: 0..<1_000_000_000)
-        let runner = Runner(command: command, cases: cases, seed: seed, parallel: parallel, usesDiscovery: discovery)
+        let runner = Runner(
+            command: command, cases: cases, seed: seed, parallel: parallel, usesDiscovery: discovery,
+            transcript: try transcript.map { path in try Transcript(path: path) })
         let suite = CommandLine.arguments[0]
         func report(_ results: [CaseResult], _ duration: Duration) -> Report {
             Report(

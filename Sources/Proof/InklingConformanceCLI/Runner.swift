@@ -10,13 +10,17 @@ final class Runner: Sendable {
     private let seed: UInt64
     private let parallel: Int
     private let usesDiscovery: Bool
+    private let transcript: Transcript?
 
-    init(command: [String], cases: [Case], seed: UInt64, parallel: Int, usesDiscovery: Bool) {
+    init(
+        command: [String], cases: [Case], seed: UInt64, parallel: Int, usesDiscovery: Bool, transcript: Transcript?
+    ) {
         self.command = command
         self.cases = cases
         self.seed = seed
         self.parallel = parallel
         self.usesDiscovery = usesDiscovery
+        self.transcript = transcript
     }
 
     private struct Progress {
@@ -82,7 +86,8 @@ final class Runner: Sendable {
     }
 
     private func run(_ test: Case, number: Int) -> CaseResult {
-        let stage = ProcessStage(command: command, usesDiscovery: usesDiscovery)
+        let stage = ProcessStage(
+            command: command, usesDiscovery: usesDiscovery, transcript: transcript, test: test.id)
         defer { stage.end() }
         // A case keeps its keys whichever others are chosen.
         let own = test.id.utf8.reduce(seed) { $0 &* 31 &+ UInt64($1) }

@@ -2,7 +2,7 @@
 /// the item names "the table below", the rule includes the rows of the next table.
 struct ClauseReader {
     private var clauses: [(number: String, text: String)] = []
-    /// Whether the last clause goes on in the next line.
+    /// Whether the next line can belong to the last clause.
     private var isOpen = false
     /// The indices of clauses whose table comes next, or is being read.
     private var awaitingTable: [Int] = []
