@@ -65,7 +65,7 @@ def crowd(alice, bob, build, table):
                     if event["on"] == "error":
                         raise Failure(f"a front end that reads: {event}")
         took = time.monotonic() - began
-        table.times(group, f"{build.name}: received by the daemon → read by a front end", late, True)
+        table.times(group, f"{build.name}: received by the daemon → read by a front end", late)
         table.text(group, f"{build.name}: messages a second", f"{MESSAGES / took:,.0f}")
         footprint.add(table, group, f"{build.name}: resident, the daemon", alice.process.pid, "VmRSS")
         missed = 0

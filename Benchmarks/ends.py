@@ -37,8 +37,8 @@ class Ends:
                 time.sleep(0.1)
         # The first one makes an identity.
         for build in self.benchmark.builds:
-            self.benchmark.table.times("start", f"{build.name}: exec → prompt", prompts[build][1:], True)
-            self.benchmark.table.times("start", f"{build.name}: exec → `ready`", readies[build][1:], True)
+            self.benchmark.table.times("start", f"{build.name}: exec → prompt", prompts[build][1:])
+            self.benchmark.table.times("start", f"{build.name}: exec → `ready`", readies[build][1:])
 
     def kill(self):
         for index, build in enumerate(self.benchmark.builds):
@@ -92,4 +92,4 @@ class Ends:
                 began = victim.kill()
                 event, _ = bob.wait_for(has_ended, "the end")
                 times.append(event["at"] * 1_000_000 - began / 1000)
-        self.benchmark.table.times("end", label, times, True)
+        self.benchmark.table.times("end", label, times)

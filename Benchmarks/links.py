@@ -103,7 +103,7 @@ class Links:
             for way, measure in ways.items():
                 values = [measure(build, self.benchmark.work / f"found-{build.folder.name}-{way[:2]}-{number}")
                           for number in range(min(self.benchmark.samples, 10))]
-                self.table.times("exec → both show each other", f"{build.name}, {way}", values, True)
+                self.table.times("exec → both show each other", f"{build.name}, {way}", values)
 
     def by_discovery(self, build, state):
         with Program(*build.chat("Bob", self.benchmark.ports(1), state)) as bob:
@@ -145,7 +145,7 @@ class Links:
         group = f"a cut of {CUT} s"
         for key, label in CUT_ROWS.items():
             for pair in pairs:
-                self.table.times(group, f"{pair.name}: {label}", rows[pair][key], True)
+                self.table.times(group, f"{pair.name}: {label}", rows[pair][key])
         for pair in pairs:
             text = f"{len(rows[pair]['message'])} of {count}"
             self.table.text(group, f"{pair.name}: messages written in it that arrive", text)
@@ -196,7 +196,7 @@ class Links:
                     values[pair].append(self.one_loss(pair, number))
         for pair in pairs:
             label = f"{pair.name}: first written → last one shows"
-            self.table.times(f"{MESSAGES} messages, {LOSS} of 100 datagrams lost", label, values[pair], True)
+            self.table.times(f"{MESSAGES} messages, {LOSS} of 100 datagrams lost", label, values[pair])
 
     def one_loss(self, pair, number):
         alice, bob = pair.ports

@@ -1,6 +1,6 @@
 """Measures Inkling beside other systems: the program that Scripts/benchmark runs in namespaces of its own.
 
-Standard output gets one table in Markdown. .build/benchmark gets the table and a chart of the times."""
+Standard output gets one table in Markdown. .build/benchmark gets it too."""
 
 import argparse
 import os
@@ -110,8 +110,6 @@ def main():
     text = benchmark.table.markdown(conditions + ".")
     benchmark.cache.mkdir(parents=True, exist_ok=True)
     (benchmark.cache / "benchmark.md").write_text(text)
-    if svg := benchmark.table.svg(conditions):
-        (benchmark.cache / "benchmark.svg").write_text(svg)
     print(text, end="")
     sys.exit(1 if benchmark.lost else 0)
 

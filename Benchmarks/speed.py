@@ -105,11 +105,11 @@ class Speed:
             for system in systems:
                 values = [span(spans) for spans in found[system]]
                 if None not in values:
-                    self.benchmark.table.times(group, system.name, values, system in own)
+                    self.benchmark.table.times(group, system.name, values)
         # Beside what the others take without the way to the call.
         for system in own:
             name = f"{system.name}, from the line on"
-            self.benchmark.table.times(group, name, [spans.to_event for spans in found[system]], True)
+            self.benchmark.table.times(group, name, [spans.to_event for spans in found[system]])
 
     def interleave(self, systems, what, note=lambda system, spans: spans):
         """Has the systems take turns, one event each; what `note` makes of each event of a system."""
@@ -162,7 +162,7 @@ class Speed:
         group = "to the datagram on loopback, and from there"
         for system in systems:
             values = [times for times in found[system] if times]
-            self.benchmark.table.times(group, system.name, [to_wire for to_wire, _ in values], True)
+            self.benchmark.table.times(group, system.name, [to_wire for to_wire, _ in values])
             if not system.at_terminal:
                 name = f"{system.build.name}: datagram → at the other process"
-                self.benchmark.table.times(group, name, [from_wire for _, from_wire in values], True)
+                self.benchmark.table.times(group, name, [from_wire for _, from_wire in values])

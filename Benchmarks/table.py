@@ -1,15 +1,19 @@
-"""The results as one table in Markdown and one chart."""
+"""The results as one table in Markdown."""
 
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, floor, log10
 from statistics import median
-
-import chart
 
 
 def most(values):
     """Returns the value that 99 of 100 do not exceed."""
     return sorted(values)[ceil(len(values) * 0.99) - 1]
+
+
+def time_text(microseconds):
+    """Three digits, with a unit."""
+    value, unit = (microseconds, "µs") if microseconds < 1000 else (microseconds / 1000, "ms")
+    return f"{value:.{max(0, 2 - floor(log10(max(value, 1))))}f} {unit}"
 
 
 @dataclass
@@ -20,7 +24,6 @@ class Row:
     label: str
     values: list | None = None
     text: str = ""
-    is_own: bool = False
 
 
 class Table:
@@ -30,9 +33,9 @@ class Table:
         self.rows = []
         self.notes = []
 
-    def times(self, group, label, values, is_own=False):
+    def times(self, group, label, values):
         if values:
-            self.rows.append(Row(group, label, values=values, is_own=is_own))
+            self.rows.append(Row(group, label, values=values))
 
     def text(self, group, label, text):
         self.rows.append(Row(group, label, text=text))
@@ -55,13 +58,7 @@ class Table:
                 cells = []
                 for measure in median, most:
                     value = measure(row.values)
-                    cells.append(chart.time_text(value))
+                    cells.append(time_text(value))
                     cells += [f"{value / measure(base):.2f}" if base else "" for base in bases]
                 lines.append(f"| {row.label} | {' | '.join(cells)} | {len(row.values)} |")
         return "\n".join(lines + [""] * bool(self.notes) + [f"- {note}" for note in self.notes]) + "\n"
-
-    def svg(self, conditions):
-        groups = [(name, [(row.label, median(row.values), most(row.values), row.is_own) for row in rows if row.values])
-                  for name, rows in self.groups()]
-        groups = [group for group in groups if group[1]]
-        return chart.draw("Inkling beside other systems", conditions, groups) if groups else None

@@ -3,11 +3,9 @@ and fails if a figure is old, or if no text shows it."""
 
 import sys
 
-import charts
 import layouts
 import sequences
 import texts
-import timelines
 
 
 def check(drawn):
@@ -28,7 +26,7 @@ def main(arguments):
         print("usage: Scripts/protocol figures [--check]", file=sys.stderr)
         return 64
     layouts.check()
-    pictures = [*charts.pictures(), *sequences.pictures(), *timelines.pictures()]
+    pictures = sequences.conversation(), sequences.records()
     faults = [fault for picture in pictures for fault in picture.faults]
     drawn = {f"{picture.name}.svg": picture.svg() for picture in pictures}
     if arguments:

@@ -1,7 +1,8 @@
 """Datagrams between two nodes, from the top to the bottom: the conversation of the README, and records with their acks. The
 sizes come from wire.md."""
 
-import layouts
+import textwrap
+
 import svg
 import texts
 
@@ -23,6 +24,10 @@ def sealed(*frames):
     return texts.numbers(texts.limit("sealed datagram"))[0] - sizes()["bye"] + sum(frames)
 
 
+def wrapped(text):
+    return textwrap.wrap(text, 34, break_on_hyphens=False)
+
+
 def sequence(name, title, names, steps):
     """Each step: which way it goes, its words, its size or None, and what it means at either end."""
     words = {FORTH: f"{names[0]} to {names[1]}: ", LOST: f"{names[0]} to {names[1]}, lost: ", BACK: f"{names[1]} to {names[0]}: "}
@@ -30,9 +35,9 @@ def sequence(name, title, names, steps):
     picture = svg.Picture(name, title, f"A sequence of datagrams. {said}.")
     bottom = 40 + STEP * len(steps)
     for x, person in ((LEFT, names[0]), (RIGHT, names[1])):
-        picture.box(x - 60, 0, 120, 28, radius=8, what=person)
+        picture.box(x - 60, 0, 120, 28, person)
         picture.text(x, 14, person, kind="strong", owned=True)
-        picture.path(f"M{x} 28 L{x} {bottom}", [(x, 28), (x, bottom)], tip=False)
+        picture.line(x, 28, x, bottom, tip=False)
     for index, (way, what, size, at_left, at_right) in enumerate(steps):
         y = 62 + index * STEP
         label = what + (f" ({size:g} bytes)" if size else "")
@@ -42,15 +47,15 @@ def sequence(name, title, names, steps):
             begin, end = (RIGHT - 4, LEFT + 4) if way == BACK else (LEFT + 4, RIGHT - 4)
             if way == LOST:
                 end = begin + (end - begin) * 3 / 4
-            picture.path(f"M{begin} {y} L{svg.number(end)} {y + SLANT}", [(begin, y), (end, y + SLANT)])
+            picture.line(begin, y, end, y + SLANT)
             if way == LOST:
                 picture.text(end + 12, y + SLANT, "✕", kind="strong")
             picture.text((LEFT + RIGHT) / 2, y - 11, label)
         first, second = (SLANT, 0) if way == BACK else (0, SLANT)
         if at_left:
-            picture.text(LEFT - 12, y + first, svg.wrapped(at_left, 34), anchor="end", kind="faint")
+            picture.text(LEFT - 12, y + first, wrapped(at_left), anchor="end", kind="faint")
         if at_right:
-            picture.text(RIGHT + 12, y + second, svg.wrapped(at_right, 34), anchor="start", kind="faint")
+            picture.text(RIGHT + 12, y + second, wrapped(at_right), anchor="start", kind="faint")
     return picture
 
 
@@ -101,8 +106,3 @@ def records():
         (BACK, "ack 9", ack, "nothing is in flight", None),
     ]
     return sequence("records", "Records and acks", ("sender", "receiver"), steps)
-
-
-def pictures():
-    yield conversation()
-    yield records()

@@ -1,8 +1,7 @@
-"""Plain SVG, for light and dark pages: boxes, arrows and wrapped text in one type, on a background of their own."""
+"""Plain SVG, for light and dark pages: boxes, arrows and wrapped text, on a background of their own."""
 
 import html
 import math
-import re
 
 SIZE = 13  # of all text, in pixels
 LINE = 16  # from one line of text to the next
@@ -17,47 +16,21 @@ STYLE = f"""
   .end {{ text-anchor: end; }}
   .page {{ fill: #ffffff; }}
   .box {{ fill: #ddf4ff; stroke: #0969da; stroke-width: 1.5; }}
-  .plain {{ fill: #f6f8fa; stroke: #59636e; stroke-width: 1.2; }}
-  .maybe {{ fill: none; stroke: #59636e; stroke-width: 1.2; stroke-dasharray: 4 3; }}
-  .group {{ fill: none; stroke: #59636e; stroke-width: 1.2; stroke-dasharray: 6 4; }}
   .line {{ fill: none; stroke: #424a53; stroke-width: 1.4; }}
-  .tick {{ stroke: #59636e; stroke-width: 1; }}
-  .dot, .tip {{ fill: #424a53; }}
-  .ring {{ fill: none; stroke: #424a53; stroke-width: 1.4; }}
-  .shown {{ fill: #aceebb; stroke: #1a7f37; stroke-width: 1.2; }}
-  .doubt {{ fill: #fae17d; stroke: #9a6700; stroke-width: 1.2; }}
+  .tip {{ fill: #424a53; }}
   @media (prefers-color-scheme: dark) {{
     text {{ fill: #e6edf3; }}
     .faint {{ fill: #9198a1; }}
     .page {{ fill: #0d1117; }}
     .box {{ fill: #0c2d6b; stroke: #58a6ff; }}
-    .plain {{ fill: #161b22; stroke: #9198a1; }}
-    .maybe, .group {{ stroke: #9198a1; }}
-    .line, .ring {{ stroke: #b1bac4; }}
-    .tick {{ stroke: #9198a1; }}
-    .dot, .tip {{ fill: #b1bac4; }}
-    .shown {{ fill: #033a16; stroke: #3fb950; }}
-    .doubt {{ fill: #4b2900; stroke: #d29922; }}
+    .line {{ stroke: #b1bac4; }}
+    .tip {{ fill: #b1bac4; }}
   }}"""
 
 
 def width(text):
     """The greatest width of a line of text, in pixels."""
     return len(text) * SIZE * WIDTH
-
-
-def wrapped(text, columns):
-    """The lines of a text, none longer than `columns` characters unless a word is. What is in parentheses stays together
-    where it fits."""
-    lines = [""]
-    words = [part if len(part) <= columns else part.split() for part in re.findall(r"\([^)]*\)[.,;]?|\S+", text)]
-    for word in [word for part in words for word in ([part] if isinstance(part, str) else part)]:
-        joined = f"{lines[-1]} {word}".strip()
-        if len(joined) > columns and lines[-1]:
-            lines.append(word)
-        else:
-            lines[-1] = joined
-    return lines
 
 
 def number(value):
@@ -74,7 +47,6 @@ class Picture:
         self.parts = []
         self.taken = []
         self.faults = []
-        self.lines = []
         self.left = self.top = math.inf
         self.right = self.bottom = -math.inf
 
@@ -108,55 +80,28 @@ class Picture:
             named = f' class="{classes}"' if classes else ""
             self.add(f'<text{named} x="{number(x)}" y="{number(base)}">{html.escape(line, quote=False)}</text>')
 
-    def box(self, left, top, wide, high, kind="box", radius=0, what=None):
-        if what:
-            self.claim(what, left, top, left + wide, top + high)
-        self.reach(left, top)
-        self.reach(left + wide, top + high)
-        rounded = f' rx="{number(radius)}"' if radius else ""
-        self.add(
-            f'<rect class="{kind}" x="{number(left)}" y="{number(top)}" width="{number(wide)}" height="{number(high)}"{rounded}/>'
-        )
+    def box(self, left, top, wide, high, what):
+        self.claim(what, left, top, left + wide, top + high)
+        place = f'x="{number(left)}" y="{number(top)}" width="{number(wide)}" height="{number(high)}"'
+        self.add(f'<rect class="box" {place} rx="8"/>')
 
-    def circle(self, x, y, radius, kind):
-        self.reach(x - radius, y - radius)
-        self.reach(x + radius, y + radius)
-        self.add(f'<circle class="{kind}" cx="{number(x)}" cy="{number(y)}" r="{number(radius)}"/>')
-
-    def path(self, data, points, tip=True, kind="line"):
-        for x, y in points:
-            self.reach(x, y)
-        self.lines += zip(points, points[1:])
+    def line(self, x1, y1, x2, y2, tip=True):
+        self.reach(x1, y1)
+        self.reach(x2, y2)
         marker = ' marker-end="url(#tip)"' if tip else ""
-        self.add(f'<path class="{kind}" d="{data}"{marker}/>')
-
-    def frame(self, left, top, wide, high):
-        """A dashed frame around several boxes."""
-        self.box(left, top, wide, high, kind="group", radius=10)
-        corners = [(left, top), (left + wide, top), (left + wide, top + high), (left, top + high), (left, top)]
-        self.lines += zip(corners, corners[1:])
-
-    def crossed(self):
-        """The texts and boxes that a line crosses."""
-        for what, left, top, right, bottom in self.taken:
-            for (x1, y1), (x2, y2) in self.lines:
-                steps = max(int(abs(x2 - x1) + abs(y2 - y1)) // 2, 1)
-                points = ((x1 + (x2 - x1) * step / steps, y1 + (y2 - y1) * step / steps) for step in range(steps + 1))
-                if any(left + 1 < x < right - 1 and top + 1 < y < bottom - 1 for x, y in points):
-                    yield f"{self.name}: a line crosses “{what}”"
-                    break
+        self.add(f'<path class="line" d="M{number(x1)} {number(y1)} L{number(x2)} {number(y2)}"{marker}/>')
 
     def svg(self):
-        wide, high = self.right - self.left + 2 * MARGIN, self.bottom - self.top + 2 * MARGIN
         left, top = number(self.left - MARGIN), number(self.top - MARGIN)
+        wide, high = number(self.right - self.left + 2 * MARGIN), number(self.bottom - self.top + 2 * MARGIN)
         title, description = html.escape(self.title, quote=False), html.escape(self.description, quote=False)
         head = (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{number(wide)}" height="{number(high)}" '
-            f'viewBox="{left} {top} {number(wide)} {number(high)}" role="img" aria-labelledby="title description">\n'
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{high}" '
+            f'viewBox="{left} {top} {wide} {high}" role="img" aria-labelledby="title description">\n'
             f'  <title id="title">{title}</title>\n  <desc id="description">{description}</desc>\n'
             f"  <style>{STYLE}\n  </style>\n"
             '  <defs>\n    <marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="10" markerHeight="10" '
             'markerUnits="userSpaceOnUse" orient="auto">\n      <path class="tip" d="M0 1 L10 5 L0 9 z"/>\n    </marker>\n  </defs>\n'
-            f'  <rect class="page" x="{left}" y="{top}" width="{number(wide)}" height="{number(high)}" rx="6"/>\n'
+            f'  <rect class="page" x="{left}" y="{top}" width="{wide}" height="{high}" rx="6"/>\n'
         )
         return head + "\n".join(self.parts) + "\n</svg>\n"
