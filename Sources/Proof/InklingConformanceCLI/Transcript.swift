@@ -4,8 +4,8 @@ import InklingConformance
 
 /// A file with the JSON lines between the suite and the programs, which `Scripts/conformance.d/schema.py` checks.
 ///
-/// Each row has the case, the number of the program within the case, `>` for a line to the program or `<` for a line from
-/// it, and the line, with blanks between them.
+/// Each row has the case, the number of the program within the case, a direction and the line, with blanks between them.
+/// The direction is `>` for a line to the program, and `<` for a line from it.
 final class Transcript: Sendable {
     private let descriptor: Int32
 
@@ -19,7 +19,7 @@ final class Transcript: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Appends a row by one call, so that cases side by side don't mix their rows.
+    /// Appends a row by one call. Cases that run side by side then don't mix their rows.
     func record(_ line: [UInt8], _ direction: String, _ program: ProgramID, of test: String) {
         let row = Array("\(test) \(program.number) \(direction) ".utf8) + line + [0x0A]
         _ = Glibc.write(descriptor, row, row.count)
