@@ -294,7 +294,6 @@ def handshake_capture():
 
 CHATS = "lobby, inkling:Team%20Lunch#aaaqeayeaudaocajbifqydiob4," \
     "inkling:a%2Cb#aaaqeayeaudaocajbifqydiob4@zEQ4EaeBoq0nuAbKAJVpbKa4s4sXP4MxwehdbjanFiE"
-CHAT_NAMES = {"lobby": "lobby", "aaaqeayeaudaocajbifqydiob4": "Team Lunch"}
 
 
 def check_handshakes(name, packets, expected, is_opened, has_keys):

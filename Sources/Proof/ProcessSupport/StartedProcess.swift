@@ -30,17 +30,13 @@ package struct StartedProcess: Sendable {
     /// Nil if the process writes its errors where this program does.
     package let errors: Int32?
 
-    /// Starts a program from `PATH`, which blocks and ignores no signal.
+    /// Starts a program from `PATH`, which blocks and ignores no signal. The program leads its own process group, so that an
+    /// interrupt at the terminal ends only the caller.
     ///
-    /// - Parameters:
-    ///   - environment: Variables, with their values behind an equals sign; nil for those of this program.
-    ///   - leadsGroup: Whether the process leads its own process group, so that an interrupt at the terminal ends only
-    ///     this program.
-    package init(
-        _ command: [String], environment: [String]? = nil, readsErrors: Bool = true, leadsGroup: Bool = true
-    ) throws(SystemError) {
+    /// - Parameter environment: Variables, with their values behind an equals sign; nil for those of this program.
+    package init(_ command: [String], environment: [String]? = nil, readsErrors: Bool = true) throws(SystemError) {
         self = try Self.spawning.withLock { _ throws(SystemError) in
-            try Self.spawn(command, environment, readsErrors, leadsGroup)
+            try Self.spawn(command, environment, readsErrors)
         }
     }
 
@@ -52,7 +48,7 @@ package struct StartedProcess: Sendable {
     private static let spawning = Mutex(())
 
     private static func spawn(
-        _ command: [String], _ environment: [String]?, _ readsErrors: Bool, _ leadsGroup: Bool
+        _ command: [String], _ environment: [String]?, _ readsErrors: Bool
     ) throws(SystemError) -> StartedProcess {
         // A write to an ended process is an error, and does not end this program.
         signal(SIGPIPE, SIG_IGN)
@@ -72,8 +68,8 @@ package struct StartedProcess: Sendable {
         posix_spawnattr_setsigdefault(&attributes, &signals)
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
-        let group = leadsGroup ? POSIX_SPAWN_SETPGROUP : 0
-        posix_spawnattr_setflags(&attributes, Int16(group | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
+        let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
+        posix_spawnattr_setflags(&attributes, Int16(flags))
         let arguments = command.map { strdup($0) } + [nil]
         let variables = environment.map { $0.map { strdup($0) } + [nil] }
         defer { (arguments + (variables ?? [])).forEach { free($0) } }
