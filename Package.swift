@@ -214,7 +214,8 @@ let package = Package(
         .testTarget(
             name: "InklingNetworkTests", dependencies: ["ProcessSupport", "SeededRandom"], swiftSettings: strict),
         .testTarget(
-            name: "InklingConformanceTests", dependencies: ["InklingConformance"], swiftSettings: tests),
+            name: "InklingConformanceTests",
+            dependencies: ["InklingConformance", "InklingCore", "InklingWire", "SeededRandom"], swiftSettings: tests),
         .testTarget(
             name: "InklingSimulatorTests",
             dependencies: ["InklingSimulator", "MutatedSimulator", "ProcessSupport"],

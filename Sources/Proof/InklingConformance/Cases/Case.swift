@@ -18,6 +18,14 @@ package struct Case: Sendable {
         case heavy
     }
 
+    /// A part of a program that a case needs besides the protocol. A case that needs none also runs in virtual time, on
+    /// the core alone.
+    package enum Need: String, CaseIterable, Sendable {
+        case discovery = "a DNS-SD daemon"
+        case program = "the arguments, lines and exit status of a program"
+        case node = "the invitations or moves that a node keeps on top of the protocol"
+    }
+
     /// The number of the case: its first clause and a number, such as `W-14.1`. A number is never used for another
     /// case.
     package let id: String
@@ -26,25 +34,29 @@ package struct Case: Sendable {
     /// The group of the list in which the case stands.
     package var group = Group.links
     package let load: Load
+    /// The need of the case; nil if the protocol is enough. Each case of the groups `driver` and `discovery` has the need
+    /// of its group.
+    package var need: Need?
     /// The correct behaviour, as a sentence.
     package let title: String
     package let body: @Sendable (Trial) throws -> Void
 
     package init(
-        _ id: String, _ title: String, also clauses: String..., load: Load = .light,
+        _ id: String, _ title: String, also clauses: String..., load: Load = .light, needs need: Need? = nil,
         _ body: @escaping @Sendable (Trial) throws -> Void
     ) {
-        self.init(id, title, alsoAll: clauses, load: load, body)
+        self.init(id, title, alsoAll: clauses, load: load, needs: need, body)
     }
 
     /// Makes a case with a list of further clauses.
     package init(
-        _ id: String, _ title: String, alsoAll clauses: [String], load: Load = .light,
+        _ id: String, _ title: String, alsoAll clauses: [String], load: Load = .light, needs need: Need? = nil,
         _ body: @escaping @Sendable (Trial) throws -> Void
     ) {
         self.id = id
         self.clauses = [String(id.prefix { $0 != "." })] + clauses
         self.load = load
+        self.need = need
         self.title = title
         self.body = body
     }

@@ -24,6 +24,12 @@ package enum Catalogue {
         lists.flatMap { $0 }.map { test in
             var test = test
             test.group = group
+            switch group {
+            case .driver: test.need = .program
+            case .discovery: test.need = .discovery
+            case .vectors, .handshake, .sealed, .typing, .presence, .messages, .limits, .malformed, .extensions, .links:
+                break
+            }
             return (place(of: test.id), test)
         }
     }

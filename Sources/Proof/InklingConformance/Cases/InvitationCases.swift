@@ -134,7 +134,7 @@ extension Catalogue {
                 early.habits = .all
                 try early.open(to: program, in: "caf\u{E9} #1")
             },
-            Case("M-47.2", "a repeated invite, and one to a chat of the node, are passed over") { trial in
+            Case("M-47.2", "a repeated invite, and one to a chat of the node, are passed over", needs: .node) { trial in
                 let (program, alice) = try trial.startInviting()
                 let bob = try trial.peer(named: "Bob")
                 try bob.open(to: program)
@@ -156,7 +156,8 @@ extension Catalogue {
                 try alice.sendInvite(to: "team", secret)
                 try program.awaitInvitation(from: alice, to: "team", since: declined)
             },
-            Case("M-48.1", "of people who are neither verified nor met, three invitations are held") { trial in
+            Case("M-48.1", "of people who are neither verified nor met, three invitations are held", needs: .node) {
+                trial in
                 let (program, alice) = try trial.startInviting()
                 let bob = try trial.peer(named: "Bob")
                 try bob.open(to: program)
@@ -180,7 +181,9 @@ extension Catalogue {
                 try expect(open == [1, 3, 4], "the invitations 1, 3 and 4", actual: "\(open)")
             },
             Case(
-                "M-48.2", "ten invitations are held, and those of verified people replace those of others, oldest first"
+                "M-48.2",
+                "ten invitations are held, and those of verified people replace those of others, oldest first",
+                needs: .node
             ) { trial in
                 let (program, stranger) = try trial.startInviting(named: "Stranger", needs: .people)
                 let friend = try trial.peer(named: "Friend")

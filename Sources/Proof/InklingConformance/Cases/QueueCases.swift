@@ -89,7 +89,7 @@ extension Catalogue {
             func most() -> Int { peers.map(\.texts.count).max() ?? 0 }
             let end = trial.now + .seconds(20)
             // Counting takes time, so the case does not count after each datagram.
-            while most() < count, trial.now < end { trial.run(for: .milliseconds(10)) }
+            while most() < count, trial.now < end { trial.run(for: .milliseconds(100)) }
             try expect(
                 most() >= count, "all of \(count) messages at one of eight peers within 20 s",
                 actual: "one has \(most())")

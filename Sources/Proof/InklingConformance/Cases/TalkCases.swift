@@ -95,7 +95,10 @@ extension Catalogue {
             trial.run(for: .milliseconds(300))
             try expect(alice.invites.count == 1, "one knock at each", actual: "\(alice.invites.count)")
         },
-        Case("A-39.2", "`talk` refuses the own key, no key and a bad name; `talk` again knocks again", also: "W-2") {
+        Case(
+            "A-39.2", "`talk` refuses the own key, no key and a bad name; `talk` again knocks again", also: "W-2",
+            needs: .node
+        ) {
             trial in
             let (program, alice) = try trial.startInviting()
             let own: JSONValue = .string(program.key.base64url)

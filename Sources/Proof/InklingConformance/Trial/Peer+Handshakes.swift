@@ -75,7 +75,9 @@ extension Peer {
     }
 
     package func session(of opening: PeerOpening) -> PeerSession? {
-        sessions.first { $0.role == .initiator && $0.localIndex == opening.index }
+        // The newest session comes first, because a case can have a thousand.
+        let index = opening.index
+        return sessions.last { $0.role == .initiator && $0.localIndex == index }
     }
 
     /// Waits until both ends are up and have the other's record 0. The peer's habits must do its part.
@@ -214,7 +216,7 @@ extension Peer {
 
     private func complete(_ response: Response, from source: UDPAddress, at: Duration) {
         guard
-            let opening = openings.first(where: { $0.index == response.receiverIndex }),
+            let opening = openings.last(where: { $0.index == response.receiverIndex }),
             let finished = try? opening.handshake.complete(response), session(of: opening) == nil
         else { return }
         let session = PeerSession(
