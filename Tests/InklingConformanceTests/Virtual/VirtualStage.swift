@@ -41,6 +41,9 @@ final class VirtualStage: Stage {
 
     var now: Duration { clock - .zero }
 
+    /// A datagram and a line take less than a millisecond.
+    var tolerance: (early: Duration, late: Duration) { (.milliseconds(1), .milliseconds(5)) }
+
     // MARK: Peers
 
     func bind(host: String) throws(StageError) -> UDPAddress {

@@ -41,7 +41,7 @@ extension Catalogue {
                 session.source = address
                 try peer.ping()
                 // The peer's pong may still be on its way.
-                trial.run(for: Trial.late)
+                trial.run(for: trial.late)
                 try expectLink(trial, program, of: peer, at: address)
             }
         },
@@ -154,7 +154,7 @@ extension Catalogue {
             guard let next else { throw Finding(expected: "another ping to \(other)", actual: "none came in 3 s") }
             try trial.judge(
                 "the next ping to \(other)", at: next, after: wrong, is: .seconds(1),
-                late: Trial.late + .milliseconds(50))
+                late: trial.late + .milliseconds(50))
             try expectLink(trial, program, of: peer, at: peer.address)
             let right = try check(peer, session, at: other)
             peer.send([.pong(right)])
@@ -176,7 +176,7 @@ extension Catalogue {
             }
             session.source = peer.address
             try peer.ping()
-            trial.run(for: Trial.late)
+            trial.run(for: trial.late)
             let there = peer.received(since: start).filter { $0.destination == other }
             let bytes = there.map(\.bytes.count).reduce(0, +)
             try expect(

@@ -12,7 +12,7 @@ extension Catalogue {
                 .milliseconds(300), .milliseconds(600), .milliseconds(1_200), .milliseconds(2_400), .seconds(5),
             ]
             for (number, step) in steps.enumerated() {
-                try Trial.judge(
+                try trial.judge(
                     "ask \(number + 2)", times[number + 1] - times[number], from: step * 3 / 4, to: step * 5 / 4)
             }
         },

@@ -9,7 +9,7 @@ extension Catalogue {
                 actual: "\(attempt.count) initiations, \(Set(attempt.map(\.bytes)).count) of them different")
             for (number, step) in steps(of: attempt).enumerated() {
                 let nominal = nominalSteps[number]
-                try Trial.judge("transmission \(number + 2)", step, from: nominal * 3 / 4, to: nominal * 5 / 4)
+                try trial.judge("transmission \(number + 2)", step, from: nominal * 3 / 4, to: nominal * 5 / 4)
             }
         },
         Case("L-4.2", "the steps between transmissions are varied at random") { trial in
@@ -26,7 +26,7 @@ extension Catalogue {
         Case("L-4.3", "an attempt ends at 3 s, and the next takes a new index and ephemeral key") { trial in
             let attempts = try attempts(2, of: trial)
             let (first, second) = (attempts[0][0], attempts[1][0])
-            try Trial.judge("the second attempt", second.at - first.at, from: .seconds(3))
+            try trial.judge("the second attempt", second.at - first.at, from: .seconds(3))
             try expect(
                 first.value.noise.prefix(32) != second.value.noise.prefix(32), "a new ephemeral key",
                 actual: "both attempts have \(first.value.noise.prefix(32))")
@@ -46,7 +46,7 @@ extension Catalogue {
             let starts = attempts.map { $0[0].at }
             let pauses = [(Duration.zero, Duration.zero), (.milliseconds(938), .milliseconds(1_562))]
             for (number, pause) in (pauses + [(.milliseconds(1_875), .milliseconds(3_125))]).enumerated() {
-                try Trial.judge(
+                try trial.judge(
                     "attempt \(number + 2), after attempt \(number + 1) began,", starts[number + 1] - starts[number],
                     from: .seconds(3) + pause.0, to: .seconds(3) + pause.1)
             }

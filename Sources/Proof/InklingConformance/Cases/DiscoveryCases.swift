@@ -146,7 +146,7 @@ extension Catalogue {
                 .seconds(8), for: "an initiation when the 5 s are over",
                 until: { peer.initiations.first { $0.at > bye.at + .seconds(1) } })
             try trial.judge(
-                "the initiation", at: next.at, after: bye.at, is: .seconds(5), late: .milliseconds(300) + Trial.late)
+                "the initiation", at: next.at, after: bye.at, is: .seconds(5), late: .milliseconds(300) + trial.late)
             try program.awaitPresence("online", of: peer.user)
         },
         Case("D-9.2", "a fifth instance of a key takes the place of one that was tried in vain", also: "D-22") {

@@ -28,7 +28,7 @@ extension Catalogue {
                 let start = trial.now
                 peer.announce(typing: isTyping)
                 try trial.wait(
-                    Trial.late + .milliseconds(100), for: "a line `typing` after the status",
+                    trial.late + .milliseconds(100), for: "a line `typing` after the status",
                     when: { program.typingChanges(of: peer.user, since: start).last?.shown == isTyping })
                 trial.run(for: .milliseconds(50))
             }

@@ -7,7 +7,7 @@ extension Catalogue {
         _ reason: ByeReason, _ trial: Trial, _ peer: Peer, on session: PeerSession, since start: Duration,
         at address: UDPAddress? = nil
     ) throws {
-        trial.pump(until: start + .milliseconds(120) + Trial.late)
+        trial.pump(until: start + .milliseconds(120) + trial.late)
         let frames = peer.received(since: start).filter { $0.session === session && $0.bye != nil }
         try expect(
             frames.count == 3 && frames.allSatisfy({ $0.bye == reason }),
@@ -98,7 +98,7 @@ extension Catalogue {
             newer.source = try peer.addAddress()
             try peer.ping()
             // The peer's pong may still be on its way.
-            trial.run(for: Trial.late)
+            trial.run(for: trial.late)
             let start = trial.now
             program.tell(["do": "quit"])
             try expectByes(.quit, trial, peer, on: newer, since: start, at: newer.source)
@@ -196,7 +196,7 @@ extension Catalogue {
             try program.awaitPresence("offline", of: peer.user)
             let opened = { peer.asks.contains { $0.at > start } || peer.initiations.contains { $0.at > start } }
             try trial.never(
-                for: start + .seconds(5) - Trial.early - trial.now, "no ask and no initiation for 5 s after a bye",
+                for: start + .seconds(5) - trial.early - trial.now, "no ask and no initiation for 5 s after a bye",
                 actual: { "one came after \((trial.now - start).text)" }, when: opened)
             try trial.wait(.seconds(8), for: "an ask or an initiation when the 5 s are over", when: { opened() })
         },
@@ -220,14 +220,14 @@ extension Catalogue {
                 .seconds(3), for: "an initiation after silence", until: { peer.initiations.first { $0.at >= down.at } })
             try trial.judge(
                 "the first initiation", at: first.at, after: down.at, is: .zero,
-                late: .milliseconds(300) + Trial.late)
+                late: .milliseconds(300) + trial.late)
             // An attempt of L-4 has its second transmission after 225 to 375 ms.
             let second = try trial.wait(
                 .seconds(2), for: "the same initiation again",
                 until: { peer.initiations.first { $0.at > first.at && $0.bytes == first.bytes } })
             try trial.judge(
                 "the second transmission", at: second.at, after: first.at, is: .milliseconds(300),
-                early: .milliseconds(75) + Trial.late, late: .milliseconds(75) + Trial.late)
+                early: .milliseconds(75) + trial.late, late: .milliseconds(75) + trial.late)
         },
         Case("L-35.4", "the last address of a link that lived for 10 s is tried when it fell silent") { trial in
             let (program, peer) = try trial.startLinked(needs: .peer)

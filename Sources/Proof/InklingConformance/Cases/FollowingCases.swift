@@ -97,7 +97,7 @@ extension Catalogue {
             try trial.wait(.seconds(3), for: "an ack of all five records", when: { owner.state.acknowledged == 5 })
             let moved = try program.awaitMoved(to: successors[0], within: .seconds(12), since: start)
             // The first move was between the record and the notice.
-            try Trial.judge(
+            try trial.judge(
                 "the ninth move", moved.at - sent, from: .seconds(10), to: .seconds(10) + (begun ?? .zero))
             try trial.member(
                 "Olga", of: Trial.invite(to: successors[0]), at: program, identity: owner.identity

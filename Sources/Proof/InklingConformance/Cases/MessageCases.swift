@@ -182,11 +182,11 @@ extension Catalogue {
                 gaps.count >= 3, "at least 4 transmissions in 4.5 s",
                 actual: "there were \(times.count), with \(words) between them")
             // On a slow machine one transmission may be late and the next one in time.
-            let slack = Trial.late / 2
+            let slack = trial.late / 2
             for (gap, least) in zip(gaps, [200, 400, 800, 1_000]) {
                 try expect(gap >= .milliseconds(least) - slack, "200 ms or more, doubled up to 1 s", actual: words)
             }
-            try expect(gaps.allSatisfy({ $0 <= .seconds(1) + Trial.late }), "intervals up to 1 s", actual: words)
+            try expect(gaps.allSatisfy({ $0 <= .seconds(1) + trial.late }), "intervals up to 1 s", actual: words)
         },
         Case("M-11.2", "the timer adapts to quick acks down to 200 ms") { trial in
             let (program, peer) = try trial.startForMessages(acknowledges: true)

@@ -5,25 +5,25 @@ extension Catalogue {
         Case("L-1.1", "the smaller key opens at once when it learns the peer's key", also: "D-11") { trial in
             let (_, peer) = try trial.startByHand(programIsSmaller: true, habits: .none)
             let told = try peer.tellKey()
-            try Trial.judge("an initiation", try peer.awaitInitiation(since: told).at - told, from: .zero)
+            try trial.judge("an initiation", try peer.awaitInitiation(since: told).at - told, from: .zero)
         },
         Case("L-1.2", "the larger key opens 300 ms after it learned the peer's key", also: "D-11") { trial in
             let (_, peer) = try trial.startByHand(programIsSmaller: false, habits: .none)
             let told = try peer.tellKey()
             let first = try peer.awaitInitiation(since: told)
-            try Trial.judge("an initiation", first.at - told, from: .milliseconds(300))
+            try trial.judge("an initiation", first.at - told, from: .milliseconds(300))
         },
         Case("L-1.3", "the smaller key opens at once after its link fell silent", also: "L-102") { trial in
             let (program, peer) = try trial.startByHand(programIsSmaller: true)
             let down = try fallSilent(peer, program)
             let again = try peer.awaitInitiation(since: down - .milliseconds(100))
-            try Trial.judge("an initiation", again.at - down, from: .zero)
+            try trial.judge("an initiation", again.at - down, from: .zero)
         },
         Case("L-1.4", "the larger key opens 300 ms after its link fell silent") { trial in
             let (program, peer) = try trial.startByHand(programIsSmaller: false)
             let down = try fallSilent(peer, program)
             let again = try peer.awaitInitiation(since: down - .milliseconds(100))
-            try Trial.judge("an initiation", again.at - down, from: .milliseconds(300))
+            try trial.judge("an initiation", again.at - down, from: .milliseconds(300))
         },
         Case("L-2.1", "a response completes the handshake, whichever address it comes from") { trial in
             let (program, peer) = try trial.startByHand(habits: .quiet)

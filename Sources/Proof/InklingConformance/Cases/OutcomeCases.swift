@@ -170,7 +170,7 @@ extension Catalogue {
             let failure = try program.awaitFailure("stalled", for: peer.user, within: .seconds(34))
             try trial.judge("`failed` with `stalled`", at: failure.at, after: start, is: .seconds(30))
             let highest = peer.records.map(\.value.number).max() ?? 0
-            let forward = try peer.await("a forward", since: failure.at - Trial.late) { $0.forward != nil }
+            let forward = try peer.await("a forward", since: failure.at - trial.late) { $0.forward != nil }
             try expect(
                 forward.forward == highest + 2, "a forward to \(highest + 2), one above the next unused number",
                 actual: "one to \(forward.forward ?? 0)")
@@ -205,7 +205,7 @@ extension Catalogue {
                 program.outcomes(for: peer.user).allSatisfy({ $0.why == "stalled" }), "the reason `stalled`",
                 actual: "\(program.outcomes(for: peer.user))")
             try trial.judge("`failed` with `stalled`", at: trial.now, after: first.at, is: .seconds(60))
-            try peer.await("a forward", since: trial.now - Trial.late) { $0.forward != nil }
+            try peer.await("a forward", since: trial.now - trial.late) { $0.forward != nil }
         },
     ]
 }

@@ -44,7 +44,7 @@ extension Catalogue {
         let beats = [edge] + times.filter { $0.heartbeat != nil }.map(\.at)
         let gaps = zip(beats, beats.dropFirst()).map { $1 - $0 }
         try expect(
-            gaps.count >= 2 && gaps.allSatisfy({ $0 >= expected - Trial.late / 2 && $0 <= expected + Trial.late / 2 }),
+            gaps.count >= 2 && gaps.allSatisfy({ $0 >= expected - trial.late / 2 && $0 <= expected + trial.late / 2 }),
             "heartbeats every \(expected.text) while typing is announced in \(chat)",
             actual: gaps.isEmpty ? "none came" : "they came after " + gaps.map(\.text).joined(separator: ", "))
     }
@@ -92,7 +92,7 @@ extension Catalogue {
             for (earlier, later) in zip(beats, beats.dropFirst()) {
                 let wait = Duration.milliseconds(100 * Int(earlier.interval))
                 try expect(
-                    later.at - earlier.at <= wait + Trial.late, "a heartbeat within the announced \(wait.text)",
+                    later.at - earlier.at <= wait + trial.late, "a heartbeat within the announced \(wait.text)",
                     actual: "it came after \((later.at - earlier.at).text)")
             }
         },
@@ -123,7 +123,7 @@ extension Catalogue {
                 author.sendMessage("message \(round)")
                 let message = try program.await("message", where: { $0["text"]?.string == "message \(round)" })
                 try expect(
-                    message.at - start <= .milliseconds(50) + Trial.late, "the message within 50 ms",
+                    message.at - start <= .milliseconds(50) + trial.late, "the message within 50 ms",
                     actual: "it came after \((message.at - start).text)")
                 try expect(
                     !program.shows(typing: author.user, before: "message \(round)"),

@@ -33,7 +33,7 @@ extension Catalogue {
                 throw Finding(expected: "at least 7 heartbeats in 9 s", actual: "\(times.count) came")
             }
             try expect(
-                longest <= .seconds(1) + Trial.late, "at most 1 s between two heartbeats",
+                longest <= .seconds(1) + trial.late, "at most 1 s between two heartbeats",
                 actual: "there was \(longest.text)")
             // Nine seconds hold at most twelve steps of 750 ms.
             try expect(
@@ -192,7 +192,7 @@ extension Catalogue {
             let edge = try peer.awaitTyping(true)
             trial.run(for: .milliseconds(200))
             program.tell(["do": "away"])
-            trial.run(for: .milliseconds(120) + Trial.late)
+            trial.run(for: .milliseconds(120) + trial.late)
             let bytes = peer.statuses(since: start).filter { $0.counter >= edge.counter }.compactMap { $0.status?.byte }
             guard let change = bytes.firstIndex(where: { $0 != 1 }), bytes[change...].allSatisfy({ $0 == 2 }) else {
                 throw Finding(
@@ -254,7 +254,7 @@ extension Catalogue {
             let failure = try program.awaitFailure("replaced", for: first.user)
             try trial.judge(
                 "the end of the first link", at: failure.at, after: start, is: .milliseconds(1_250),
-                late: Trial.late + .milliseconds(250))
+                late: trial.late + .milliseconds(250))
             try expect(
                 program.presence(of: first.user) == "online", "the person is online by the second device",
                 actual: program.presence(of: first.user) ?? "no presence")

@@ -14,7 +14,7 @@ extension Catalogue {
             let pong = try peer.await("a pong while messages wait", since: start) { $0.pong == 0x1313 }
             try trial.judge("the pong while messages wait", at: pong.at, after: start, is: .zero)
             try program.awaitDelivered(count, to: peer.user, within: .seconds(15))
-            try expectRate(400, burst: 64, peer.texts.map(\.at), "on a link")
+            try expectRate(400, burst: 64, peer.texts.map(\.at), "on a link", trial)
         },
         Case("M-13.2", "at most 2,000 datagrams with a message a second go out in all", load: .heavy) { trial in
             let program = try trial.start(needs: .messages)
@@ -24,7 +24,7 @@ extension Catalogue {
             for peer in peers {
                 try program.awaitDelivered(count, to: peer.user, within: .seconds(15))
             }
-            try expectRate(2_000, burst: 128, peers.flatMap { $0.texts.map(\.at) }.sorted(), "in all")
+            try expectRate(2_000, burst: 128, peers.flatMap { $0.texts.map(\.at) }.sorted(), "in all", trial)
         },
         Case("M-14.1", "a message that would queue more than 4 MiB is refused for all", also: "J-6", load: .heavy) {
             trial in
@@ -124,9 +124,10 @@ extension Catalogue {
     }
 
     /// Fails if datagrams went out faster than a burst and `rate` a second permit.
-    private static func expectRate(_ rate: Int, burst: Int, _ times: [Duration], _ whose: String) throws {
+    private static func expectRate(_ rate: Int, burst: Int, _ times: [Duration], _ whose: String, _ trial: Trial) throws
+    {
         // The first datagrams of a span may be late, and the last ones punctual. `slack` allows for both.
-        let slack = rate * Trial.late.milliseconds / 2_000
+        let slack = rate * trial.late.milliseconds / 2_000
         var first = 0
         for last in times.indices {
             while times[last] - times[first] > .seconds(2) { first += 1 }

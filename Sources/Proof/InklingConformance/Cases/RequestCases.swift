@@ -149,7 +149,7 @@ extension Catalogue {
                     actual: { "the last one has the name \(peer.names.last?.value.displayName ?? "")" },
                     until: { peer.names.first { $0.at >= start && $0.value.displayName == name } })
                 // The second name must wait until a second after the first (M-24).
-                try Trial.judge("a record of the name \(name)", record.at - start, from: .zero, to: latest)
+                try trial.judge("a record of the name \(name)", record.at - start, from: .zero, to: latest)
             }
             try program.ask(["do": "nick"], refusedWith: "bad-command")
             for name in ["", String(repeating: "\u{E9}", count: 32) + "x"] {

@@ -23,7 +23,7 @@ extension Catalogue {
             for number in 0..<10 {
                 let due = last + .milliseconds(1_750 + 125 * number)
                 let fits = { (ping: ReceivedFrames) in
-                    ping.at >= due - Trial.early && ping.at <= due + Trial.late
+                    ping.at >= due - trial.early && ping.at <= due + trial.late
                 }
                 guard let ping = pings.first(where: fits) else {
                     throw Finding(
@@ -63,7 +63,7 @@ extension Catalogue {
             session.source = other
             try peer.ping()
             // The peer's pong may still be on its way.
-            trial.run(for: Trial.late)
+            trial.run(for: trial.late)
             let last = try peer.fallSilent()
             try program.awaitPresence("offline", of: peer.user)
             let pings = peer.received(since: last).filter { $0.ping != nil }

@@ -77,7 +77,7 @@ extension Catalogue {
             // After SIGCONT the program may sleep for the rest of its timer, up to 1 s (L-46).
             try trial.judge(
                 "offline by silence", at: down.at, after: resumed, is: .milliseconds(1_250),
-                late: .seconds(1) + Trial.late)
+                late: .seconds(1) + trial.late)
             let pings = Set(peer.received(since: resumed).filter { $0.ping != nil }.map(\.counter)).count
             try expect(pings >= 10, "ten pings after SIGCONT", actual: "\(pings) came")
         },
@@ -135,7 +135,7 @@ extension Catalogue {
             let initiation = peer.initiations.first { $0.at >= resumed }
             try trial.judge(
                 "the initiation", at: initiation?.at ?? trial.now, after: resumed, is: .zero,
-                late: .milliseconds(1_300) + Trial.late)
+                late: .milliseconds(1_300) + trial.late)
             peer.habits.answersPings = true
             peer.habits.heartbeat = .milliseconds(500)
             trial.run(for: .seconds(2))
@@ -153,7 +153,7 @@ extension Catalogue {
             try peer.awaitTyping(true)
             let last = try peer.fallSilent()
             try program.awaitPresence("offline", of: peer.user)
-            trial.run(for: .milliseconds(120) + Trial.late)
+            trial.run(for: .milliseconds(120) + trial.late)
             let unheard = peer.received(since: last).filter { $0.status?.isUnheard == true && $0.ping == nil }
             try expect(
                 unheard.count == 3 && unheard.allSatisfy({ $0.heartbeat?.status == Status(isUnheard: true) }),

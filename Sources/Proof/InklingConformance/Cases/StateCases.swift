@@ -95,14 +95,14 @@ extension Catalogue {
     private static func judge(
         _ vector: Vector, _ start: Duration, _ end: Duration, _ program: Program, _ peer: Peer
     ) throws {
-        let received = peer.received
+        let (trial, received) = (peer.trial, peer.received)
         // Datagrams due near the end may arrive after it.
         let last = end - .milliseconds(100)
         func times(_ seen: [Duration]) -> String { seen.map { ($0 - start).text }.joined(separator: ", ") }
         func compare(_ what: String, _ seen: [Duration], _ expected: [Duration]) throws {
             let (seen, expected) = (seen.filter { $0 - start < last }, expected.filter { $0 < last })
             let fits = zip(seen, expected).allSatisfy {
-                $0 - start >= $1 - Trial.early && $0 - start <= $1 + Trial.late
+                $0 - start >= $1 - trial.early && $0 - start <= $1 + trial.late
             }
             try expect(
                 seen.count == expected.count && fits,

@@ -121,15 +121,16 @@ extension Catalogue {
         // The timeline does not list later datagrams.
         seen = seen.filter { $0.at <= timeline.until }
         let expected = timeline.expected
-        try judge(seen.filter { $0.kind != "h" }, expected.filter { $0.kind != "h" }, "typing frame")
+        try trial.judge(seen.filter { $0.kind != "h" }, expected.filter { $0.kind != "h" }, "typing frame")
         // Heartbeats of an idle node also arrive (T-11).
-        try judge(
+        try trial.judge(
             seen.filter { $0.kind == "h" && $0.isTyping }, expected.filter { $0.kind == "h" && $0.isTyping },
             "heartbeat that says typing")
         for entry in expected where entry.kind == "h" && !entry.isTyping {
             try expect(
-                seen.contains(where: { fits($0, entry) && $0.kind == "h" }), "a heartbeat: " + text([entry]),
-                actual: text(seen.filter { $0.kind == "h" }))
+                seen.contains(where: { trial.fits($0, entry) && $0.kind == "h" }),
+                "a heartbeat: " + Timeline.text([entry]),
+                actual: Timeline.text(seen.filter { $0.kind == "h" }))
         }
     }
 
@@ -178,31 +179,35 @@ extension Catalogue {
         }
         keepAlive(until: start + timeline.until + .milliseconds(50))
         let changes = program.typingChanges(of: peer.user, since: start)
-        try judge(
+        try trial.judge(
             changes.map { Timeline.Entry(at: $0.at - start, isTyping: $0.shown) }, timeline.expected,
             "change of `typing`")
     }
+}
 
-    // MARK: Judging
-
-    private static func fits(_ seen: Timeline.Entry, _ expected: Timeline.Entry) -> Bool {
-        seen.isTyping == expected.isTyping && seen.isAway == expected.isAway
-            && (seen.kind == "m") == (expected.kind == "m")
-            && seen.at >= expected.at - Trial.early && seen.at <= expected.at + Trial.late
+extension Trial {
+    /// Fails unless a program's entries are those of a timeline.
+    fileprivate func judge(_ seen: [Timeline.Entry], _ expected: [Timeline.Entry], _ what: String) throws {
+        try expect(
+            seen.count == expected.count && zip(seen, expected).allSatisfy({ fits($0, $1) }),
+            "each \(what): " + Timeline.text(expected), actual: Timeline.text(seen))
     }
 
-    private static func text(_ entries: [Timeline.Entry]) -> String {
+    /// Returns whether a program's entry is that of a timeline, within the tolerance.
+    fileprivate func fits(_ seen: Timeline.Entry, _ expected: Timeline.Entry) -> Bool {
+        seen.isTyping == expected.isTyping && seen.isAway == expected.isAway
+            && (seen.kind == "m") == (expected.kind == "m")
+            && seen.at >= expected.at - early && seen.at <= expected.at + late
+    }
+}
+
+extension Timeline {
+    fileprivate static func text(_ entries: [Entry]) -> String {
         entries.isEmpty
             ? "none"
             : entries.map {
                 ($0.isTyping ? "on" : "off") + ($0.isAway ? " and away" : "") + " at \($0.at.text)"
                     + ($0.kind == "m" ? " with a message" : "")
             }.joined(separator: ", ")
-    }
-
-    private static func judge(_ seen: [Timeline.Entry], _ expected: [Timeline.Entry], _ what: String) throws {
-        try expect(
-            seen.count == expected.count && zip(seen, expected).allSatisfy({ fits($0, $1) }),
-            "each \(what): " + text(expected), actual: text(seen))
     }
 }

@@ -217,7 +217,7 @@ extension Catalogue {
                     trial.run(for: .milliseconds(2))
                 }
                 peer.announce(typing: true)
-                trial.run(for: .milliseconds(200) + Trial.late)
+                trial.run(for: .milliseconds(200) + trial.late)
                 guard let last = program.typingChanges(of: peer.user).last else {
                     throw Finding(expected: "the first of 16 starts is shown", actual: "none was")
                 }
@@ -256,7 +256,7 @@ extension Catalogue {
             for peer in peers { peer.announce(typing: false) }
             peers[1].announce(typing: true)
             try trial.wait(
-                .milliseconds(50) + Trial.late, for: "the last state of all",
+                .milliseconds(50) + trial.late, for: "the last state of all",
                 when: {
                     peers.allSatisfy { program.shows(typing: $0.user) == ($0 === peers[1]) }
                 })

@@ -147,7 +147,7 @@ extension Catalogue {
             program.compose("")
             trial.run(for: .milliseconds(50))
             program.compose("hi")
-            trial.run(for: .milliseconds(450) + Trial.late)
+            trial.run(for: .milliseconds(450) + trial.late)
             let statuses = peer.statuses(since: start)
             let stop = statuses.firstIndex { $0.status?.isTyping == false } ?? 0
             guard stop > 0, let second = statuses[stop...].first(where: { $0.status?.isTyping == true }) else {
@@ -156,7 +156,7 @@ extension Catalogue {
             }
             try trial.judge(
                 "the second start", at: second.at, after: start, is: .milliseconds(500), early: .milliseconds(5),
-                late: Trial.late)
+                late: trial.late)
         },
         Case("T-5.3", "rapid typing announces at most two starts a second") { trial in
             let (program, peer) = try trial.startLinked()
@@ -188,7 +188,7 @@ extension Catalogue {
             for (text, isTyping) in [("h", true), ("", false)] {
                 let start = trial.now
                 program.compose(text)
-                trial.run(for: .milliseconds(120) + Trial.late)
+                trial.run(for: .milliseconds(120) + trial.late)
                 for peer in peers {
                     let frames = peer.edges(since: start)
                     try expect(
@@ -228,7 +228,7 @@ extension Catalogue {
             let start = trial.now
             program.compose("")
             program.tell(["do": "away"])
-            trial.run(for: .milliseconds(120) + Trial.late)
+            trial.run(for: .milliseconds(120) + trial.late)
             let statuses = peer.statuses(since: start)
             guard let away = statuses.firstIndex(where: { $0.status?.isAway == true }) else {
                 throw Finding(expected: "a status that says away", actual: peer.summary(since: start))
@@ -253,7 +253,7 @@ extension Catalogue {
             for number in 1...7 {
                 let due = Duration.milliseconds(500 * number)
                 let fits = heartbeats.contains {
-                    $0.at >= start + due - Trial.early && $0.at <= edge.at + due + Trial.late
+                    $0.at >= start + due - trial.early && $0.at <= edge.at + due + trial.late
                         && $0.status?.isTyping == true
                 }
                 try expect(

@@ -54,13 +54,13 @@ extension Catalogue {
             program.send("first")
             try peer.await("the message") { $0.text != nil }
             let failure = try program.awaitFailure("stalled", for: peer.user, within: .seconds(34))
-            let forward = try peer.await("a forward", since: failure.at - Trial.late) { $0.forward != nil }
+            let forward = try peer.await("a forward", since: failure.at - trial.late) { $0.forward != nil }
             program.send("second")
             let again = try program.awaitFailure(
                 "stalled", for: peer.user, within: .seconds(34), since: failure.at + .seconds(1))
             try trial.judge("the second `failed`", at: again.at, after: failure.at, is: .seconds(30))
             trial.run(for: .milliseconds(1_500))
-            let forwards = Set(peer.received(since: failure.at - Trial.late).compactMap(\.forward))
+            let forwards = Set(peer.received(since: failure.at - trial.late).compactMap(\.forward))
             try expect(
                 forwards == [forward.forward ?? 0] && peer.distinctTexts.count == 1,
                 "the forward to \(forward.forward ?? 0) and no other, and no second text",

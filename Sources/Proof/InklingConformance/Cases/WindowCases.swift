@@ -74,7 +74,7 @@ extension Catalogue {
             let names = peer.names.filter { $0.at >= start }
             let words = names.map { String(decoding: $0.value.body, as: UTF8.self) }
             try expect(
-                words == ["Uma", "Xenia"] && names[1].at - names[0].at >= .seconds(1) - Trial.early,
+                words == ["Uma", "Xenia"] && names[1].at - names[0].at >= .seconds(1) - trial.early,
                 "records of the names Uma and, 1 s later, Xenia",
                 actual: names.map { "\(String(decoding: $0.value.body, as: UTF8.self)) at \($0.at.text)" }.joined(
                     separator: ", "))

@@ -32,11 +32,16 @@ package protocol Stage: AnyObject {
     /// Starts to browse for instances of `_inkling._udp`; the stage reports each instance that it resolved.
     func browse() throws(StageError)
 
+    /// The time by which an event can come earlier or later than its clause says.
+    var tolerance: (early: Duration, late: Duration) { get }
+
     /// Returns the next event, or nil if no event happened until `end`.
     func next(until end: Duration) -> StageEvent?
 }
 
 extension Stage {
+    /// The tolerance allows for the program's timers, the scheduling of two processes and the network's delay.
+    package var tolerance: (early: Duration, late: Duration) { (.milliseconds(30), .milliseconds(250)) }
     package func setHopLimit(_ limit: Int, of address: UDPAddress) {}
     package func withdraw(instance: String) throws(StageError) { throw StageError("nothing is advertised here") }
 }

@@ -60,7 +60,7 @@ extension Trial {
     }
 
     /// Fails unless a time is in the range that the clause permits. The time is measured from its cause.
-    static func judge(_ what: String, _ time: Duration, from earliest: Duration, to latest: Duration? = nil) throws {
+    func judge(_ what: String, _ time: Duration, from earliest: Duration, to latest: Duration? = nil) throws {
         let latest = latest ?? earliest
         guard time < earliest - early || time > latest + late else { return }
         let range = earliest == latest ? earliest.text : "\(earliest.text) to \(latest.text)"

@@ -4,9 +4,9 @@ extension Trial {
     /// Fails unless an event came `expected` after its cause, within the tolerance.
     package func judge(
         _ what: String, at: Duration, after cause: Duration, is expected: Duration,
-        early: Duration = Trial.early, late: Duration = Trial.late
+        early: Duration? = nil, late: Duration? = nil
     ) throws {
-        let delay = at - cause
+        let (delay, early, late) = (at - cause, early ?? self.early, late ?? self.late)
         guard delay >= expected - early, delay <= expected + late else {
             throw Finding(
                 expected: "\(what) after \(expected.text), within −\(early.text) and +\(late.text)",

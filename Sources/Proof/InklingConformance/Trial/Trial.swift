@@ -6,11 +6,6 @@ import SeededRandom
 /// A trial is single-threaded. `pump(until:)` takes one event of the stage at a time and hands it to its program or
 /// peer. Then the peers perform the actions of their habits, such as answering pings.
 package final class Trial {
-    /// The tolerances of judged times. They allow for the program's timers, the scheduling of two processes and the
-    /// network's delay.
-    package static let early = Duration.milliseconds(30)
-    package static let late = Duration.milliseconds(250)
-
     package let stage: any Stage
     package var generator: SeededGenerator
     package private(set) var programs: [Program] = []
@@ -25,6 +20,10 @@ package final class Trial {
     }
 
     package var now: Duration { stage.now }
+
+    /// The tolerances of judged times.
+    package var early: Duration { stage.tolerance.early }
+    package var late: Duration { stage.tolerance.late }
 
     // MARK: Programs and peers
 
