@@ -64,7 +64,7 @@ extension VirtualNode {
             seed: SuccessorSeed(using: &random), owner: owner, removed: removed.filter { !chosen.contains($0) })
         let next = keep(successor, of: chat)
         answer(request, "ok", json(next).members)
-        // An earlier departure goes on for the keys that each later move chooses (M-93).
+        // An earlier departure holds for the keys that each later move chooses (M-93).
         for place in state.departures.indices where state.departures[place].chat.name == chat.name {
             state.departures[place].chosen.formIntersection(chosen)
         }

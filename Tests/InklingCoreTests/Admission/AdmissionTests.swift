@@ -35,21 +35,6 @@ struct AdmissionTests {
         }
     }
 
-    @Test("Above 100 initiations a second those without a cookie draw a retry alone (L-9)")
-    func load() throws {
-        let lan = node()
-        for index in 0..<130 {
-            lan.inject(encode(try initiation(UInt32(index))), from: World.address(20 + index % 100), to: 0)
-        }
-        // 64 unconfirmed sessions put the node under load.
-        #expect(lan.sent(by: 0, .response).count == 64)
-        #expect(lan.sent(by: 0, .retry).count == 66)
-        let retry = try #require(retries(lan).last)
-        #expect(retry.receiverIndex == 129)
-        lan.inject(encode(try initiation(129), cookie: retry.cookie), from: World.address(49), to: 0)
-        #expect(lan.sent(by: 0, .response).count == 65)
-    }
-
     @Test("A cookie is worthless for another address, port, index or ephemeral key, and after 240 s (L-11)")
     func cookies() throws {
         var effects = Effects(random: Seeded(1))
@@ -147,38 +132,6 @@ struct AdmissionTests {
         #expect(count(World.address(10), .verified) == 500)
         let unknown = (0..<40).reduce(0) { sum, host in sum + count(World.address(100 + host), .none) }
         #expect(unknown == 200)
-    }
-
-    @Test("A blocked key, an old epoch and a full source get no response (L-8, L-63)")
-    func refused() throws {
-        let lan = ConversationTests.pair()
-        lan.run(.seconds(1))
-        let run = try #require(lan.link(0, to: 1)?.run)
-        let id = try #require(lan.link(0, to: 1)?.id)
-        lan.with(0) { endpoint, _ in endpoint.links[id].setPeerEpochForTest(4) }
-        let start = lan.now
-        lan.inject(encode(try initiation(7, identity: 1, run: run, epoch: 3)), from: World.address(2), to: 0)
-        #expect(lan.sent(by: 0, .response, since: start).isEmpty && lan.counters(0).drops[.unexpected] == 1)
-        lan.with(0) { $0.block(World.key(3).userID, now: $1) }
-        lan.inject(encode(try initiation(8)), from: World.address(9), to: 0)
-        #expect(lan.sent(by: 0, .response, since: start).isEmpty && lan.counters(0).drops[.blocked] == 1)
-    }
-
-    @Test("Unauthenticated datagrams draw at most one reply, no longer than themselves, to their source (S-3, W-15)")
-    func replies() throws {
-        let lan = node()
-        let first = try initiation(1)
-        let inputs = [
-            encode(first), Datagram.ask(World.lobby.ask(token: 3)).encode(), [0x23] + [UInt8](repeating: 1, count: 40),
-            [0x22] + [UInt8](repeating: 1, count: 68), [0x26] + [UInt8](repeating: 1, count: 64), [], [0x31, 2],
-        ]
-        for input in inputs {
-            let before = lan.sent.count
-            lan.inject(input, from: World.address(9), to: 0)
-            let replies = lan.sent[before...]
-            #expect(replies.count <= 1)
-            #expect(replies.allSatisfy { $0.to == World.address(9) && $0.bytes.count <= input.count })
-        }
     }
 
     @Test("Datagrams of sources that are not unicast are dropped (L-24)")

@@ -136,40 +136,4 @@ struct LinkRoomTests {
         let room = table.room(for: stranger, at: World.address(2), chatCount: 2, surroundings)
         #expect(room == table.sortedIDs.last.map { .inPlace(of: $0) })
     }
-
-    @Test("Chats are limited to 32; a full node keeps those that it has (L-39)")
-    func chats() {
-        let lan = TestLAN()
-        lan.start(0)
-        var errors: [CommandError] = []
-        for index in 0..<34 {
-            lan.with(0) { endpoint, now in
-                do throws(CommandError) {
-                    try endpoint.join(World.openChat("chat \(index)"), isSecret: false, now: now)
-                } catch {
-                    errors.append(error)
-                }
-            }
-        }
-        #expect(errors == [.tooManyChats, .tooManyChats, .tooManyChats])
-    }
-
-    @Test("An evicted link ends by a bye of reason 0, and locally with full (L-52)")
-    func evicted() {
-        var stage = LinkStage(isShown: true)
-        for index in 0..<7 {
-            let other = stage.endpoint.make(
-                World.person(1), run: UInt64(50 + index), EpochPair(own: 0, peer: 0), at: World.address(30 + index),
-                .zero)
-            if let other { stage.endpoint.comeUp(other, .zero) }
-        }
-        stage.with { $0.advance(to: $1) }
-        let id = stage.id
-        stage.with { endpoint, now in
-            endpoint.links[id].liveness.goDown(now)
-            _ = endpoint.make(World.person(1), run: 99, EpochPair(own: 0, peer: 0), at: World.address(60), now)
-            endpoint.finish()
-        }
-        #expect(stage.link == nil && stage.sent(0x08).first?.frames == [.bye(.quit)])
-    }
 }

@@ -17,24 +17,6 @@ struct LatenessTests {
         }
     }
 
-    @Test("A stop of 10 s ends no link before the socket is empty, and shows no typing of the time before (L-30, L-89)")
-    func stop() {
-        let lan = ConversationTests.pair()
-        lan.run(.seconds(12))
-        lan.stop(0)
-        lan.compose(1, "old")
-        lan.run(.seconds(2))
-        lan.with(1) { try? $0.stopTyping(in: World.chat, now: $1) }
-        lan.run(.ms(700))
-        let start = lan.now
-        lan.resume(0)
-        lan.run(.seconds(1))
-        let lists = lan.outputs(0, since: start).filter { if case .typing = $0 { true } else { false } }
-        #expect(lists.isEmpty)
-        #expect(lan.outputs(0).allSatisfy { if case .presence(_, _, .offline, _) = $0 { false } else { true } })
-        #expect(lan.isUp(0, to: 1))
-    }
-
     @Test("A message that waited shows after its author's typing ended (L-90, T-27)")
     func order() {
         var stage = LinkStage(isShown: true)
@@ -158,7 +140,7 @@ struct LatenessTests {
 
     @Test("After a stop of 70 s nobody was gone, and what is written at once arrives (L-42, L-103)")
     func longStop() {
-        let lan = ConversationTests.pair()
+        let lan = TestLAN.pair()
         lan.run(.seconds(12))
         lan.stop(0)
         lan.run(.seconds(70))
@@ -170,25 +152,6 @@ struct LatenessTests {
         #expect(lan.messages(at: 1) == ["back"] && lan.counters(0).messagesDelivered == 1)
         let presences = lan.outputs(0, since: start).filter { if case .presence = $0 { true } else { false } }
         #expect(presences.isEmpty && lan.presence(1, at: 0) == .online)
-    }
-
-    @Test("A person whose new state does not come up is offline after 3 s (L-103)")
-    func newStateAlone() {
-        var stage = LinkStage(isShown: true)
-        stage.run(.ms(500))
-        let start = stage.now
-        let id = stage.id
-        stage.with { endpoint, now in
-            endpoint.begin(now)
-            endpoint.replace(id, by: EpochPair(own: 0, peer: 1), now)
-            endpoint.finish()
-        }
-        stage.run(.ms(2_999))
-        #expect(stage.presences.map(\.presence) == [.online])
-        #expect((try? stage.endpoint.send("kept", to: World.chat, now: stage.now))?.recipients == 1)
-        stage.run(.ms(1))
-        #expect(stage.presences.map(\.presence) == [.online, .offline])
-        #expect(stage.presences.last.map { $0.at - start } == .seconds(3))
     }
 
     @Test("After a stop, a session that was silent for over 60 s still opens what waits in the socket (L-38)")

@@ -10,7 +10,7 @@ struct RobustnessTests {
     func fuzz(seed: Int) {
         var random = Seeded(UInt64(seed) &+ 500)
         func below(_ limit: Int) -> Int { Int(random.next() % UInt64(max(limit, 1))) }
-        let lan = ConversationTests.pair(seed: UInt64(seed))
+        let lan = TestLAN.pair(seed: UInt64(seed))
         lan.say(0, "one")
         lan.run(.seconds(12))
         let epochs = lan.link(0, to: 1)?.epochs
@@ -36,7 +36,7 @@ struct RobustnessTests {
 
     @Test("A node under test adds frames and records of reserved types, and nodes understand each other (X-3 to X-5)")
     func greasing() {
-        let lan = ConversationTests.pair { $0.isGreasing = true }
+        let lan = TestLAN.pair { $0.isGreasing = true }
         for index in 0..<60 {
             lan.say(0, "\(index)")
             lan.run(.seconds(1))

@@ -13,16 +13,6 @@ struct AddressTests {
         stage.pings.filter { $0.to == address }.map(\.token)
     }
 
-    @Test("Evidence from another address draws a ping there, and its pong moves the link (L-24, L-51)")
-    func follows() throws {
-        var stage = LinkStage(isShown: true)
-        stage.receive([.beat], from: elsewhere)
-        #expect(stage.link?.address == LinkStage.peerAddress)
-        let token = try #require(pings(stage, to: elsewhere).last)
-        stage.receive([.beat, .pong(token)], from: elsewhere)
-        #expect(stage.link?.address == elsewhere)
-    }
-
     @Test("Newer evidence from elsewhere makes a pong confirm nothing (L-100)")
     func newerEvidence() throws {
         var stage = LinkStage(isShown: true)
@@ -32,31 +22,6 @@ struct AddressTests {
         stage.receive([.beat])
         stage.deliver(pong, from: elsewhere)
         #expect(stage.link?.address == LinkStage.peerAddress)
-    }
-
-    @Test("To an unconfirmed address go three times the bytes that opened from there (L-72)")
-    func amplification() {
-        var stage = LinkStage(isShown: true)
-        let size = SealedDatagram.size(of: [.ping(1)])
-        for _ in 0..<20 { stage.receive([.ping(1)], from: elsewhere) }
-        let sent = stage.seen.filter { $0.to == elsewhere }.reduce(0) { $0 + SealedDatagram.size(of: $1.frames) }
-        #expect(sent <= 3 * 20 * size)
-        var flooded = LinkStage(isShown: true)
-        flooded.receive([.beat, .ping(1)], from: elsewhere)
-        // The budget of bytes permits one ping and one pong. The node counts the bytes for each address separately.
-        #expect(flooded.seen.filter { $0.to == elsewhere }.count == 2)
-        flooded.with { $0.measureRoundTrip(in: World.chat, now: $1) }
-        #expect(flooded.seen.filter { $0.to == elsewhere }.count == 2)
-    }
-
-    @Test("Records, heartbeats and acks do not go to an unconfirmed address (L-72)")
-    func nothingElse() {
-        var stage = LinkStage(isShown: true)
-        stage.receive([.beat], from: elsewhere)
-        stage.receive([.typingOff, .text("x", number: 1)], from: elsewhere)
-        stage.run(.seconds(1))
-        let kinds = stage.seen.filter { $0.to == elsewhere }.flatMap(\.kinds)
-        #expect(Set(kinds).isSubset(of: [0x06]))
     }
 
     @Test("An on-link link does not follow to an off-link address, nor to the node's own (L-24)")

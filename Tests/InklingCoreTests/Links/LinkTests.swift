@@ -6,22 +6,6 @@ import Testing
 /// The rules of links that the vectors do not cover.
 @Suite("Links")
 struct LinkTests {
-    private func reasons(_ stage: LinkStage) -> [ByeReason] {
-        stage.seen.flatMap { datagram in
-            datagram.frames.compactMap { if case .bye(let reason) = $0 { reason } else { nil } }
-        }
-    }
-
-    @Test("A link that comes up sends a heartbeat and then its record 0; another follows the peer's record 0 (L-82)")
-    func up() throws {
-        var stage = LinkStage()
-        let before = stage.seen.count
-        stage.receive([.beat, .pong(try #require(stage.pingTokens.last))])
-        #expect(stage.seen[before...].map(\.kinds) == [[0x01], [0x02, 0x04]])
-        stage.receive([.typingOff, .name("Peer")])
-        #expect(stage.seen.suffix(2).map(\.kinds).contains([0x01]))
-    }
-
     @Test("A status that came before record 0 shows with it (L-85)")
     func statusBefore() throws {
         var stage = LinkStage()
@@ -40,16 +24,6 @@ struct LinkTests {
         stage.receive([.bye(.quit)])
         #expect(stage.endpoint.run(in: World.chat) != 5)
         #expect(stage.endpoint.epoch(of: World.person(1)) == 0)
-    }
-
-    @Test("A session that completes under a marked counter ends the link at once (L-93)")
-    func snapshot() {
-        var stage = LinkStage(isShown: true)
-        stage.receive([.beat], counter: 40)
-        stage.join(900)
-        let bytes = LinkStage.keys.peer.seal([.beat], receiverIndex: 900, counter: 40).encode()
-        stage.deliver(bytes)
-        #expect(stage.link == nil)
     }
 
     @Test("A session that completes under an old counter ends the link after 3 s, unless one passes (L-93)")
@@ -139,41 +113,10 @@ struct LinkTests {
         #expect(stage.sent(0x06, since: .ms(1_750)).count == 3)
     }
 
-    @Test("A node that leaves, suspends or quits says bye on each session, the sending one first (L-32)")
-    func byes() {
-        for command in 0..<3 {
-            var stage = LinkStage(isShown: true)
-            let other = Session(
-                localIndex: 900, remoteIndex: 901, role: .responder, keys: LinkStage.keys.node,
-                address: LinkStage.peerAddress, now: stage.now)
-            let id = stage.id
-            stage.with { endpoint, now in
-                endpoint.join(other, to: id, now)
-                endpoint.finish()
-            }
-            stage.with { endpoint, now in
-                switch command {
-                case 0: try? endpoint.leave(World.chat, now: now)
-                case 1: endpoint.suspend(now: now)
-                default: endpoint.quit(now: now)
-                }
-            }
-            #expect(stage.link == nil)
-            stage.run(.ms(200))
-            let byes = stage.outputs.compactMap { at, output -> (Int, UInt32)? in
-                guard case .send(let bytes, _, .bye) = output, case .sealed(let sealed)? = try? Datagram.parse(bytes)
-                else { return nil }
-                return (at.ms, sealed.receiverIndex)
-            }
-            #expect(byes.map(\.0) == [0, 0, 30, 30, 120, 120])
-            #expect(byes.map(\.1) == [77, 901, 77, 901, 77, 901])
-        }
-    }
-
     @Test("After a bye, sent or received, covered instances rest for 60 s, and those by hand for 5 s (L-35)")
     func rest() {
         for isByHand in [false, true] {
-            let lan = ConversationTests.pair()
+            let lan = TestLAN.pair()
             if isByHand { lan.with(0) { $0.addPeer(World.address(2), now: $1) } }
             lan.run(.seconds(1))
             lan.filter = { $0.node == 1 && $0.kind == .bye || $0.node == 1 && $0.kind == .tell || $0.kind == .ask }
@@ -208,7 +151,7 @@ struct LinkTests {
 
     @Test("A return from suspension opens to the last addresses for 90 s, and waits for no rest (L-88)")
     func suspension() {
-        let lan = ConversationTests.pair()
+        let lan = TestLAN.pair()
         lan.run(.seconds(1))
         // Discovery no longer lists node 1, and only node 0 knows its last address.
         lan.with(0) { $0.lost("1", chat: World.chat, now: $1) }
@@ -221,15 +164,5 @@ struct LinkTests {
         #expect(lan.sent(by: 0, .initiation, since: start).allSatisfy { $0.to == World.address(2) })
         lan.run(.seconds(95))
         #expect(lan.nodes[0]?.endpoint.directory.instances.count == 0)
-    }
-
-    @Test("An up link is not opened to for its key, and its opening ends (L-3)")
-    func covered() {
-        let lan = ConversationTests.pair()
-        lan.run(.seconds(2))
-        let start = lan.now
-        lan.run(.seconds(120))
-        #expect(
-            lan.sent(by: 0, .initiation, since: start).isEmpty && lan.sent(by: 1, .initiation, since: start).isEmpty)
     }
 }

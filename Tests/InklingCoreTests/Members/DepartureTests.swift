@@ -7,75 +7,6 @@ import Testing
 struct DepartureTests {
     private let chat = OwnedChat()
 
-    @Test("M-65: chosen links get the successor and then a bye, others the bye alone, and everybody vanishes")
-    func move() {
-        #expect(chat.present(at: 0) == [World.key(1), World.key(2)].sorted())
-        let start = chat.lan.now
-        chat.move(by: OwnedChat.successor(1, removed: [2]), chosen: [1])
-        #expect(chat.present(at: 0).isEmpty)
-        #expect(chat.lan.presence(1, at: 0) == .offline && chat.lan.presence(2, at: 0) == .offline)
-        chat.lan.run(.seconds(1))
-        #expect(chat.successors(at: 1) == [OwnedChat.successor(1, removed: [2])])
-        #expect(chat.successors(at: 2).isEmpty)
-        #expect(chat.lan.presence(0, at: 1) == .offline && chat.lan.presence(0, at: 2) == .offline)
-        #expect(chat.linked(at: 0).isEmpty)
-        let byes = chat.lan.sent(by: 0, .bye, since: start)
-        #expect(byes.filter { $0.to == World.address(3) }.first?.at == start)
-        #expect(byes.filter { $0.to == World.address(2) }.first.map { $0.at > start } == true)
-        #expect(chat.lan.sent(by: 0, .record, since: start).count == 1)
-    }
-
-    @Test("M-65: a lost successor is sent again by the timer alone")
-    func repeats() {
-        var records: [Instant] = []
-        let start = chat.lan.now
-        chat.lan.filter = { sent in
-            if sent.node == 0, sent.kind == .record { records.append(sent.at) }
-            return sent.node != 0 || sent.kind != .record || sent.at > start + .ms(1_500)
-        }
-        chat.move(by: OwnedChat.successor(1), chosen: [1])
-        chat.lan.run(.seconds(4))
-        #expect(chat.successors(at: 1).count == 1)
-        #expect(zip(records, records.dropFirst()).allSatisfy { $1 - $0 >= Limits.minimumTimerOnLink })
-        #expect(records.count <= 5)
-    }
-
-    @Test("M-65: a message begun is finished before the successor, and waiting ones fail with left")
-    func messages() {
-        chat.lan.with(0) { _ = try? $0.send(String(repeating: "x", count: 20_000), to: OwnedChat.chat, now: $1) }
-        chat.lan.with(0) { _ = try? $0.send("second", to: OwnedChat.chat, now: $1) }
-        chat.move(by: OwnedChat.successor(1), chosen: [1])
-        chat.lan.run(.seconds(5))
-        #expect(chat.lan.messages(at: 1).map(\.count) == [20_000])
-        #expect(chat.successors(at: 1).count == 1)
-        let outputs = chat.lan.outputs(0)
-        #expect(outputs.contains(.delivered(message: 1, OwnedChat.chat, World.key(1))))
-        #expect(outputs.contains(.failed(message: 2, OwnedChat.chat, World.key(1), .left)))
-        #expect(outputs.contains(.failed(message: 1, OwnedChat.chat, World.key(2), .left)))
-    }
-
-    @Test("M-65: a chosen key that comes back gets the successor, and a restarted owner gives it too")
-    func comesBack() {
-        chat.lan.kill(2)
-        chat.lan.run(.seconds(70))
-        chat.move(by: OwnedChat.successor(1), chosen: [1, 2])
-        chat.lan.run(.seconds(300))
-        chat.start(2)
-        chat.lan.list(2, to: 0, name: "again", in: OwnedChat.chat)
-        chat.lan.run(.seconds(2))
-        #expect(chat.successors(at: 2).count == 1)
-        chat.lan.kill(0)
-        chat.lan.kill(1)
-        chat.lan.run(.seconds(70))
-        chat.start(0)
-        chat.depart(by: OwnedChat.successor(1), chosen: [1, 2])
-        chat.start(1)
-        // Discovery still lists the owner's earlier instance, so the member opens first.
-        chat.lan.list(0, to: 1, in: OwnedChat.chat)
-        chat.lan.run(.seconds(2))
-        #expect(chat.successors(at: 1).count == 1)
-    }
-
     @Test("M-92: a run that acknowledged the successor gets no answer for 60 s")
     func served() {
         let chat = OwnedChat(nodes: [0])
@@ -110,66 +41,6 @@ struct DepartureTests {
         #expect(chat.linked(at: 0).isEmpty)
     }
 
-    @Test("M-92: a departed chat sends no typing and no message, and shows nobody who comes later")
-    func silent() {
-        chat.lan.cuts = [[0, 1], [1, 0]]
-        chat.lan.run(.seconds(4))
-        chat.move(by: OwnedChat.successor(1), chosen: [1])
-        #expect(throws: CommandError.unknownChat) {
-            try chat.lan.nodes[0]?.endpoint.send("x", to: OwnedChat.chat, now: chat.lan.now)
-        }
-        #expect(throws: CommandError.unknownChat) {
-            try chat.lan.nodes[0]?.endpoint.startTyping(in: OwnedChat.chat, now: chat.lan.now)
-        }
-        let start = chat.lan.now
-        chat.lan.cuts = []
-        chat.lan.run(.seconds(10))
-        #expect(chat.successors(at: 1).count == 1)
-        let outputs = chat.lan.outputs(0, since: start + .ms(1))
-        #expect(!outputs.contains { if case .presence = $0 { true } else { false } })
-        #expect(!outputs.contains { if case .typing = $0 { true } else { false } })
-    }
-
-    @Test("M-92: a departed chat answers no initiation of a key that is not chosen")
-    func unanswered() {
-        chat.move(by: OwnedChat.successor(1, removed: [2]), chosen: [1])
-        chat.lan.run(.seconds(1))
-        let start = chat.lan.now
-        chat.start(3)
-        chat.lan.list(0, to: 3, in: OwnedChat.chat)
-        chat.lan.list(2, to: 0, name: "removed", in: OwnedChat.chat)
-        chat.lan.with(2) { $0.addPeer(World.address(1), now: $1) }
-        chat.lan.run(.seconds(70))
-        #expect(chat.lan.sent(by: 3, .initiation, since: start).count > 1)
-        #expect(chat.lan.sent(by: 2, .initiation, since: start).count > 1)
-        #expect(
-            !chat.lan.sent(by: 0, since: start).contains {
-                [World.address(3), World.address(4)].contains($0.to) && $0.kind != .tell
-            })
-    }
-
-    @Test("M-92: a member by hand, away for two moves, follows both because departed chats answer asks")
-    func byHand() {
-        chat.lan.kill(2)
-        chat.lan.run(.seconds(70))
-        let (first, second) = (OwnedChat.successor(1), OwnedChat.successor(2))
-        let next = first.keys(in: OwnedChat.first)
-        chat.move(by: first, chosen: [1, 2])
-        chat.join(0, next)
-        chat.move(0, next.id, by: second, chosen: [1, 2])
-        chat.join(0, second.keys(in: next))
-        chat.start(2)
-        chat.lan.with(2) { $0.addPeer(World.address(1), now: $1) }
-        chat.lan.run(.seconds(3))
-        #expect(chat.successors(at: 2) == [first])
-        chat.follow(2, from: OwnedChat.first, by: first)
-        chat.lan.run(.seconds(3))
-        #expect(chat.successors(at: 2) == [first, second])
-        chat.follow(2, from: next, by: second)
-        chat.lan.run(.seconds(3))
-        #expect(chat.present(at: 2, in: second.keys(in: next).id) == [World.key(0)])
-    }
-
     @Test("M-95: a key that is neither chosen nor removed is reported once, and moves if the owner chooses it later")
     func newcomer() {
         chat.move(by: OwnedChat.successor(1), chosen: [1])
@@ -197,52 +68,6 @@ struct DepartureTests {
         let strangers = keys.indices.filter { $0 != known && $0 != 40 }.prefix(32)
         #expect(chat.newcomers(at: 0) == (strangers + [known, 40]).sorted().map { keys[$0] })
         #expect(!chat.lan.sent(by: 0, .initiation).contains { $0.to == World.address(9) })
-    }
-
-    @Test("M-93: each departed chat keeps its successor, and a member takes one after another")
-    func inARow() {
-        chat.lan.kill(2)
-        chat.lan.run(.seconds(70))
-        let (first, second) = (OwnedChat.successor(1), OwnedChat.successor(2))
-        let next = first.keys(in: OwnedChat.first)
-        chat.move(by: first, chosen: [1, 2])
-        chat.join(0, next)
-        chat.move(0, next.id, by: second, chosen: [1, 2])
-        chat.start(2)
-        chat.list([0, 2])
-        chat.lan.run(.seconds(5))
-        #expect(chat.successors(at: 2) == [first])
-        chat.follow(2, from: OwnedChat.first, by: first)
-        chat.list([0, 2], in: next.id)
-        chat.lan.run(.seconds(5))
-        #expect(chat.successors(at: 2) == [first, second])
-        #expect(throws: MoveError.hasMoved) {
-            try chat.lan.nodes[0]?.endpoint.move(OwnedChat.chat, by: second, chosen: [], now: chat.lan.now)
-        }
-        #expect(throws: MoveError.hasMoved) {
-            try chat.lan.nodes[0]?.endpoint.depart(from: OwnedChat.chat, by: second, chosen: [], now: chat.lan.now)
-        }
-    }
-
-    @Test("M-93: a key that a later move does not choose loses its link, and gets nothing later")
-    func losesChoice() {
-        var isCut = true
-        chat.lan.filter = { !isCut || $0.node != 0 || $0.kind != .record }
-        chat.move(by: OwnedChat.successor(1), chosen: [1, 2])
-        chat.lan.run(.ms(100))
-        #expect(chat.linked(at: 0) == [World.key(1), World.key(2)].sorted())
-        let start = chat.lan.now
-        chat.depart(by: OwnedChat.successor(1), chosen: [1])
-        #expect(chat.linked(at: 0) == [World.key(1)])
-        #expect(chat.lan.sent(by: 0, .bye, since: start).first?.to == World.address(3))
-        isCut = false
-        chat.lan.run(.seconds(2))
-        chat.lan.kill(2)
-        chat.lan.run(.seconds(70))
-        chat.start(2)
-        chat.list([0, 2])
-        chat.lan.run(.seconds(10))
-        #expect(chat.successors(at: 1).count == 1 && chat.successors(at: 2).isEmpty)
     }
 
     @Test("M-88: an owner's chain moves 8 times in a row, and then once in 10 s; a restored departure costs nothing")

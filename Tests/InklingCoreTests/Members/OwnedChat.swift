@@ -64,16 +64,6 @@ struct OwnedChat {
         lan.with(node) { try? $0.depart(from: chat, by: successor, chosen: Set(chosen.map(World.key)), now: $1) }
     }
 
-    /// Does what a daemon does for a member that takes a successor of a chat.
-    func follow(_ node: Int, from former: ChatKeys, by successor: Successor) {
-        lan.with(node) {
-            try? $0.join(
-                successor.keys(in: former), isSecret: true, owner: successor.owner, refusing: Set(successor.removed),
-                now: $1)
-            try? $0.leave(former.id, now: $1)
-        }
-    }
-
     // MARK: Observations
 
     func successors(at node: Int) -> [Successor] {

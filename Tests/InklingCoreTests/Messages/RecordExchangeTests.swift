@@ -49,24 +49,6 @@ struct RecordExchangeTests {
         expectRate(exchange)
     }
 
-    @Test("M-19, M-37, M-38: after messages stalled, later ones arrive", arguments: 0..<10 as Range<UInt64>)
-    func goesOnAfterStall(seed: UInt64) {
-        var exchange = RecordExchange(.init(loss: 0.1, delays: 1...30), seed: seed)
-        exchange.run(until: .seconds(1))
-        exchange.channel.loss = 1
-        for message in 0..<UInt64(40) { exchange.enqueue(message, RecordExchangeTests.text(3_000, message)) }
-        exchange.run(until: .seconds(35))
-        #expect(exchange.stalled == Array(0..<40))
-        exchange.channel.loss = 0.1
-        exchange.rename("Alice again")
-        exchange.enqueue(40, "after")
-        exchange.enqueue(41, "the stall")
-        exchange.run(until: .seconds(45))
-        #expect(exchange.delivered == [40, 41])
-        #expect(exchange.texts == ["after", "the stall"])
-        #expect(exchange.names == ["Alice", "Alice again"])
-    }
-
     @Test(
         "M-11, M-32, M-33: 300 messages at 10 % loss and 1 ms round trip take at most 7 s",
         arguments: 0..<40 as Range<UInt64>)

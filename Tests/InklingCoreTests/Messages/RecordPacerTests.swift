@@ -27,31 +27,6 @@ struct RecordPacerTests {
         return sent
     }
 
-    @Test("M-13: a link sends 64 records in a row, but no more than that, and then 400 a second")
-    func link() {
-        var pacer = RecordPacer<Int>(now: .zero)
-        let sent = send(&pacer, links: [1], seconds: 2)
-        #expect(sent.count { $0.0 == 0 } == 64)
-        #expect(sent.count == 64 + 799)
-        let later = send(&pacer, links: [1], from: 3, seconds: 0.001)
-        #expect(later.count == 64, "the burst comes back")
-    }
-
-    @Test("M-13: a node sends 128 records in a row, and then 2,000 a second")
-    func node() {
-        var pacer = RecordPacer<Int>(now: .zero)
-        let sent = send(&pacer, links: Array(0..<50), seconds: 1)
-        #expect(sent.count { $0.0 <= 0.001 } <= 130)
-        #expect((128 + 1_998...128 + 2_000).contains(sent.count))
-        var tokens = 128.0
-        var last = 0.0
-        for (at, _) in sent {
-            tokens = min(128, tokens + 2_000 * (at - last)) - 1
-            last = at
-            if tokens < -0.001 { Issue.record("too many records at \(at) s") }
-        }
-    }
-
     @Test("M-13: 64 records go out between two reads of the socket, also empty ones")
     func reads() {
         var pacer = RecordPacer<Int>(now: .zero)
@@ -73,18 +48,6 @@ struct RecordPacerTests {
         pacer.socketWasRead()
         let second = burst()
         #expect(second == 64)
-    }
-
-    @Test("M-21: links that wait take turns, and a link that has sent comes after those that waited before")
-    func turns() {
-        var pacer = RecordPacer<Int>(now: .zero)
-        _ = send(&pacer, links: [1, 2, 3], seconds: 0.001)
-        let sent = send(&pacer, links: [4], from: 0.001, seconds: 0.1)
-        let order = sent.map(\.1).suffix(100)
-        for (index, link) in order.enumerated().dropFirst(4) {
-            #expect(link == order[order.startIndex + index - 4], "each fourth turn is the same link's")
-        }
-        #expect(Set(order) == [1, 2, 3, 4])
     }
 
     @Test("M-21: asking twice keeps the place, an unused turn costs nothing, and a forgotten link has none")

@@ -40,28 +40,6 @@ struct RetransmissionTests {
         #expect(timer.timeout == .milliseconds(200))
     }
 
-    @Test("M-32: the timer starts with a transmission, starts again with something new, and stops with the last ack")
-    func oneTimer() {
-        var trial = SenderTrial()
-        #expect(trial.sender.nextDeadline == nil)
-        trial.enqueue(1...1)
-        trial.send()
-        #expect(trial.timer == 200)
-        trial.wait(0.1)
-        trial.enqueue(2...2)
-        trial.send()
-        #expect(trial.timer == 100, "it runs already")
-        trial.ack(1)
-        trial.ack(1, naming: [2])
-        #expect(trial.timer == 100, "an ack that only names is not one of something new (M-31)")
-        trial.enqueue(3...3)
-        trial.send()
-        trial.ack(2, naming: [])
-        #expect((trial.timer ?? 0) > 199)
-        trial.ack(4)
-        #expect(trial.sender.nextDeadline == nil)
-    }
-
     @Test("M-32: an ack gives one sample, of the latest record that it first acknowledges or names")
     func sample() {
         var trial = SenderTrial()
@@ -76,32 +54,6 @@ struct RetransmissionTests {
         // The first sample, from the record of the name, was 0. So the result is 7/8 × 0 + 10 ÷ 8.
         #expect(before == .zero)
         #expect(trial.sender.roundTrip == .microseconds(1_250))
-    }
-
-    @Test("M-32: only a sample ends the doubling, not an ack of a record sent twice, nor the link coming up")
-    func endOfDoubling() {
-        var trial = SenderTrial()
-        trial.enqueue(1...2)
-        trial.send()
-        trial.runDeadline()
-        trial.send()
-        #expect(trial.timer == 400)
-        trial.sender.goDown(now: trial.now)
-        trial.sender.comeUp(now: trial.now)
-        trial.send()
-        #expect(trial.timer == 400)
-        trial.wait(0.1)
-        trial.ack(2)
-        #expect(trial.timer == 400, "record 1 was sent twice")
-        trial.ack(3)
-        trial.enqueue(3...3)
-        trial.send()
-        #expect(trial.timer == 400, "and so was record 2")
-        trial.wait(0.001)
-        trial.ack(4)
-        trial.enqueue(4...4)
-        trial.send()
-        #expect(trial.timer == 200)
     }
 
     @Test("M-32: a record that was named gives no second sample when it is acknowledged")

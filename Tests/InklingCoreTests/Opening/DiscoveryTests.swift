@@ -82,44 +82,12 @@ struct DiscoveryTests {
 
     @Test("A vanished service ends nothing, and draws one ping (L-29)")
     func lost() {
-        let lan = ConversationTests.pair()
+        let lan = TestLAN.pair()
         let before = lan.sent(by: 0, .ping).count
         lan.with(0) { $0.lost("1", chat: World.chat, now: $1) }
         #expect(lan.sent(by: 0, .ping).count == before + 1)
         lan.run(.seconds(20))
         #expect(lan.isUp(0, to: 1))
-    }
-
-    @Test("A tell of a peer by hand leads to a link, and a later attempt sends an ask too (D-12, D-13, D-24)")
-    func byHand() {
-        let lan = node()
-        lan.start(1)
-        lan.with(0) { $0.addPeer(World.address(2), now: $1) }
-        lan.run(.seconds(2))
-        #expect(lan.isUp(0, to: 1))
-        let tell = lan.sent(by: 1, .tell).first
-        #expect(tell?.bytes.count == 65 && tell?.to == World.address(1))
-        lan.kill(1)
-        lan.run(.seconds(4))
-        let start = lan.now
-        lan.run(.seconds(30))
-        let begins = Set(lan.sent(by: 0, .initiation, since: start).map { $0.bytes[1...4] }).count
-        #expect(lan.sent(by: 0, .ask, since: start).count >= begins - 1)
-        // Another node has come to that address.
-        lan.start(2, identity: 6, at: World.address(2))
-        lan.run(.seconds(12))
-        #expect(lan.isUp(0, to: 6))
-    }
-
-    @Test("A tell with the own key makes no link, is reported once, and asks go on each 60 s (D-14)")
-    func oneself() {
-        let lan = node()
-        lan.start(1, identity: 0)
-        lan.with(0) { $0.addPeer(World.address(2), now: $1) }
-        lan.run(.seconds(200))
-        let notices = lan.outputs(0).filter { if case .peerIsOneself = $0 { true } else { false } }
-        #expect(notices.count == 1 && lan.sent(by: 0, .initiation).isEmpty)
-        #expect(lan.sent(by: 0, .ask).count == 4)
     }
 
     @Test("Other asks get nothing (D-13), and at most 64 a second, 32 of unknown or far ones, are answered (D-25)")

@@ -125,7 +125,7 @@ struct OpeningTests {
         #expect(lan.sent(by: 0, .initiation).isEmpty)
         lan.run(.ms(10))
         #expect(lan.sent(by: 0, .initiation).isEmpty == false)
-        let normal = ConversationTests.pair()
+        let normal = TestLAN.pair()
         #expect(normal.sent(by: 1, .initiation).isEmpty || normal.sent(by: 0, .initiation).isEmpty)
     }
 
@@ -137,7 +137,7 @@ struct OpeningTests {
         lan.with(0) { $0.setNetworks([World.network(1), World.network(3)], port: 4_000, now: $1) }
         lan.run(.seconds(4))
         #expect(attempts(lan, to: World.address(9)).compactMap(\.first).filter { $0 >= start }.count == 2)
-        let met = ConversationTests.pair()
+        let met = TestLAN.pair()
         met.with(1) { $0.quit(now: $1) }
         met.run(.seconds(1))
         let rest = met.now
@@ -208,7 +208,7 @@ struct OpeningTests {
 
     @Test("A peer that moved during a cut is found at its new address (L-81)")
     func bothMoved() {
-        let lan = ConversationTests.pair()
+        let lan = TestLAN.pair()
         lan.run(.seconds(12))
         lan.cuts = [[0, 1], [1, 0]]
         lan.run(.seconds(5))
@@ -220,46 +220,5 @@ struct OpeningTests {
         lan.run(.seconds(6))
         #expect(lan.isUp(0, to: 1) && lan.isUp(1, to: 0))
         #expect(lan.link(0, to: 1)?.address == World.address(32) && lan.messages(at: 1) == ["still there"])
-    }
-
-    @Test("A link down at a lower peer epoch is forgotten (L-95), and its opening goes on")
-    func lowerEpoch() throws {
-        let lan = ConversationTests.pair()
-        lan.run(.seconds(12))
-        let run = try #require(lan.nodes[1]?.endpoint.epochs[World.chat]?.run)
-        lan.kill(1)
-        lan.run(.seconds(4))
-        let id = try #require(lan.link(0, to: 1)?.id)
-        lan.with(0) { endpoint, _ in endpoint.links[id].setPeerEpochForTest(9) }
-        lan.start(1)
-        lan.with(1) { endpoint, _ in endpoint.epochs[World.chat] = Epochs(run: run) }
-        lan.run(.seconds(12))
-        #expect(lan.isUp(0, to: 1) && lan.link(0, to: 1)?.id != id)
-    }
-
-    @Test("Stopped for over 3 s, a node begins a handshake for each link, everywhere (L-42)")
-    func stopped() {
-        let lan = ConversationTests.pair()
-        lan.with(0) {
-            $0.found(
-                "1", chat: World.chat, key: World.key(1), addresses: [World.address(2), World.address(71)], now: $1)
-        }
-        lan.run(.seconds(12))
-        lan.stop(0)
-        lan.run(.seconds(8))
-        #expect(lan.presence(0, at: 1) == .offline)
-        let start = lan.now
-        lan.resume(0)
-        #expect(Set(lan.sent(by: 0, .initiation, since: start).map(\.to)) == [World.address(2), World.address(71)])
-        lan.run(.seconds(2))
-        #expect(lan.isUp(0, to: 1) && lan.isUp(1, to: 0))
-    }
-}
-
-extension Link {
-    /// Sets a higher epoch of the peer, as if the peer had sent it.
-    mutating func setPeerEpochForTest(_ epoch: UInt32) {
-        var effects = Effects(random: Seeded(1))
-        _ = replace(EpochPair(own: epochs.own, peer: epoch), &effects, now: madeAt)
     }
 }

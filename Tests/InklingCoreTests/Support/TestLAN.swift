@@ -100,6 +100,16 @@ final class TestLAN {
 
     init(seed: UInt64 = 1) { random = Seeded(seed) }
 
+    /// Returns a network with two nodes that have met.
+    static func pair(seed: UInt64 = 1, configure: (inout Endpoint.Configuration) -> Void = { _ in }) -> TestLAN {
+        let lan = TestLAN(seed: seed)
+        lan.start(0, configure: configure)
+        lan.start(1, configure: configure)
+        lan.listAll()
+        lan.run(.seconds(1))
+        return lan
+    }
+
     // MARK: Nodes
 
     /// Starts a node in the lobby, at 10.0.0.`id + 1` or another address.
