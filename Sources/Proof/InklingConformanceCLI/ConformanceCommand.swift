@@ -51,6 +51,9 @@ struct Selection: ParsableArguments {
     @Flag(help: "Choose the published vectors alone.")
     var vectors = false
 
+    @Flag(help: "Choose the cases that need a whole program, not its protocol alone.")
+    var wholeProgram = false
+
     func cases() throws -> [Case] {
         let (named, unknown) = Catalogue.cases(named: only)
         if let name = unknown.first {
@@ -61,7 +64,10 @@ struct Selection: ParsableArguments {
         let groups = group + (vectors ? [.vectors] : [])
         let chosen = groups.isEmpty ? named : named.filter { groups.contains($0.group) }
         guard !chosen.isEmpty else { throw ValidationError("None of the cases that --only names is in that group.") }
-        return chosen
+        guard wholeProgram else { return chosen }
+        let needy = chosen.filter { $0.need != nil }
+        guard !needy.isEmpty else { throw ValidationError("Each of these cases needs the protocol alone.") }
+        return needy
     }
 }
 
