@@ -35,6 +35,21 @@ struct AdmissionTests {
         }
     }
 
+    @Test("Above 100 initiations a second those without a cookie draw a retry alone (L-9)")
+    func load() throws {
+        let lan = node()
+        for index in 0..<130 {
+            lan.inject(encode(try initiation(UInt32(index))), from: World.address(20 + index % 100), to: 0)
+        }
+        // 64 unconfirmed sessions put the node under load.
+        #expect(lan.sent(by: 0, .response).count == 64)
+        #expect(lan.sent(by: 0, .retry).count == 66)
+        let retry = try #require(retries(lan).last)
+        #expect(retry.receiverIndex == 129)
+        lan.inject(encode(try initiation(129), cookie: retry.cookie), from: World.address(49), to: 0)
+        #expect(lan.sent(by: 0, .response).count == 65)
+    }
+
     @Test("A cookie is worthless for another address, port, index or ephemeral key, and after 240 s (L-11)")
     func cookies() throws {
         var effects = Effects(random: Seeded(1))

@@ -24,6 +24,21 @@ struct AddressTests {
         #expect(stage.link?.address == LinkStage.peerAddress)
     }
 
+    @Test("To an unconfirmed address go three times the bytes that opened from there (L-72)")
+    func amplification() {
+        var stage = LinkStage(isShown: true)
+        let size = SealedDatagram.size(of: [.ping(1)])
+        for _ in 0..<20 { stage.receive([.ping(1)], from: elsewhere) }
+        let sent = stage.seen.filter { $0.to == elsewhere }.reduce(0) { $0 + SealedDatagram.size(of: $1.frames) }
+        #expect(sent <= 3 * 20 * size)
+        var flooded = LinkStage(isShown: true)
+        flooded.receive([.beat, .ping(1)], from: elsewhere)
+        // The budget of bytes permits one ping and one pong. The node counts the bytes for each address separately.
+        #expect(flooded.seen.filter { $0.to == elsewhere }.count == 2)
+        flooded.with { $0.measureRoundTrip(in: World.chat, now: $1) }
+        #expect(flooded.seen.filter { $0.to == elsewhere }.count == 2)
+    }
+
     @Test("An on-link link does not follow to an off-link address, nor to the node's own (L-24)")
     func offLink() {
         var stage = LinkStage(isShown: true)

@@ -12,6 +12,21 @@ struct SessionTests {
             address: LinkStage.peerAddress, now: now)
     }
 
+    @Test("A fifth session replaces the most silent one but the sending one, if silent for 3 s (L-77)")
+    func fifth() {
+        var sessions = SessionSet()
+        for index in 1...4 { #expect(sessions.hasRoom(.zero) && sessions.add(session(UInt32(index))) == nil) }
+        sessions[0].opened(order: 1, isNewest: true, now: .ms(10))
+        sessions[2].opened(order: 2, isNewest: false, now: .ms(20))
+        sessions[3].opened(order: 3, isNewest: false, now: .ms(30))
+        #expect(!sessions.hasRoom(.ms(2_999)))
+        #expect(sessions.hasRoom(.ms(3_000)))
+        #expect(sessions.add(session(5, now: .ms(3_000)))?.localIndex == 2)
+        #expect(!sessions.hasRoom(.ms(3_019)) && sessions.hasRoom(.ms(3_020)))
+        #expect(sessions.add(session(6, now: .ms(3_020)))?.localIndex == 3)
+        #expect(sessions.indices == [1, 4, 5, 6] && sessions.sending?.localIndex == 1)
+    }
+
     @Test("A datagram that waited on the way makes no session the sending one (L-70)")
     func oldDatagram() {
         var stage = LinkStage(isShown: true)

@@ -61,6 +61,23 @@ struct ReceiverTrial {
 
 @Suite("received records")
 struct RecordReceiverTests {
+    @Test("M-26, M-28: other types are acknowledged, and change no message in progress; a successor is handed on")
+    func otherTypes() {
+        var trial = ReceiverTrial()
+        trial.receive(1, .text, "a", last: false)
+        trial.hasRoom = false
+        let types: [RecordType] = [.unknown(14), .invite, .successor, .unknown(4)]
+        for (number, type) in types.enumerated() {
+            let events = trial.receive(UInt32(number) + 2, type, "?")
+            #expect(events == (type == .successor ? [.successor(Array("?".utf8))] : []))
+        }
+        let name = trial.receive(6, .name, "Bob")
+        #expect(name == [.name("Bob")], "M-27: at its turn it needs no room")
+        trial.hasRoom = true
+        let message = trial.receive(7, .text, "b", first: false)
+        #expect(message == [.message("ab")])
+    }
+
     @Test("L-105: a record contradicts another one under its number that is held or among the last 16 taken")
     func contradiction() {
         func record(_ number: UInt32, _ body: String, last: Bool = true) -> Record {
@@ -138,6 +155,28 @@ struct RecordReceiverTests {
         let taken = trial.receive(3, .text, "c", first: false)
         #expect(taken == [.message("abc")])
         #expect(trial.demands == [.begin, .deliver(3), .deliver(3), .end])
+    }
+
+    @Test("M-43: held records and a begun message are dropped 35 s after the last record; then a forward has to come")
+    func pause() {
+        var trial = ReceiverTrial()
+        trial.receive(1, .text, "a", last: false)
+        trial.receive(3, .text, "c")
+        trial.now = .seconds(20)
+        trial.receive(1, .text, "a")
+        trial.advance(54.999)
+        #expect(trial.named == [2, 3])
+        #expect(trial.receiver.nextDeadline == .seconds(55))
+        trial.advance(55)
+        #expect(trial.named == [2])
+        #expect(trial.demands.suffix(2) == [.end, .drop(1)])
+        #expect(trial.receiver.nextDeadline == nil)
+        let refused = trial.receive(2, .text, "b", first: false) + trial.receive(3) + trial.receive(2, .name)
+        #expect(refused == [])
+        #expect(trial.named == [2])
+        trial.forward(6)
+        let taken = trial.receive(6, .text, "d")
+        #expect(taken == [.message("d")])
     }
 
     @Test("M-43: a begun message or a gap is dropped after 65 s, however many records come", arguments: [true, false])

@@ -53,6 +53,50 @@ struct RecordSenderTests {
         #expect(records[0].body == [1, 2])
     }
 
+    @Test("M-34: the window is 4 at first, grows by one with each ack of something new up to 16, and is 4 on coming up")
+    func window() {
+        var trial = SenderTrial()
+        trial.enqueue(1...400)
+        let first = trial.send()
+        #expect(first == [1, 2, 3, 4])
+        for window in 5...16 {
+            let next = trial.sender.window.base + 1
+            trial.ack(next)
+            trial.ack(next)
+            trial.send()
+            #expect(trial.sender.window.inFlight == window)
+        }
+        trial.ack(trial.sender.window.base + 1)
+        trial.send()
+        #expect(trial.sender.window.inFlight == 16)
+        let lowest = trial.sender.window.base
+        trial.sender.goDown(now: trial.now)
+        #expect(!trial.sender.wantsToSend)
+        #expect(trial.sender.nextDeadline == nil)
+        trial.wait(3)
+        trial.sender.comeUp(now: trial.now)
+        let again = trial.send()
+        #expect(again == Array(lowest...(lowest + 3)), "M-29: from the lowest on")
+    }
+
+    @Test("M-12: a record goes again at once when three later ones are acknowledged or named, not when two are")
+    func overtaken() {
+        var trial = SenderTrial()
+        trial.enqueue(1...4)
+        trial.send()
+        trial.ack(1, naming: [2])
+        trial.ack(1, naming: [2, 3])
+        let early = trial.send()
+        trial.ack(1, naming: [2, 3, 4])
+        let again = trial.send()
+        #expect(early == [])
+        #expect(again == [1])
+        // These three records were sent before the repeat of record 1, so they do not overtake the repeat.
+        trial.ack(1, naming: [2, 3, 4])
+        let twice = trial.send()
+        #expect(twice == [])
+    }
+
     @Test("M-12, M-34: the window does not hold back repeats, which stay in flight until they go")
     func manyOvertaken() {
         var trial = SenderTrial()

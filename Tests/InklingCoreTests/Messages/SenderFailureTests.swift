@@ -58,6 +58,21 @@ struct SenderFailureTests {
         #expect(records.map(\.text) == ["Bob"])
     }
 
+    @Test("M-14: text counts until it is acknowledged, and each unfinished message with 256 bytes more")
+    func queue() {
+        var trial = SenderTrial()
+        let text = [UInt8](repeating: 0x61, count: 65_536)
+        for message in 1...63 as ClosedRange<UInt64> { trial.sender.enqueue(message, text: text, now: trial.now) }
+        let left = 4 * 1_024 * 1_024 - 63 * 65_792
+        #expect(trial.sender.queuedBytes == 63 * 65_792)
+        #expect(trial.sender.room(for: left - 256, now: trial.now) == .fits)
+        #expect(trial.sender.room(for: left - 255, now: trial.now) == .full)
+        trial.send()
+        trial.ack(2)
+        #expect(trial.sender.queuedBytes == 63 * 65_792 - 1_167)
+        #expect(trial.sender.room(for: left - 255, now: trial.now) == .fits)
+    }
+
     @Test("M-30, M-44: the oldest message is older than 5 s, without the time for which the link was down")
     func overdue() {
         var trial = SenderTrial()
