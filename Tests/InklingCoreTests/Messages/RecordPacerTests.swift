@@ -27,21 +27,6 @@ struct RecordPacerTests {
         return sent
     }
 
-    @Test("M-13: a node sends 128 records in a row, and then 2,000 a second")
-    func node() {
-        var pacer = RecordPacer<Int>(now: .zero)
-        let sent = send(&pacer, links: Array(0..<50), seconds: 1)
-        #expect(sent.count { $0.0 <= 0.001 } <= 130)
-        #expect((128 + 1_998...128 + 2_000).contains(sent.count))
-        var tokens = 128.0
-        var last = 0.0
-        for (at, _) in sent {
-            tokens = min(128, tokens + 2_000 * (at - last)) - 1
-            last = at
-            if tokens < -0.001 { Issue.record("too many records at \(at) s") }
-        }
-    }
-
     @Test("M-13: 64 records go out between two reads of the socket, also empty ones")
     func reads() {
         var pacer = RecordPacer<Int>(now: .zero)

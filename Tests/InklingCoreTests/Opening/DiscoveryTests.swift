@@ -90,6 +90,17 @@ struct DiscoveryTests {
         #expect(lan.isUp(0, to: 1))
     }
 
+    @Test("A tell with the own key makes no link, is reported once, and asks go on each 60 s (D-14)")
+    func oneself() {
+        let lan = node()
+        lan.start(1, identity: 0)
+        lan.with(0) { $0.addPeer(World.address(2), now: $1) }
+        lan.run(.seconds(200))
+        let notices = lan.outputs(0).filter { if case .peerIsOneself = $0 { true } else { false } }
+        #expect(notices.count == 1 && lan.sent(by: 0, .initiation).isEmpty)
+        #expect(lan.sent(by: 0, .ask).count == 4)
+    }
+
     @Test("Other asks get nothing (D-13), and at most 64 a second, 32 of unknown or far ones, are answered (D-25)")
     func askLimits() {
         let lan = node()

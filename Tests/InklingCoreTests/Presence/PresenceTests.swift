@@ -133,6 +133,37 @@ struct PresenceTests {
         #expect(kinds == ["failed bye", "typing", "presence bye"])
     }
 
+    @Test("Typing in one chat touches no other, and a name change reaches all chats (T-4, M-24)")
+    func chats() {
+        let lan = TestLAN()
+        lan.start(0, chats: [World.lobby, World.other])
+        lan.start(1, chats: [World.lobby, World.other])
+        lan.listAll()
+        for id in 0..<2 { lan.list(id, to: 1 - id, name: "o\(id)", in: World.other.id) }
+        lan.run(.seconds(2))
+        #expect(lan.links(0, to: 1).count == 1 && lan.links(0, to: 1).first?.isShown == true)
+        #expect(lan.link(0, to: 1, in: World.other.id)?.isShown == true)
+        lan.compose(0, "x")
+        lan.run(.ms(5))
+        #expect(lan.typists(at: 1) == [World.key(0)] && lan.typists(at: 1, in: World.other.id).isEmpty)
+        lan.with(0) { $0.rename("Renamed", now: $1) }
+        lan.run(.seconds(2))
+        for chat in [World.chat, World.other.id] {
+            #expect(lan.nodes[1]?.endpoint.present(in: chat).first?.person.name == "Renamed")
+        }
+        // A node that leaves a chat and joins it again keeps its run (L-58).
+        let run = lan.nodes[0]?.endpoint.run(in: World.other.id)
+        lan.with(0) { try? $0.leave(World.other.id, now: $1) }
+        lan.run(.ms(5))
+        #expect(lan.nodes[1]?.endpoint.present(in: World.other.id).isEmpty == true && lan.isUp(0, to: 1))
+        lan.with(0) { try? $0.join(World.other, isSecret: false, now: $1) }
+        #expect(
+            lan.nodes[0]?.endpoint.run(in: World.other.id) == run && run != lan.nodes[0]?.endpoint.run(in: World.chat))
+        lan.list(1, to: 0, name: "o1", in: World.other.id)
+        lan.run(.seconds(3))
+        #expect(lan.link(0, to: 1, in: World.other.id)?.isShown == true)
+    }
+
     @Test("A user who does not announce typing sends none (typing.md)")
     func silentTyping() {
         let lan = TestLAN.pair { $0.sendsTyping = false }
