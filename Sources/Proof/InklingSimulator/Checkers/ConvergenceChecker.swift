@@ -264,7 +264,11 @@ extension Simulation {
             }
             // Handshakes left over from the faults or from a move last at most 5 s longer (L-12).
             let disturbances = [.zero + .milliseconds(scenario.calmAt)] + (chain?.moved.values.flatMap { $0 } ?? [])
-            let isCalm = disturbances.allSatisfy { now - $0 > .seconds(12) }
+            // The links of an adversary go down within 8.3 s, and are forgotten 60 s later (L-83). The last attempts for
+            // them end 5 s after that.
+            let sinceAttack = now - (.zero + .milliseconds(scenario.calmAt))
+            let isForgetting = adversary != nil && sinceAttack > .seconds(60) && sinceAttack < .seconds(74)
+            let isCalm = !isForgetting && disturbances.allSatisfy { now - $0 > .seconds(12) }
             // Nobody answers the attempts of a removed member at remembered addresses.
             let unanswered = chain == nil ? 4 : 4 * hosts.count
             if host.isActive, isCalm, sizes.sessions > sizes.links * Limits.sessionsPerLink + unanswered {
