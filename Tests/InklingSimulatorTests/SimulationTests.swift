@@ -128,11 +128,17 @@ struct SimulationTests {
                 10_037_189, keeping: [5, 17, 18, 19], without: [.duplication, .lateness],
                 "no snapshot is made of a node that has left a chat"),
             MendedSeed(
+                10_044_357, keeping: [87, 88], without: [.loss],
+                "attempts for an adversary's down links end 5 s after these are forgotten (L-12, L-83)"),
+            MendedSeed(
                 10_072_877, keeping: [13, 27],
                 "initiations beyond the limits of retries and answers cost no agreement (L-96, L-97)"),
             MendedSeed(
                 10_078_439, keeping: [], without: [.loss, .bursts, .duplication],
                 "instances of two hostile members list one address, which the links of both ping (L-26)"),
+            MendedSeed(
+                10_092_279, keeping: [16, 18], without: [.loss, .reordering],
+                "a chat that the user left and joined again has no repetitions (T-26)"),
             MendedSeed(removalsOf: 2_866_679_454, "a member follows eight successors after a slow disk (M-93)"),
             MendedSeed(
                 removalsOf: 3_160_757_683, keeping: [0, 1, 2, 3, 28, 33, 34, 36, 37],

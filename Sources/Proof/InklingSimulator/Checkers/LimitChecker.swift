@@ -178,6 +178,9 @@ struct LimitChecker {
         for key in told.keys where key.host == host { told[key] = nil }
     }
 
+    /// Forgets whom a node has reported in a chat that its user leaves. After a further join, everybody there is new.
+    mutating func left(_ chat: ChatID, by host: Int) { told[Key(host: host, count: .presences(chat))] = nil }
+
     /// Resets the counts of a node's reports after a command of its user. The effects of the command may show at once
     /// (T-22).
     mutating func resetReports(of host: Int) {

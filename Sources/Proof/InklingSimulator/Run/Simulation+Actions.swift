@@ -138,6 +138,7 @@ extension Simulation {
         sayFarewell(host, chat)
         keepAddresses(host, chat)
         input(host) { try? $0.leave(self.chats[chat].id, now: $1) }
+        limits.left(chats[chat].id, by: host.index)
         host.writing[chat].end()
         host.typing[chat] = TypingModel()
         for other in hosts { liveness.forgot(other.index, in: chat, at: host.index) }
