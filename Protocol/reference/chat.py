@@ -20,7 +20,7 @@ from opening import Attempt, Instance, Openings
 from presence import People
 from records import Owner
 from session import Address, Session
-from wire import AWAY, LEFT, TYPING, WILL
+from wire import AWAY, LEFT, REMOVED, TYPING, WILL
 
 IDLE_SHORTEST = 0.75                                    # T-11
 
@@ -332,7 +332,8 @@ class Chat:
     def _end_refused(self, keys: Iterable[bytes]) -> None:
         for link in list(self.links.values()):
             if not self.admits(link.key) and link.key != self._context.identity.public:
-                self.say_bye(link, LEFT, "left")
+                is_removed = self.departure is not None and link.key in self.departure.successor.removed
+                self.say_bye(link, REMOVED if is_removed else LEFT, "left")
         for key in keys:
             if not self.admits(key):
                 self._node.drop_unconfirmed(self, key)
@@ -441,8 +442,9 @@ class Chat:
                 link.sender.enqueue_invite(number, body)
 
     def received_bye(self, link: Link, reason: int) -> None:
-        """L-34, L-35."""
-        self.forget(link, "will" if reason == WILL else "bye", REST)
+        """L-34, L-35, M-97."""
+        is_removed = reason == REMOVED and link.key == self.owner_key
+        self.forget(link, "will" if reason == WILL else "removed" if is_removed else "bye", REST)
 
     def say_bye(self, link: Link, reason: int, why: str, rest: int = REST) -> None:
         """L-32, L-35, L-106."""
@@ -472,7 +474,7 @@ class Chat:
         self.openings.drop_pending(link.key)
         reason = "replaced" if why == "silence" and self.links_of(link.key) else why
         for number in messages:
-            self.failed(link, number, reason)
+            self.failed(link, number, "bye" if reason == "removed" else reason)
         shown = {"quit": "bye", "left": "bye", "lost-state": "silence"}.get(why, why)
         self.people.update(link.key, shown)
         if not self.is_left:

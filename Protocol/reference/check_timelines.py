@@ -18,7 +18,7 @@ from wire import (FIRST, LAST, Ack, Bye, Forward, Frame, Heartbeat, Ping, Pong, 
                   encode_frames, parse_datagram, parse_frames)
 
 Case = dict[str, Any]
-REASONS = ["quit", "left", "suspended", "lastWill"]
+REASONS = {"quit": 0, "left": 1, "suspended": 2, "lastWill": 3, "removed": 6}
 PEER: Address = ("192.0.2.1", 7001)
 START = 1_000 * S           # time 0 of a timeline
 KEYS = bytes(32), bytes([1]) * 32
@@ -51,7 +51,7 @@ def frame_from(case: Case) -> Frame:
     makers: dict[str, Callable[[], Frame]] = {
         "typing": lambda: Typing(status), "ack": lambda: Ack(case["next"], case["bitmap"]),
         "ping": lambda: Ping(case["token"]), "pong": lambda: Pong(case["token"]),
-        "bye": lambda: Bye(REASONS.index(case["reason"])), "forward": lambda: Forward(case["next"]),
+        "bye": lambda: Bye(REASONS[case["reason"]]), "forward": lambda: Forward(case["next"]),
         "textID": lambda: TextID(int(case["run"], 16), case["textNumber"], case["written"]),
         "unknown": lambda: Unknown(case["code"], bytes.fromhex(case["body"]))}
     return makers[kind]()

@@ -10,7 +10,7 @@ VERSION = 2
 TYPING, AWAY, UNHEARD = 1, 2, 4                                     # bits of a status
 FIRST, LAST = 1, 2                                                  # flags of a record
 TEXT, NAME, INVITE, SUCCESSOR = range(4)                            # types of a record
-QUIT, LEFT, SUSPENDED, WILL = range(4)                              # reasons of a bye
+REASONS = QUIT, LEFT, SUSPENDED, WILL, REMOVED = 0, 1, 2, 3, 6     # reasons of a bye
 FIRST_SKIPPED = 0x40                                                # W-26
 Datagram = Any                                                      # one of the classes below
 Frame = Any
@@ -152,7 +152,7 @@ def _parse_frame(kind: Any, body: bytes, at: int) -> Frame:
     values = struct.unpack(kind.FORM, body)
     if kind in (Heartbeat, Typing):
         values = values[0] & (TYPING | AWAY | UNHEARD), *values[1:]
-    return kind(*values) if kind is not Bye or values[0] <= WILL else Bye(QUIT)
+    return kind(*values) if kind is not Bye or values[0] in REASONS else Bye(QUIT)
 
 
 def _parse_record(record: Record, at: int) -> Record:

@@ -413,7 +413,7 @@ def frames():
              ("unassigned bits of a typing frame's status", b"\x02\xf8", [typing()]),
              ("unassigned flags of a text", b"\x04\0\0\0\1\x0dx", [record(1, "x", True, False)]),
              ("unassigned flags of a name", b"\x04\0\0\0\0\x1fx", [record(0, "x", kind=1)])]
-    loose += [(f"the bye reason {r}", bytes([8, r]), [small("bye", "quit")]) for r in (4, 5, 6, 255)]
+    loose += [(f"the bye reason {r}", bytes([8, r]), [small("bye", "quit")]) for r in (4, 5, 7, 255)]
     valid += [case(n, "X-1 X-2", bytes=b, frames=f, reencodes=False) for n, b, f in loose]
     names = [("64 bytes", "\u00e9".encode() * 32, "\u00e9" * 32), ("65 bytes", b"n" * 65, ""), ("no byte", b"", ""),
              ("control characters", b"a\0\x1b[2J", "a\0\x1b[2J"), ("a decomposed name", "e\u0301".encode(), "e\u0301")]

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 NOISE_NAME = b"Noise_IKpsk2_25519_ChaChaPoly_SHA256"
 FIELD_PRIME = 2**255 - 19
 WILL, HIGHEST = 2**32 - 1, 2**32 - 3
-REASONS = ["quit", "left", "suspended", "lastWill"]
+REASONS = {"quit": 0, "left": 1, "suspended": 2, "lastWill": 3, "removed": 6}
 TYPES = {"typing": 0x02, "heartbeat": 0x01, "record": 0x04, "ack": 0x05, "ping": 0x06, "pong": 0x07, "bye": 0x08,
          "forward": 0x09}
 
@@ -176,7 +176,7 @@ def encode(frame):
         case "ping" | "pong":
             return head + struct.pack(">H", frame["token"])
         case "bye":
-            return head + bytes([REASONS.index(frame["reason"])])
+            return head + bytes([REASONS[frame["reason"]]])
         case "forward":
             return head + struct.pack(">I", frame["next"])
 

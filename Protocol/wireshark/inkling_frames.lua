@@ -14,7 +14,7 @@ local SIZES = {
 local FIRST_SKIPPED_TYPE, FIRST_EXPERIMENTAL_TYPE = 0x40, 0xf0
 local TEXT_ID, TEXT_ID_SIZE = 0x41, 27
 local GREASING_TYPES = { [0x5a] = true, [0x9a] = true, [0xda] = true }
-local REASONS = { [0] = "quit", [1] = "left", [2] = "suspended", [3] = "last will" }
+local REASONS = { [0] = "quit", [1] = "left", [2] = "suspended", [3] = "last will", [6] = "removed" }
 local TEXT, NAME, INVITE, SUCCESSOR = 0, 1, 2, 3
 local RECORD_TYPES = {
     [TEXT] = "text", [NAME] = "name", [INVITE] = "invite", [SUCCESSOR] = "successor", [14] = "greasing",

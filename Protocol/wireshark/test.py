@@ -27,7 +27,7 @@ VECTORS = HERE.parent / "vectors"
 FORCED_PORT = 7000
 LAST_WILL_COUNTER = 2**32 - 1
 KINDS = {"initiation": 1, "response": 2, "sealed": 3, "retry": 4, "ask": 5, "tell": 6}
-REASONS = ["quit", "left", "suspended", "lastWill"]
+REASONS = {0: "quit", 1: "left", 2: "suspended", 3: "lastWill", 6: "removed"}
 FRAME_TYPES = {"textID": 0x41, "heartbeat": 1, "typing": 2, "record": 4, "ack": 5, "ping": 6, "pong": 7, "bye": 8, "forward": 9}
 # The frame errors of the vectors by the names that the dissector has for them.
 FRAME_ERRORS = {
@@ -134,7 +134,7 @@ def check_frames(name, packet, frames):
     numbers("forward.next", [frame["next"] for frame in of("forward")])
     # An unassigned reason counts as quit.
     reasons = [int(show, 0) for show in packet.shown("bye.reason")]
-    check(f"{name}: reason", [REASONS[reason] if reason < len(REASONS) else "quit" for reason in reasons],
+    check(f"{name}: reason", [REASONS.get(reason, "quit") for reason in reasons],
           [frame["reason"] for frame in of("bye")])
     check(f"{name}: text ID", [*zip(packet.hex("text_id.run"), map(int, packet.shown("text_id.number")))],
           [(frame["run"], frame["textNumber"]) for frame in of("textID")])

@@ -84,7 +84,7 @@ struct WordTests {
     func rawValues() {
         #expect(
             PresenceReason.allCases.map(\.rawValue) == [
-                "hello", "back", "away", "bye", "will", "silence", "blocked", "replaced", "full",
+                "hello", "back", "away", "bye", "removed", "will", "silence", "blocked", "replaced", "full",
             ])
         #expect(
             FailureReason.allCases.map(\.rawValue) == [

@@ -68,6 +68,7 @@ struct WireVectorTests {
                 case "left": .left
                 case "suspended": .suspended
                 case "lastWill": .lastWill
+                case "removed": .removed
                 default: nil
                 }
             return .bye(try need(reason))

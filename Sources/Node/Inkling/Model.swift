@@ -30,6 +30,7 @@ extension PresenceReason {
         case .back: self = .back
         case .away: self = .away
         case .bye: self = .bye
+        case .removed: self = .removed
         case .will: self = .will
         case .silence: self = .silence
         case .blocked: self = .blocked

@@ -154,6 +154,8 @@ public enum PresenceReason: String, CaseIterable, Sendable, Hashable {
     case away
     /// The person left the chat, or ended their node.
     case bye
+    /// The person owns the chat, and has removed this user from it (M-97).
+    case removed
     /// The person's node ended without a bye, and its helper sent the bye.
     case will
     /// No datagram has arrived from the person's node for too long.

@@ -203,6 +203,8 @@ package enum ByeReason: UInt8, CaseIterable, Sendable {
     case suspended = 2
     /// The node died, and another process sent its last will (L-33).
     case lastWill = 3
+    /// The owner moved the chat and removed the peer (M-65).
+    case removed = 6
 
     /// Parses a byte. An unassigned value counts as `quit`.
     package init(byte: UInt8) {

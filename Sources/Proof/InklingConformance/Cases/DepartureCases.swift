@@ -14,7 +14,8 @@ extension Catalogue {
             let start = trial.now
             let answer = try program.move(choosing: [alice], removing: [bob])
             let successor = try alice.awaitSuccessor()
-            for peer in [alice, bob, carol] { try peer.awaitLeaving(since: start) }
+            for peer in [alice, carol] { try peer.awaitLeaving(since: start) }
+            try bob.awaitLeaving(since: start, .removed)
             try expect(
                 successor.owner == program.key
                     && successor.removed == [bob.identity.publicKey],

@@ -62,6 +62,19 @@ extension Catalogue {
             try owner.sendSuccessor(successor.body)
             try program.awaitMoved(to: successor)
         },
+        Case("M-97.1", "a removal is told if the chat's owner says it, and is a farewell from all others", also: "X-2")
+        {
+            trial in
+            let (program, owner, invite) = try trial.startFollowing()
+            let bob = try trial.member("Bob", of: invite, at: program)
+            for (peer, why) in [(bob, "bye"), (owner, "removed")] {
+                peer.bye(.removed)
+                let gone = try program.awaitPresence("offline", of: peer.user, in: Trial.team)
+                try expect(
+                    gone.value["why"]?.string == why, "`why` is `\(why)` for \(peer.name)",
+                    actual: program.describe(gone.value))
+            }
+        },
         Case("M-90.2", "in a chat without an owner no successor counts") { trial in
             let program = try trial.startAnswering(needs: .moves, .chats, .secret, .messages)
             let alice = try trial.peer()

@@ -37,9 +37,10 @@ extension Peer {
     }
 
     /// Waits for a bye of the program because of a move or a leave.
-    package func awaitLeaving(since start: Duration) throws {
+    package func awaitLeaving(since start: Duration, _ reason: ByeReason = .left) throws {
         let bye = try self.await("a bye to \(name)", since: start) { $0.bye != nil }
-        try expect(bye.bye == .left, "reason 1", actual: "\(bye.bye.map { "\($0)" } ?? "none")")
+        try expect(
+            bye.bye == reason, "reason \(reason.rawValue)", actual: "\(bye.bye.map { "\($0.rawValue)" } ?? "none")")
     }
 
     /// Begins a handshake, and fails if the program answers.

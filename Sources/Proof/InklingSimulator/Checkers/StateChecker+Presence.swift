@@ -92,7 +92,7 @@ extension StateChecker {
                 else { continue }
                 report(.falseOffline, "\(describe(id)), heard of host \(host) \(now - last.at) before", now)
             }
-        case .bye, .will:
+        case .bye, .removed, .will:
             // With two devices, a node may have heard from a device that it did not show.
             for host in devices[identity] ?? [] where devices[identity]?.count == 1 {
                 guard let last = heard[DeviceID(viewer: viewer, chat: chat, host: host)] else { continue }

@@ -106,9 +106,13 @@ extension Endpoint {
     /// Ends a link because of the peer's bye or last will (L-34).
     mutating func endByBye(_ id: LinkID, _ reason: ByeReason, _ now: Instant) {
         directory.rest(links[id], now: now)
-        if reason == .left { reportLeft(links[id]) }
-        let isWill = reason == .lastWill
-        forget(id, isWill ? .will : .bye, isWill ? .will : .bye, now)
+        if reason == .left || reason == .removed { reportLeft(links[id]) }
+        let isRemoval = reason == .removed && chats[links[id].chat].owner == links[id].key
+        switch reason {
+        case .lastWill: forget(id, .will, .will, now)
+        case .removed where isRemoval: forget(id, .bye, .removed, now)
+        case .quit, .left, .suspended, .removed: forget(id, .bye, .bye, now)
+        }
     }
 
     /// Ends a link with a bye (L-32).

@@ -7,7 +7,7 @@ package enum Presence: String, Sendable, Hashable {
 
 /// The reason for a change of presence.
 package enum PresenceReason: String, Sendable, Hashable {
-    case hello, back, away, bye, will, silence, blocked, replaced, full
+    case hello, back, away, bye, removed, will, silence, blocked, replaced, full
 }
 
 /// The reason why a message may not have been delivered.

@@ -71,7 +71,8 @@ extension Endpoint {
             if surroundings.admits(links[id].personID) {
                 close(id, with: departure.record, now)
             } else {
-                sayBye(id, .left, .left, .bye, now)
+                let isRemoved = departure.successor.removed.contains(links[id].key)
+                sayBye(id, isRemoved ? .removed : .left, .left, .bye, now)
             }
         }
         let surroundings = surroundings
