@@ -1,7 +1,7 @@
 """page.py: fails if a file of the page of `inkling web` could let a text of a peer escape, or needs more than itself:
 - a sink for markup, code or addresses, storage, a worker, or a request other than the page's one WebSocket;
 - a script or style inside of index.html, or a URL of another origin;
-- more than 60,000 bytes in all, or more than 11,000 of qr.js and text.js;
+- more than 64,000 bytes in all, or more than 11,000 of qr.js and text.js;
 - an ID in a script that index.html lacks.
 page.py --self-test: plants each of these in a copy. Fails if a violation is not found."""
 
@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "Sources/Program/InklingWeb/Page"
-MOST = 60_000
+MOST = 64_000
 MOST_OF = {("qr.js", "text.js"): 11_000}
 
 # Words that no script of the page has: sinks for markup and code, storage, workers, and ways to send or to go elsewhere.

@@ -92,6 +92,22 @@ class ChatTests(TestWithPeople):
         self.alice.page.reload()
         self.alice.page.wait_for(lambda: any(self.chat in row for row in self.alice.page.chats()), "the chat")
 
+    def test_a_draft_is_there_after_a_reload_and_does_not_count_as_typing(self):
+        page, bob = self.alice.page, self.bob.page
+        page.open_chat(self.chat)
+        bob.open_chat(self.chat)
+        page.wait_for_person("Bob")
+        page.type("half a sente")
+        bob.wait_for_typing("Alice is typing")
+        page.reload()
+        page.wait_for(lambda: page.draft() == "half a sente", lambda: f"the draft, not {page.draft()!r}")
+        bob.wait_for_typing("")
+        page.type("nce\ue007")
+        bob.wait_for_text("half a sentence")
+        page.reload()
+        page.wait_for_text("half a sentence")
+        self.assertEqual(page.draft(), "")
+
     def test_an_empty_chat_says_who_can_come_and_how(self):
         self.alice.page.open_chat(self.chat)
         self.alice.page.wait_for(lambda: "join by the name" in self.alice.page.text("#empty"), "the words")
@@ -102,6 +118,7 @@ class ChatTests(TestWithPeople):
         self.alice.page.send("/invite")
         self.alice.page.wait_for(self.alice.page.hint, "the reason")
         self.assertEqual((self.alice.page.texts(), self.alice.page.draft()), ([], "/invite"))
+        self.assertIn("press Invite others", self.alice.page.hint())
         self.alice.page.clear()
         self.alice.page.send("//invite")
         self.alice.page.wait_for_text("/invite")

@@ -37,6 +37,7 @@ class DaemonTests(TestWithPeople):
         self.alice.page.wait_for(lambda: "Start again" in self.alice.page.banner(), "the button")
         self.alice.page.click("#banner-action")
         self.alice.page.wait_for(lambda: not self.alice.page.banner(), "the banner is gone")
+        self.assertEqual(self.alice.page.script("return document.activeElement.id"), "draft")
         # The tests' own daemon takes the place of the one that the server began, whose options differ.
         self.alice.front_end.say(do="stop")
         self.alice.drop_front_end()

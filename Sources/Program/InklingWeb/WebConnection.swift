@@ -125,7 +125,8 @@ final class WebConnection {
             write(line: Array(opening.answer.utf8))
             flush()
             schedulePing()
-            let page = WebPage(self, server.access, server.limits, on: channel.eventLoop)
+            let drafts = server.drafts(session: opening.session)
+            let page = WebPage(self, server.access, server.limits, drafts, on: channel.eventLoop)
             // The page may have closed this connection already.
             guard case .proving = phase else {
                 page.close()

@@ -32,6 +32,7 @@ struct WebKeys {
         let key: HMACKey
         /// The number of open pages with this key.
         var pages = 0
+        let drafts = PageDrafts()
     }
 
     /// The size of a key or a nonce, in bytes.
@@ -94,6 +95,9 @@ struct WebKeys {
         session.pages += 1
         sessions.append(session)
     }
+
+    /// The drafts of the tab with a session key.
+    func drafts(session id: String) -> PageDrafts { sessions.first { $0.id == id }?.drafts ?? PageDrafts() }
 
     /// Closes a page with a session key.
     mutating func closePage(session id: String) {

@@ -5,15 +5,24 @@ import NIOCore
 final class WebPage: DaemonLinkOwner {
     private let connection: WebConnection
     private let access: DaemonAccess
+    private let drafts: PageDrafts
     private var link: DaemonLink?
     /// The obstacle that the page knows of; nil while a daemon is there.
     private var told: DaemonObstacle?
     /// The lines that the page wrote before the link knew whether a daemon is there. The page reads no more meanwhile.
     private var early: [[UInt8]] = []
 
-    init(_ connection: WebConnection, _ access: DaemonAccess, _ limits: WebLimits, on eventLoop: any EventLoop) {
+    init(
+        _ connection: WebConnection, _ access: DaemonAccess, _ limits: WebLimits, _ drafts: PageDrafts,
+        on eventLoop: any EventLoop
+    ) {
         self.connection = connection
         self.access = access
+        self.drafts = drafts
+        if let line = drafts.line {
+            connection.write(line: Array(line.text.utf8))
+            connection.flush()
+        }
         let link = DaemonLink(access, limits, on: eventLoop, owner: self)
         self.link = link
         link.connect()
@@ -38,6 +47,7 @@ final class WebPage: DaemonLinkOwner {
         switch relayed?.word {
         case "stop": return refuse(relayed, "inkling-web-refused", "A page can't end the daemon.")
         case "inkling-web-start": return start(relayed)
+        case "inkling-web-draft": return keepDraft(line)
         default: break
         }
         if link.isReady {
@@ -52,6 +62,12 @@ final class WebPage: DaemonLinkOwner {
     private func start(_ relayed: RelayedLine?) {
         guard told != nil, let obstacle = access.start() else { return }
         refuse(relayed, "inkling-web-lost", obstacle.text)
+    }
+
+    private func keepDraft(_ line: [UInt8]) {
+        guard let members = try? JSONMembers(line), let chat = members.text("chat"), let text = members.text("text")
+        else { return }
+        drafts.set(text, in: chat)
     }
 
     private func refuse(_ relayed: RelayedLine?, _ code: String, _ text: String) {

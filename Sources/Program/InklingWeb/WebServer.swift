@@ -160,6 +160,8 @@ package final class WebServer {
         }
     }
 
+    func drafts(session id: String) -> PageDrafts { keys.drafts(session: id) }
+
     private func add(page connection: WebConnection) {
         pages.insert(ObjectIdentifier(connection))
         freePlace(of: connection)

@@ -13,6 +13,7 @@ const CLOSES = {
 	4001: OLD,
 	4002: OLD,
 	4003: ["Eight pages are open. Close another tab."],
+	4004: ["This page was too slow.", 2000],
 };
 
 const base64 = {alphabet: "base64url", omitPadding: true};

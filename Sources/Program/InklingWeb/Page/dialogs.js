@@ -9,10 +9,10 @@ import {qr} from "./qr.js";
 import {groups, isolate, label, plain} from "./text.js";
 import {lookalike, presence} from "./view.js";
 
-const OPEN = "A private chat of yours may have such a name. Anybody on this network can read the open one.";
-const alike = (which) => `${which} chat of yours has a similar name.`;
+const OPEN = " Anybody on this network can read the open chat.";
+const OWN = "Your own name for this chat";
 // A-33, A-34 and A-69: names that stand for two chats.
-const QUESTIONS = {"private-name": OPEN, "names-unknown": OPEN, "open-name": alike("An open"), "similar-name": alike("A private")};
+const QUESTIONS = {"private-name": OPEN, "names-unknown": OPEN, "open-name": "", "similar-name": ""};
 let joining;
 let user;
 
@@ -49,13 +49,15 @@ function showJoin(title, ...request) {
 
 /** Joins a chat, or returns true. */
 async function isRefused(dialog, request, members) {
-	const answer = await ask(request, {...members, open: false, keep: true}), question = QUESTIONS[answer.code];
-	if (question) return !await confirm(question, "Join") || isRefused(dialog, request, {...members, confirm: true});
+	const answer = await ask(request, {...members, open: false, keep: true}), {code, text} = answer;
+	// The advice is for commands.
+	if (code in QUESTIONS) return await confirm(`${plain(text.split(/\. (?:To|Repair) /)[0], 400)}.${QUESTIONS[code]}`, "Join")
+		? isRefused(dialog, request, {...members, confirm: true}) : "no";
 	return !finish(dialog, answer) || enter(answer.chat);
 }
 
 async function accept(invitation) {
-	if (await isRefused("join", "accept", {invitation})) showJoin("Your own name for this chat", "accept", "chat", {invitation});
+	if (await isRefused("join", "accept", {invitation})) showJoin(OWN, "accept", "chat", {invitation});
 }
 
 const mark = ({user, verified}) => shield(verified) || ` (not verified, ${groups(user)})`;
@@ -146,8 +148,11 @@ on({
 		// The last letter has three bits.
 		const letter = (byte, index) => "abcdefghijklmnopqrstuvwxyz234567"[byte & (index < 25 ? 31 : 28)];
 		const random = [...crypto.getRandomValues(new Uint8Array(26))].map(letter).join("");
-		const own = $("join-private").checked && {invite: `inkling:${encodeURIComponent(text)}#${random}@${model.self.key}`};
-		if (!await isRefused("join", request, {...members, ...own || {[member]: text}}) && own) invite();
+		const secret = members?.secret ?? ($("join-private").checked && `#${random}@${model.self.key}`);
+		const own = secret && {invite: `inkling:${encodeURIComponent(text)}${secret}`}, isMade = own && !members;
+		const refusal = await isRefused("join", request, own || {...members, [member]: text});
+		if (!refusal && isMade) invite();
+		if (refusal === "no" && member === "invite") showJoin(OWN, "join", "", {secret: text.slice(text.indexOf("#"))});
 	},
 	"invite-open": invite,
 	"invite-copy": () => navigator.clipboard.writeText($("invite-text").value).then(() => say("invite", "Copied.")),

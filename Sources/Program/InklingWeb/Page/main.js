@@ -10,6 +10,11 @@ import * as view from "./view.js";
 const {dataset} = document.body;
 const draft = $("draft");
 const hint = (text) => write("hint", text);
+/** By what to press: commands of the prompt. */
+const BUTTONS = {
+	People: "who", "a name in People": "whois verify mute unmute block unblock remove talk", "Invite others": "invite",
+	"Leave this chat": "leave", "Search in this chat": "find", "New chat": "join open", "your name, at the top": "nick away back",
+};
 let isDrawing, banner = [], reading, blurred;
 /** Stands for the draft, which stays in the page. */
 let stand = "";
@@ -90,6 +95,7 @@ export async function enter(name) {
 	await recent;
 	if (chat !== model.open) return;
 	if (isOther) log.open(chat);
+	if (isOther && name[0] === "#") hint("The # is part of this chat's name.");
 	if (isOther && $("side").offsetWidth) draft.focus();
 	setTimeout(look, 3000, chat);
 }
@@ -134,9 +140,13 @@ function send() {
 	const text = draft.value.trimEnd(), {length} = new TextEncoder().encode(spoken(text));
 	draft.focus();
 	if (!text || !model.isReady) return;
-	if (isCommand(text)) return hint(`${plain(text.split(/\s/)[0], 20)} is no command here. To begin with a slash, type two.`);
+	if (isCommand(text)) {
+		const word = text.split(/\s/)[0].slice(1), button = Object.keys(BUTTONS).find((name) => BUTTONS[name].split(" ").includes(word));
+		return hint(`/${plain(word, 20)} is no command here${button ? `: press ${button}` : ""}. To begin with a slash, type two.`);
+	}
 	if (length > 65536) return hint("A message has at most 65536 bytes. Send it in parts.");
 	draft.value = stand = "";
+	keep();
 	hint();
 	post(spoken(text));
 }
@@ -154,9 +164,13 @@ export function retry(message) {
 	post(message.text);
 }
 
+/** The page's server keeps the draft for a reload. */
+const keep = () => tell({do: "inkling-web-draft", chat: model.current, text: draft.value});
+
 draft.oninput = () => {
 	const text = draft.value;
 	hint();
+	keep();
 	type(text[0] === "/" || !/[^\s\p{C}\p{Z}]/u.test(text) ? "" : stand === "x" ? "xx" : "x");
 };
 draft.onkeydown = (event) => {
@@ -197,7 +211,11 @@ $("chats").onkeydown = (event) => {
 on({
 	composer: send, "search-bar": step,
 	"search-open": () => $("search-bar").hidden ? $("search").focus($("search-bar").hidden = null) : closeSearch(),
-	"banner-action": () => model.lost ? tell({do: "inkling-web-start"}) : open(),
+	"banner-action"() {
+		model.lost ? tell({do: "inkling-web-start"}) : open();
+		// The button goes.
+		$(model.open ? "draft" : "new-chat").focus();
+	},
 });
 for (const button of document.querySelectorAll("button[title]")) {
 	const {icon: name, to} = button.dataset;

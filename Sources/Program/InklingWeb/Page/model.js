@@ -1,13 +1,13 @@
 // The state of the page: chats, people and messages, without clock, document or connection.
 
-import {has, label, plain} from "./text.js";
+import {has, label, plain, same} from "./text.js";
 
 const chats = new Map();
 const invitations = new Map();
 const muted = new Set();
 /** `shown` is `current` while the page is in sight. */
 export const model = {
-	chats, invitations, muted, self: {},
+	chats, invitations, muted, self: {}, drafts: new Map(),
 	get open() { return chats.get(model.current); },
 };
 /** The daemon's start. Numbers of messages begin again with it. */
@@ -55,7 +55,10 @@ const handlers = {
 		}
 	},
 	self({name, away}) { Object.assign(model.self, {name, asked: away}); },
-	peer: meet,
+	peer(line, chat) {
+		meet(line, chat);
+		if (line.why === "removed") remark(chat, {text: `You were removed from ${plain(chat.name)}.`});
+	},
 	typing(line, chat) { chat.typing = line; },
 	message(line, chat) {
 		const key = keyOf(line), {own, from: {user}} = line, isNew = !chat.byKey.has(key);
@@ -113,8 +116,10 @@ const handlers = {
 		for (const one of peers) meet({at, ...one}, joined);
 	},
 	"inkling-web"(line) {
-		if (line.state !== "reused") disconnect();
-		if (line.state === "lost") model.lost = line;
+		const {state, drafts} = line;
+		if (drafts) model.drafts = new Map(Object.entries(drafts));
+		if (/lost|back/.test(state)) disconnect();
+		if (state === "lost") model.lost = line;
 	},
 };
 
@@ -147,7 +152,7 @@ export function decide(key, change) {
 
 function chatOf(name) {
 	if (!chats.has(name)) chats.set(name,
-		{name, people: new Map(), typing: {users: []}, messages: [], byKey: new Map(), draft: "", unread: 0});
+		{name, people: new Map(), typing: {users: []}, messages: [], byKey: new Map(), draft: model.drafts.get(name) ?? "", unread: 0});
 	return chats.get(name);
 }
 
@@ -159,8 +164,13 @@ function moved({owner}, chat) {
 	chat.people.clear();
 }
 
-function meet(line, {name, people}) {
+function meet(line, chat) {
+	const {name, people} = chat, {self} = model;
 	if (isHere(line)) invitations.delete(name + line.key);
+	if (isHere(line) && !chat.hasNamesake && same(line.name, self.name)) {
+		chat.hasNamesake = true;
+		remark(chat, {text: `Somebody else here has your name: others see you as ${plain(self.name)} ~${self.user.slice(0, 4)}. To change your name, press it at the top.`});
+	}
 	// Strangers come and go.
 	if (people.size > 500) for (const [id, one] of people) if (!isHere(one) && !one.verified) people.delete(id);
 	people.set(line.user, {lastSeen: !isHere(line) && line.at, ...line, label: label(line)});

@@ -60,10 +60,10 @@ export function label({user, name, namesakes = [], verified}) {
 
 export const groups = (id) => id.replace(/.{4}(?=.)/g, "$& ");
 
-export function typing(labels) {
+export function typing(labels, longest = 15) {
 	const names = labels.map((label) => {
 		const [, name, suffix] = /^(.*?)( ~[a-z2-7]+|)$/.exec(label);
-		const shown = (cut(name, 15, "...") || "Someone") + suffix;
+		const shown = (cut(name, longest, "...") || "Someone") + suffix;
 		return /[^\0-\u058f]/.test(labels) ? isolate(shown) : shown;
 	});
 	if (names.length < 2) return names.map((name) => `${name} is typing`).join();
@@ -72,6 +72,8 @@ export function typing(labels) {
 }
 
 const folded = (text) => text.normalize("NFKC");
+
+export const same = (one, other) => folded(one).toLowerCase() === folded(other).toLowerCase();
 
 /** Without a character of `edge` beside the word. */
 export const has = (text, word, edge = "$.") =>

@@ -41,8 +41,12 @@ export function render() {
 }
 
 export function showTyping() {
-	const text = model.open ? typingText(model.open) : "";
-	write("typing-text", text);
+	const text = $("typing-text"), {parentNode} = text;
+	// Names give way to the verb.
+	for (const longest of [15, 9, 5, 2]) {
+		write("typing-text", model.open ? typingText(model.open, longest) : "");
+		if (text.scrollWidth <= text.clientWidth) break;
+	}
 	if (!isQuiet) announce();
 }
 
@@ -53,14 +57,14 @@ function announce() {
 	if (isQuiet) setTimeout(announce, 2000);
 }
 
-const typingText = (chat) => typing(typists(chat).map(({label}) => label));
+const typingText = (chat, longest) => typing(typists(chat).map(({label}) => label), longest);
 
 const row = (kind, attributes, act, picture, name, marks, below, badge) => el(kind, el("button.wide", attributes, act, picture,
 	el("span.two", el("span.line", bdi(name, "bdi.name"), marks), below), badge));
 
 function chatRow(chat) {
 	const {name, unread, secret, messages} = chat, last = messages.at(-1);
-	const isCurrent = name === model.current, types = typingText(chat);
+	const isCurrent = name === model.current, who = typists(chat), types = who[1] ? `${who.length} people are typing` : typingText(chat, 9);
 	const said = last && !last.remark ? `${isolate(last.own ? "You" : last.from.label)}: ${plain(last.text.slice(0, 200), 80)}`
 		: here(present(chat), "Nobody else is here");
 	return [name, [unread, secret, isCurrent, types, said].join(), () => row("li", {"data-chat": name, "aria-current": isCurrent},
