@@ -413,36 +413,50 @@ struct PresenceLinesTests {
         }
         #expect(
             Self.told(flaps) == [
-                "500 * Bob is here", "2500 * Bob is out of reach", "4500 * Bob is here",
-                "6000 * Bob keeps coming and going", "28000 * Bob is out of reach",
+                "500 * Bob is here", "2500 * Bob is out of reach", "4500 * Bob is here", "6500 * Bob is out of reach",
+                "8500 * Bob is here", "10000 * Bob keeps coming and going", "28000 * Bob is out of reach",
             ])
         #expect(
             Self.told(flaps + [(20_000, "Bob", .online)]).suffix(2)
-                == ["6000 * Bob keeps coming and going", "30000 * Bob is here"])
-        // Within the first wait the prompt shows this line alone.
+                == ["10000 * Bob keeps coming and going", "30000 * Bob is here"])
         let quick: [(Int64, String, PresenceChange)] = (0..<9).map {
             (Int64($0) * 100, "Bob", $0 % 2 == 0 ? .online : .silent)
         }
-        #expect(Self.told(quick) == ["300 * Bob keeps coming and going", "10800 * Bob is here"])
+        #expect(
+            Self.told(quick) == ["500 * Bob is here", "500 * Bob keeps coming and going", "10800 * Bob is here"])
     }
 
-    @Test("who came back once did not come and go, and is told as ever")
-    func once() {
+    @Test("who came back twice, or was away twice, did not come and go, and is told as ever")
+    func twice() {
         #expect(
-            Self.told([(0, "Bob", .online), (2_000, "Bob", .silent), (20_000, "Bob", .online)])
-                == ["500 * Bob is here", "2500 * Bob is out of reach", "20500 * Bob is here"])
+            Self.told([
+                (0, "Bob", .online), (2_000, "Bob", .left), (3_000, "Bob", .online), (10_000, "Bob", .silent),
+                (20_000, "Bob", .online), (22_000, "Bob", .away), (24_000, "Bob", .back),
+            ]) == [
+                "500 * Bob is here", "2500 * Bob has left", "3500 * Bob is here", "10500 * Bob is out of reach",
+                "20500 * Bob is here", "22500 * Bob is away", "24500 * Bob is back",
+            ])
+        #expect(
+            Self.told([
+                (0, "Bob", .online), (2_000, "Bob", .away), (4_000, "Bob", .back), (6_000, "Bob", .away),
+                (8_000, "Bob", .back),
+            ]) == [
+                "500 * Bob is here", "2500 * Bob is away", "4500 * Bob is back", "6500 * Bob is away",
+                "8500 * Bob is back",
+            ])
     }
 
     @Test("somebody else is told of as ever while one comes and goes")
     func others() {
         let changes: [(Int64, String, PresenceChange)] = [
-            (0, "Bob", .online), (1_000, "Bob", .silent), (2_000, "Bob", .online), (3_000, "Bob", .silent),
-            (4_000, "Dora", .online),
+            (0, "Bob", .online), (600, "Bob", .silent), (1_200, "Bob", .online), (1_800, "Bob", .silent),
+            (2_400, "Bob", .online), (3_000, "Bob", .silent), (4_000, "Dora", .online),
         ]
         #expect(
             Self.told(changes) == [
-                "500 * Bob is here", "1500 * Bob is out of reach", "2500 * Bob is here",
-                "3000 * Bob keeps coming and going", "4500 * Dora is here", "13000 * Bob is out of reach",
+                "500 * Bob is here", "1100 * Bob is out of reach", "1700 * Bob is here", "2300 * Bob is out of reach",
+                "2900 * Bob is here", "3000 * Bob keeps coming and going", "4500 * Dora is here",
+                "13000 * Bob is out of reach",
             ])
     }
 

@@ -26,6 +26,78 @@ struct ChatModelTests {
         #expect(stage.effects.isEmpty && stage.terminal.notUnderstood.isEmpty)
     }
 
+    @Test("in a narrow terminal, names give way to the verb and the dots", arguments: [40, 30, 20, 10])
+    func narrow(columns: Int) {
+        let people = [
+            StagePerson(name: "Bartholomew the Elder", letter: "b"),
+            StagePerson(name: "Christopher the Younger", letter: "c"),
+        ]
+        var stage = ChatStage.begun(people, columns: columns, reducedMotion: true)
+        stage.typing(people[0], people[1])
+        let shown = [
+            40: "Barth... and Chris... are typing...", 30: "Ba... and Ch... are typing...",
+            20: "typing...", 10: "typing...",
+        ]
+        #expect(stage.model.indicator == shown[columns])
+        #expect(stage.terminal.screen.contains { $0 == shown[columns] }, "\(stage.terminal.screen)")
+    }
+
+    @Test("many deliveries at once share a line, after the first")
+    func sharedDelivery() {
+        var stage = ChatStage.begun([.bob])
+        for number in 1...5 { _ = stage.enter("line \(number)") }
+        _ = stage.newLines()
+        for number in 1...5 { stage.deliver(MessageID(rawValue: UInt64(number)), to: .bob) }
+        #expect(stage.newLines() == ["12:00 * Delivered: line 1", "12:00 You: line 5  (delivered)"])
+        stage.advance(by: 2_000)
+        #expect(stage.newLines() == ["12:00 * Delivered: 3 more messages, the last one: line 4"])
+        stage.advance(by: 10_000)
+        #expect(stage.newLines() == [])
+    }
+
+    @Test("who has the name of another one learns it once, with the label that others see")
+    func namesake() {
+        var stage = ChatStage.begun(as: "Bob")
+        stage.come(.bob)
+        stage.come(StagePerson(name: "BOB", letter: "e"))
+        stage.advance(by: 3_000)
+        #expect(
+            stage.newLines().filter { $0.contains("your name") } == [
+                "12:00 * Somebody else here has your name: others see you as Bob ~aaaa. To change your name: /nick NAME"
+            ])
+        stage.come(.charlie)
+        _ = stage.enter("/nick Charlie")
+        stage.come(.charlie, .away, why: .away)
+        #expect(stage.newLines().contains { $0.contains("as Charlie ~aaaa") })
+    }
+
+    @Test("two people of one name who come together are told apart at once")
+    func together() {
+        var stage = ChatStage.begun()
+        stage.come(.bob)
+        stage.come(StagePerson(name: "Bob", letter: "e"))
+        stage.advance(by: 3_000)
+        #expect(stage.newLines().first == "12:00 * Bob ~bbbb and Bob ~eeee are here")
+    }
+
+    @Test("M-97: a removed member learns it, before who has left")
+    func removal() {
+        var stage = ChatStage.begun([.bob, .charlie])
+        stage.come(.bob, .offline, why: .removed)
+        stage.come(.charlie, .offline)
+        stage.advance(by: 3_000)
+        #expect(stage.newLines() == ["12:00 * You were removed from kitchen", "12:00 * Bob and Charlie have left"])
+    }
+
+    @Test("a chat that is written as a channel elsewhere gets a hint")
+    func numberSign() {
+        var stage = ChatStage(ChatStage.chat("#kitchen"))
+        stage.begin()
+        #expect(
+            stage.newLines().contains(
+                "12:00 * The # is part of this chat's name. If you mean kitchen: /join kitchen"))
+    }
+
     @Test("the one who is there stands in the prompt, whoever has gone before, and needs no name in a delivery")
     func oneOfSeveral() {
         var stage = ChatStage.begun([.bob, .charlie])

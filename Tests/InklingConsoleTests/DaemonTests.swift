@@ -78,7 +78,7 @@ struct DaemonTests {
         #expect(
             stage.newRequests() == [
                 .setAway(true), .join(ChatStage.chat("kitchen")), .join(ChatStage.chat("garden")),
-                .open(chat: "garden"),
+                .open(chat: "garden"), .subscribe(Subscription(chats: .all)), .chats,
             ])
         #expect(stage.newLines() == ["12:00 * The daemon is back"])
         #expect(stage.model.identity == identity && stage.model.editor.text == "draft")
@@ -122,7 +122,10 @@ struct DaemonTests {
         #expect(stage.newRequests().isEmpty && stage.model.editor.text == "drafts")
         stage.node.met = [StagePerson.bob.peer(.online)]
         stage.perform(stage.model.reattached(ChatStage.identity("Alice"), at: stage.moment))
-        #expect(stage.newRequests() == [.join(ChatStage.chat("kitchen")), .open(chat: "kitchen")])
+        #expect(
+            stage.newRequests() == [
+                .join(ChatStage.chat("kitchen")), .open(chat: "kitchen"), .subscribe(Subscription(chats: .all)), .chats,
+            ])
         stage.advance(by: 10_000)
         #expect(stage.newLines().isEmpty && stage.newEffects().isEmpty)
         stop()
@@ -164,6 +167,39 @@ struct DaemonTests {
         receive("read late", minutesAgo: 5, isDelayed: false)
         receive("told late", minutesAgo: 0, isDelayed: true)
         #expect(stage.newLines() == ["11:55 Bob: read late", "12:00 Bob: told late  (written earlier)"])
+    }
+
+    @Test("the prompt counts what is unread in the daemon's other chats, also in later ones, until it opens them")
+    func unread() {
+        var stage = ChatStage(rings: true, outlivesNode: true)
+        stage.node.chats = [
+            ChatStatus("kitchen"), ChatStatus("team", hasSecret: true, waiting: 2), ChatStatus("attic"),
+        ]
+        stage.begin()
+        stage.advance(by: 3_000)
+        #expect(stage.newRequests().contains(.subscribe(Subscription(chats: .all))))
+        #expect(stage.model.prompt == "kitchen (open) [team 2]> ")
+        _ = stage.newEffects()
+        stage.receive("look", from: .bob, in: "attic")
+        #expect(stage.model.prompt == "kitchen (open) [team 2, attic (open) 1]> " && stage.newEffects().isEmpty)
+        stage.receive("look, Alice", from: .bob, in: "attic")
+        #expect(stage.newEffects() == [.bell])
+        stage.node.chats[2].waiting = 2
+        stage.node.chats.append(ChatStatus("cellar", waiting: 1))
+        stage.receive("look", from: .bob, in: "cellar")
+        #expect(stage.model.prompt == "kitchen (open) [team 2, attic (open) 2, cellar (open) 1]> ")
+        stage.typing(.bob, in: "attic")
+        _ = stage.enter("/open attic")
+        #expect(stage.model.prompt == "attic (open) [team 2, cellar (open) 1]> ")
+        #expect(stage.model.indicator?.hasPrefix("Bob is typing.") == true)
+        // Another front end reads the rest.
+        stage.node.chats[1].waiting = 0
+        stage.advance(by: 60_000)
+        #expect(stage.model.prompt == "attic (open) [cellar (open) 1]> ")
+        stage.come(.bob, in: "attic")
+        _ = stage.enter("/mute Bob")
+        stage.receive("look", from: .bob, in: "cellar")
+        #expect(stage.model.prompt == "attic (open, Bob: muted) [cellar (open) 1]> ")
     }
 
     @Test("the prompt lists all chats of the daemon, opens any of them, and leaves those that are kept")

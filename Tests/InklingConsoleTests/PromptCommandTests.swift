@@ -94,6 +94,9 @@ struct PromptCommandTests {
             #expect(PromptCommand(name) != .unknown(name, nearest: nil))
         }
         #expect(PromptCommand.descriptions[0] == "/who          see who is or was here")
+        for description in PromptCommand.descriptions {
+            #expect(Array(description)[13] == " " && Array(description)[14] != " ", "\(description)")
+        }
         #expect(PromptCommand.descriptions.last == "//text        begin a message with /")
         for description in PromptCommand.keyDescriptions {
             #expect(ChatLines.notice(description).plainRows(columns: 40) == ["* " + description])

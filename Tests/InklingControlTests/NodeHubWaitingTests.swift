@@ -60,6 +60,19 @@ struct NodeHubWaitingTests {
     }
 
     //
+    @Test("what a front end got before it joined the chat comes again when it opens it")
+    func subscriber() throws {
+        let stage = HubStage(kept: [try Chat("kitchen")])
+        let first = stage.frontEnd()
+        first.ask(.subscribe(Subscription(chats: .all)))
+        stage.node.tell(Somebody.message(1))
+        #expect(first.events == [Somebody.message(1)])
+        first.ask(.join(try Chat("kitchen")))
+        first.ask(.open(chat: "kitchen"))
+        #expect(first.waited == [Somebody.message(1)])
+    }
+
+    //
     @Test("what went for lack of room is told once to each who opens the chat, before what waits")
     func lost() throws {
         let stage = HubStage(kept: [try Chat("kitchen")])

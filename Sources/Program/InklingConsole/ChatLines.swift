@@ -43,6 +43,11 @@ package enum ChatLines {
                 + (takesCommands ? "/invite NAME" : "inkling invite NAME"))
     }
 
+    /// Returns the hint in a chat whose name begins as channels are written elsewhere.
+    static func numberSign(_ chat: String) -> Line {
+        notice("The # is part of this chat's name. If you mean \(chat.dropFirst()): /join \(chat.dropFirst())")
+    }
+
     /// Returns the first line of a private chat.
     static func privateChat(_ chat: String) -> Line {
         notice("\(chat) is private: only people with its invite can join and read.")
@@ -78,6 +83,16 @@ package enum ChatLines {
             ? "tells this \(isolated(label.name)) from another one that you have met"
             : "begins the user ID of \(isolated(label.name)), because the name could mislead"
         return notice("\(label.suffix) \(reason): /whois \(label.text)")
+    }
+
+    /// Returns the line for a user whom the owner of a chat has removed.
+    static func removed(from chat: String) -> Line { notice("You were removed from \(SafeText.line(chat))") }
+
+    /// Returns the line for a user whose name somebody else has too.
+    ///
+    /// - Parameter own: the name as others see it, with a suffix.
+    static func namesake(_ own: String) -> Line {
+        notice("Somebody else here has your name: others see you as \(own). To change your name: /nick NAME")
     }
 
     /// Returns the line about the new name of a present person.

@@ -58,7 +58,7 @@ extension PromptCommand {
             name: "chats", takes: .nothing, short: "/chats", purpose: "list your chats", usage: "/chats",
             details: ["List your chats with their numbers and how many messages are unread."]),
         Entry(
-            name: "invite", takes: .anything, short: "/invite [NAME]", purpose: "invite others",
+            name: "invite", takes: .anything, short: "/invite NAME", purpose: "invite others",
             usage: "/invite [NAME [CHAT]]",
             details: [
                 "Show the line with which others join this chat. It contains the secret: pass it on with care.",

@@ -34,9 +34,21 @@ public enum IndicatorText {
         text(shown: people.map { $0.marked(shortened($0.name)) }, style: style)
     }
 
-    /// Returns the text of ``text(people:style:)`` with each shortened name isolated.
-    package static func isolatedText(people: [Labels.Label], style: IndicatorStyle) -> String {
-        text(shown: people.map { NameIsolation.isolated($0.marked(shortened($0.name))) }, style: style)
+    /// Returns the text of ``text(people:style:)`` with each shortened name isolated. In a narrow terminal, names
+    /// get shorter, so that the verb and the dots show.
+    ///
+    /// - Parameter columns: the room for the text with its dots.
+    package static func isolatedText(people: [Labels.Label], style: IndicatorStyle, columns: Int = .max) -> String {
+        guard !people.isEmpty else { return "" }
+        let room = columns - 3
+        for length in [longestName, 9, 5, 2] {
+            let shown = people.map { NameIsolation.isolated($0.marked(shortened($0.name, to: length))) }
+            let text = text(shown: shown, style: style)
+            // No text has more columns than bytes.
+            if text.utf8.count <= room || DisplayWidth.of(text) <= room { return text }
+        }
+        let count = "\(people.count) people are typing"
+        return people.count > 1 && count.utf8.count <= room ? count : "typing"
     }
 
     private static func text(shown: [String], style: IndicatorStyle) -> String {
@@ -69,10 +81,13 @@ public enum IndicatorText {
     }
 
     /// Returns the name as the indicator shows it: its first 15 characters and "...", or "Someone".
-    public static func shortened(_ name: String) -> String {
+    public static func shortened(_ name: String) -> String { shortened(name, to: longestName) }
+
+    private static func shortened(_ name: String, to length: Int) -> String {
         guard !name.isEmpty else { return "Someone" }
-        // Counting the bytes is quick, and no name has more clusters than bytes.
-        guard name.utf8.count > longestName, name.count > longestName else { return name }
-        return name.prefix(longestName) + "..."
+        // The mark takes the room of three more. Counting the bytes is quick, and no name has more clusters than bytes.
+        let longest = length == longestName ? length : length + 3
+        guard name.utf8.count > longest, name.count > longest else { return name }
+        return name.prefix(length) + "..."
     }
 }

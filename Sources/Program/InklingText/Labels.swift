@@ -368,6 +368,17 @@ public struct Labels: Sendable {
             || entry.likeness.parts.contains { alike[$0] != nil }
     }
 
+    /// Returns whether two names are so alike that both people get a suffix.
+    package static func areAlike(_ one: String, _ other: String) -> Bool {
+        let keys = NameLikeness(of: shown(one) ?? "", withParts: false).keys
+        return keys != [""] && !Set(keys).isDisjoint(with: NameLikeness(of: shown(other) ?? "", withParts: false).keys)
+    }
+
+    /// Returns a name with the suffix that it usually gets.
+    package static func suffixed(_ name: String, user: String) -> String {
+        "\(shown(name) ?? "Someone") \(suffix(of: user, suffixLength))"
+    }
+
     private static func suffix(of user: String, _ length: Int) -> String {
         "~" + user.prefix(length)
     }

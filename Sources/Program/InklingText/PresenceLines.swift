@@ -7,9 +7,8 @@ public struct PresenceLines: Sendable {
     public static let firstWait: Int64 = 500
     /// The time for which a change waits once there are others of its kind, in milliseconds.
     public static let burst: Int64 = 2_000
-    /// The number of changes of one person within ``flapWindow`` that count as coming and going. A person who came back
-    /// once has three changes.
-    public static let flapChanges = 4
+    /// How often a person must leave, or go away, within ``flapWindow`` to be one who comes and goes.
+    public static let flapChanges = 3
     /// The time over which changes are counted, in milliseconds.
     public static let flapWindow: Int64 = 30_000
     /// The time for which a person must stay unchanged after coming and going, in milliseconds.
@@ -31,8 +30,11 @@ public struct PresenceLines: Sendable {
     }
 
     private struct Record {
-        /// The times of the last changes, at most `flapChanges` of them.
-        var changes: [Int64] = []
+        /// The time of the last change; nil if none counts any more.
+        var last: Int64?
+        /// The last times at which the person left, and went away.
+        var departures: [Int64] = []
+        var absences: [Int64] = []
         var told = Told.gone
         /// The latest change of a person who comes and goes.
         var flapping: Pending?
@@ -48,7 +50,7 @@ public struct PresenceLines: Sendable {
     /// The time of the next call of ``due(at:)``, in milliseconds; nil if no change waits.
     public var nextDeadline: Int64? {
         let flaps = records.values.compactMap { record in
-            record.flapping == nil ? nil : record.changes.last.map { $0 + Self.calm }
+            record.flapping == nil ? nil : record.last.map { $0 + Self.calm }
         }
         return ([release] + flaps).compactMap { $0 }.min()
     }
@@ -63,11 +65,13 @@ public struct PresenceLines: Sendable {
     public mutating func record(_ label: Labels.Label, _ change: PresenceChange, at now: Int64) -> [PresenceLine] {
         var lines = due(at: now)
         var record = records[label.user] ?? Record()
-        record.changes = record.changes.filter { now - $0 < Self.flapWindow }.suffix(Self.flapChanges - 1) + [now]
+        record.last = now
+        if Self.told(change) == .gone { Self.count(now, in: &record.departures) }
+        if Self.told(change) == .away { Self.count(now, in: &record.absences) }
         let entry = Pending(user: label.user, label: label, change: change)
         if record.flapping != nil {
             record.flapping = entry
-        } else if record.changes.count >= Self.flapChanges {
+        } else if max(record.departures.count, record.absences.count) >= Self.flapChanges {
             record.flapping = entry
             pending.removeAll { $0.user == label.user }
             record.told = .flapping
@@ -89,7 +93,7 @@ public struct PresenceLines: Sendable {
         if let release, release <= now { lines += flush() }
         let settled = records.filter { _, record in
             let wait = record.flapping == nil ? Self.flapWindow : Self.calm
-            return record.changes.last.map { $0 + wait <= now } ?? false
+            return record.last.map { $0 + wait <= now } ?? false
         }
         for (user, record) in settled.sorted(by: { $0.key < $1.key }) {
             var record = record
@@ -98,7 +102,7 @@ public struct PresenceLines: Sendable {
                 record.told = Self.told(entry.change)
                 record.flapping = nil
             }
-            record.changes = []
+            (record.last, record.departures, record.absences) = (nil, [], [])
             records[user] = record.told == .gone ? nil : record
         }
         return lines
@@ -134,6 +138,10 @@ public struct PresenceLines: Sendable {
         case 1: openedAt + Self.firstWait
         default: openedAt + Self.burst
         }
+    }
+
+    private static func count(_ now: Int64, in times: inout [Int64]) {
+        times = times.filter { now - $0 < flapWindow }.suffix(flapChanges - 1) + [now]
     }
 
     private static func told(_ change: PresenceChange) -> Told {

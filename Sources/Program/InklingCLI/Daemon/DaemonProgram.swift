@@ -131,7 +131,17 @@ final class DaemonProgram {
 
     /// Returns the reason why a daemon can't run without a lasting identity.
     private static func text(_ reason: TemporaryIdentity, stateDirectory: String?) -> String {
-        guard case .inUse(let directory) = reason else { return SafeText.line(reason.text) }
+        let directory: String
+        switch reason {
+        case .inUse(let used): directory = used
+        case .unwritable(let directory, let fault):
+            return SafeText.line(
+                "a daemon keeps its identity and its chats in \(directory), and nothing can be kept there (\(fault)). "
+                    + "Make it writable, or choose another with --state-dir")
+        case .noHome:
+            return "a daemon keeps its identity and its chats, and HOME is not set. Set it, or choose a directory with "
+                + "--state-dir"
+        }
         switch DaemonSearch(stateDirectory: stateDirectory) {
         case .found(let daemon):
             daemon.close()

@@ -91,7 +91,11 @@ extension ChatModel {
         case (.decline(let number), _, .done):
             invitations[number] = nil
             self.answer(ChatLines.notice("You have declined invitation \(number)"))
-        case (.chats, _, .chats(let chats)): self.answer(list(with: chats))
+        case (.chats, _, .chats(let chats)):
+            self.answer(list(with: chats))
+            follow(chats)
+        case (.others, _, .chats(let chats)): follow(chats)
+        case (.others, _, _): break
         case (.open(let name), _, .chats(let chats)): open(name, among: chats)
         case (.showMove(let move), .peers(let chat), .peers(let peers)): show(move, to: peers, in: chat)
         case (.move(let move), _, .moved(let chat)): moved(chat, by: move)

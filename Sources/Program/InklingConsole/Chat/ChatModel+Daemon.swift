@@ -84,6 +84,7 @@ extension ChatModel {
             }
             for state in model.states { model.ask(model.request(toJoin: state.chat), for: .rejoin) }
             model.lookAtOpenChat()
+            model.followOthers()
         }
     }
 

@@ -1,8 +1,42 @@
 import InklingModel
 import InklingText
 
+/// A chat of the daemon that this front end is not in.
+struct OtherChat: Sendable {
+    let name: String
+    let isOpen: Bool
+    var unread: Int
+    var typing: [Person] = []
+}
+
 /// The chats of a daemon, of which this front end may show only some.
 extension ChatModel {
+    /// Begins to follow the daemon's other chats, also later ones. The prompt counts their unread messages.
+    mutating func followOthers() {
+        guard display.outlivesNode, display.form != .pipe else { return }
+        ask(.subscribe(Subscription(chats: .all)))
+        countOthers()
+    }
+
+    mutating func countOthers() { ask(.chats, for: .others) }
+
+    mutating func follow(_ chats: [ChatStatus]) {
+        others = chats.filter { index(of: $0.name) == nil }.map { chat in
+            let typing = others.first { $0.name == chat.name }?.typing ?? []
+            return OtherChat(name: chat.name, isOpen: !chat.hasSecret, unread: chat.waiting, typing: typing)
+        }
+    }
+
+    /// Counts a message in another chat of the daemon.
+    mutating func count(_ message: ReceivedMessage) {
+        guard display.outlivesNode, display.form != .pipe else { return }
+        if display.rings, ChatState.mention(of: identity.name).occurs(in: message.text, longest: Line.highlighted) {
+            ring()
+        }
+        guard let other = others.firstIndex(where: { $0.name == message.chat }) else { return countOthers() }
+        others[other].unread += 1
+    }
+
     /// Returns the answer to /chats: first the chats of this front end with their numbers, then the daemon's other
     /// chats.
     func list(with chats: [ChatStatus]) -> [Line] {

@@ -18,11 +18,18 @@ extension ChatModel {
         case .peer(let change):
             return index(of: change.chat).map { apply(change.peer, why: change.why, in: $0) } ?? []
         case .typing(let chat, let people):
-            guard display.showsTyping, let index = index(of: chat) else { return [] }
+            guard display.showsTyping else { return [] }
+            guard let index = index(of: chat) else {
+                if let other = others.firstIndex(where: { $0.name == chat }) { others[other].typing = people }
+                return []
+            }
             return shown(states[index].apply(typing: people), in: index)
         case .message(let message):
-            guard let index = index(of: message.chat) else { return [] }
             let isMuted = muted.countMessage(from: message.sender.user.description)
+            guard let index = index(of: message.chat) else {
+                if !isMuted { count(message) }
+                return []
+            }
             let lines = states[index].receive(
                 message: message.text, from: message.sender, page: page, at: moment.steady, time: localTime,
                 isDelayed: timed.isDelayed, written: written(message, at: timed.at))
@@ -32,7 +39,10 @@ extension ChatModel {
             if receipt.entry != nil { return lateOutcome(of: receipt.user, in: receipt.chat, failure: nil) }
             if let lines = outcome(ofInvite: receipt.message, isFailure: false) { return lines }
             guard let index = index(of: receipt.chat) else { return [] }
-            return shown(states[index].recordOutcome(of: receipt.message, by: receipt.user, failure: nil), in: index)
+            return shown(
+                states[index].recordOutcome(
+                    of: receipt.message, by: receipt.user, failure: nil, shares: display.folds, at: moment.steady),
+                in: index)
         case .waiting(let receipt):
             guard let index = index(of: receipt.chat) else { return [] }
             return shown(states[index].recordWait(of: receipt.message, for: receipt.user), in: index)
@@ -41,7 +51,9 @@ extension ChatModel {
             if let lines = outcome(ofInvite: failure.message, isFailure: true) { return lines }
             guard let index = index(of: failure.chat) else { return [] }
             return shown(
-                states[index].recordOutcome(of: failure.message, by: failure.user, failure: failure.why), in: index)
+                states[index].recordOutcome(
+                    of: failure.message, by: failure.user, failure: failure.why, shares: display.folds,
+                    at: moment.steady), in: index)
         case .notice(.keyChanged):
             // The presence event that follows reports the alarm with the person's label.
             return []
@@ -70,7 +82,9 @@ extension ChatModel {
     private mutating func apply(_ peer: Peer, why: PresenceReason, in index: Int) -> [Line] {
         let isHeard = peer.presence != .offline && !muted.contains(peer.user.description)
         let alarm = isHeard ? warnings.alarm(about: peer) : nil
-        return shown(states[index].apply(peer, why: why, alarm: alarm, at: moment), in: index)
+        let lines = states[index].apply(peer, why: why, alarm: alarm, at: moment)
+        let removal = why == .removed ? [ChatLines.removed(from: states[index].chat.name)] : []
+        return shown(removal + lines + (isHeard ? states[index].namesake(peer, of: identity.user) : []), in: index)
     }
 
     /// Adds a chat that the node has joined.
@@ -82,6 +96,9 @@ extension ChatModel {
         var state = ChatState(
             chat, ownName: identity.name, met: peers.filter { $0.presence == .offline }, at: moment.steady - age)
         state.hasExplainedSuffix = display.form == .pipe || states.contains(where: \.hasExplainedSuffix)
+        if let other = others.firstIndex(where: { $0.name == chat.name }) {
+            _ = state.apply(typing: others.remove(at: other).typing)
+        }
         states.append(state)
         applyMuted()
         // The answer comes before the messages that wait.

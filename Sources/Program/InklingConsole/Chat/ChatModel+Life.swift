@@ -14,6 +14,7 @@ extension ChatModel {
         add(chat, peers)
         openIndex = 0
         lookAtOpenChat()
+        followOthers()
         guard display.form != .pipe else {
             if firstChat.isOpen { show([ChatLines.openWarning(chat: firstChat.name, takesCommands: false)]) }
             return show(apply(present: peers, in: 0))
@@ -69,7 +70,11 @@ extension ChatModel {
             show(alone())
         }
         // Lines show in minutes how long ago a person was here.
-        if let time = minuteAt, time <= now { minuteAt = now + Self.minute }
+        if let time = minuteAt, time <= now {
+            minuteAt = now + Self.minute
+            // Another front end may have shown their messages.
+            if others.contains(where: { $0.unread > 0 }) { countOthers() }
+        }
         show(due())
     }
 

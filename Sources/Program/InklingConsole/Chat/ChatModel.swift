@@ -30,6 +30,8 @@ package struct ChatModel: Sendable {
 
     var states: [ChatState] = []
     var openIndex: Int?
+    /// The daemon's other chats, which this front end is not in.
+    var others: [OtherChat] = []
     var isAway = false
     var pending = PendingAnswers()
     /// The last lines about this user's messages in chats that the user is leaving.
@@ -287,9 +289,9 @@ package struct ChatModel: Sendable {
             return Prompt.text(ofSearch: search.query, isFound: search.isFound, columns: columns)
         }
         guard let open else { return "no chat> " }
-        let unread = states.map {
-            Prompt.Unread(chat: $0.chat.name, isOpen: $0.chat.isOpen, count: $0.unread)
-        }
+        let unread =
+            states.map { Prompt.Unread(chat: $0.chat.name, isOpen: $0.chat.isOpen, count: $0.unread) }
+            + others.map { Prompt.Unread(chat: $0.name, isOpen: $0.isOpen, count: $0.unread) }
         return Prompt(
             chat: open.chat.name, isOpen: open.chat.isOpen, other: open.other(now: moment.wall), unread: unread,
             isAway: isAway
@@ -297,7 +299,9 @@ package struct ChatModel: Sendable {
     }
 
     /// The indicator of the open chat, without dots; empty when nobody is typing.
-    var typists: String { open?.indicator(display.indicator) ?? "" }
+    var typists: String {
+        open?.indicator(display.indicator, columns: display.form == .screen ? columns : .max) ?? ""
+    }
 
     private var nextDots: Int64? {
         display.form == .screen ? dots.nextDeadline(reducedMotion: display.reducedMotion) : nil

@@ -11,6 +11,8 @@ package struct ChatState {
     /// The time after joining in which peers may still appear, and for which messages wait. While nobody is there, the
     /// time is twice as long.
     static let settling: Int64 = 1_000
+    /// The time for which deliveries share a line, after a line about one.
+    private static let arrivalWait: Int64 = 2_000
     /// The number of messages without a known outcome that are named at the end.
     private static let abandonedLines = 3
     /// The number of lines that are kept for a chat that is not open.
@@ -42,6 +44,8 @@ package struct ChatState {
     private var typing: [UserID] = []
     private var sent: [MessageID: Delivery] = [:]
     private var unsent = UnsentMessages()
+    /// The messages that all got since a line said so of one, until when they wait for one line together.
+    private var arrived: (texts: [String], due: Int64)?
     /// An own message that is shown when its recipients have answered.
     private var held: (number: MessageID, text: String, due: Int64)?
     /// Messages that wait until peers could be found.
@@ -54,6 +58,8 @@ package struct ChatState {
     var draft = LineEditor.Draft()
     /// Whether any chat has explained suffixes.
     var hasExplainedSuffix = false
+    /// Whether somebody present has had the user's name since the user took it.
+    private var hasNamesake = false
     /// Whether any other person has been online since the start.
     private(set) var metAnybody = false
     /// The number of deliveries and failures reported so far.
@@ -96,14 +102,17 @@ package struct ChatState {
     func greeting(isFound: Bool, keepsTexts: Bool) -> [Line] {
         let name = SafeText.line(chat.name)
         guard chat.partner == nil else { return [ChatLines.talk(name)] }
-        return [chat.isOpen ? ChatLines.openWarning(chat: name) : ChatLines.privateChat(name)]
+        let hint = chat.name.hasPrefix("#") && chat.name.count > 1 ? ChatLines.numberSign(name) : nil
+        return [chat.isOpen ? ChatLines.openWarning(chat: name) : ChatLines.privateChat(name), hint].compactMap { $0 }
             + (isFound ? [] : [ChatLines.looking(keepsTexts: keepsTexts && !chat.isOpen)])
     }
 
     /// Returns the indicator without dots; empty when nobody is typing.
-    package func indicator(_ style: IndicatorStyle) -> String {
+    ///
+    /// - Parameter columns: the room for the indicator with its dots.
+    package func indicator(_ style: IndicatorStyle, columns: Int = .max) -> String {
         let people = typing.filter { !muted.contains($0) }.map { label(of: $0) }
-        let text = IndicatorText.isolatedText(people: people, style: style)
+        let text = IndicatorText.isolatedText(people: people, style: style, columns: columns)
         return NameIsolation.isNeeded(in: text) ? text : NameIsolation.removed(from: text)
     }
 
@@ -124,6 +133,7 @@ package struct ChatState {
 
     /// Changes the name under which others know this user.
     mutating func rename(_ name: String) {
+        hasNamesake = hasNamesake && ownName == name
         ownName = name
         mention = Self.mention(of: name)
         labels.setOwnName(name)
@@ -161,6 +171,15 @@ package struct ChatState {
         guard awaited.remove(user) == nil, before != peer.presence else { return lines }
         let change: PresenceChange = peer.presence == .away ? .away : before == .away ? .back : .online
         return lines + visible(presenceLines.record(label, change, at: moment.steady))
+    }
+
+    /// Returns the line about the first person who is called as the user is. Others then see both with a suffix.
+    ///
+    /// - Parameter own: the user.
+    mutating func namesake(_ peer: Peer, of own: UserID) -> [Line] {
+        guard !hasNamesake, Labels.areAlike(peer.name, ownName) else { return [] }
+        hasNamesake = true
+        return [ChatLines.namesake(Labels.suffixed(ownName, user: own.description))]
     }
 
     mutating func recordName(of user: UserID, before label: Labels.Label) {
@@ -258,7 +277,11 @@ package struct ChatState {
     }
 
     /// Records the outcome of one of this user's messages for a person: a failure if there is a reason.
-    package mutating func recordOutcome(of message: MessageID, by user: UserID, failure: FailureReason?) -> [Line] {
+    ///
+    /// - Parameter shares: whether many deliveries share a line.
+    package mutating func recordOutcome(
+        of message: MessageID, by user: UserID, failure: FailureReason?, shares: Bool, at now: Int64
+    ) -> [Line] {
         guard var delivery = sent[message] else { return [] }
         answers += 1
         var late: Line?
@@ -272,9 +295,30 @@ package struct ChatState {
         guard delivery.isSettled else { return reports }
         if delivery.reachedNobody { lostMessages += 1 }
         if delivery.hasFailed { unsent.add(delivery.text) }
-        let lines = held?.number == message ? releaseHeld() : [delivery.line].compactMap { $0 }
-        sent[message] = nil
-        return reports + lines
+        defer { sent[message] = nil }
+        if held?.number == message { return releaseHeld() }
+        guard let line = delivery.line else { return reports }
+        guard shares, delivery.reachedAll else { return reports + [line] }
+        return share(line, about: delivery.text, at: now)
+    }
+
+    /// Lets the line about a delivery share one with others, if a line has just said so of another message.
+    private mutating func share(_ line: Line, about text: String, at now: Int64) -> [Line] {
+        if let due = arrived?.due, now < due {
+            arrived?.texts.append(text)
+            return []
+        }
+        let earlier = arrivals()
+        arrived = ([], now + Self.arrivalWait)
+        return earlier + [line]
+    }
+
+    /// Returns the line about the deliveries that wait.
+    private mutating func arrivals() -> [Line] {
+        guard let texts = arrived?.texts, let last = texts.last else { return [] }
+        arrived = nil
+        let what = texts.count == 1 ? "Delivered" : "Delivered: \(texts.count) more messages, the last one"
+        return [ChatLines.notice(what + ": ", excerpt: last)]
     }
 
     /// Records that one of this user's messages waits for a person.
@@ -300,7 +344,7 @@ package struct ChatState {
     /// - Parameter isSeen: whether the chat is open. In another chat, the user has read no replies.
     /// - Returns: The last lines about this user's messages.
     package mutating func abandon(isSeen: Bool) -> [Line] {
-        let lines = releaseHeld()
+        let lines = arrivals() + releaseHeld()
         let open = sent.sorted { $0.key < $1.key }.filter { !$0.value.isKnown }.map(\.value.abandonedLine)
         sent = [:]
         let rest = open.count - Self.abandonedLines
@@ -316,6 +360,7 @@ package struct ChatState {
         var lines: [Line] = []
         if isSeen { lines = keyAlarms.due(at: now, labels: labels) + folded.due(at: now, labels: labels) }
         lines += visible(presenceLines.due(at: now)) + renameLines.due(at: now, labels: labels)
+        if let arrived, arrived.due <= now { lines += arrivals() }
         return lines + (held.map { $0.due <= now } == true ? releaseHeld() : [])
     }
 
@@ -325,6 +370,7 @@ package struct ChatState {
         return
             (reports + [
                 presenceLines.nextDeadline, renameLines.nextDeadline, held?.due, waiting.isEmpty ? nil : settled,
+                arrived.flatMap { $0.texts.isEmpty ? nil : $0.due },
             ])
             .compactMap { $0 }.min()
     }
@@ -416,6 +462,8 @@ package struct ChatState {
         lines.flatMap { line -> [Line] in
             var line = line
             line.labels.removeAll { label in UserID(label.user).map(muted.contains) ?? false }
+            // Somebody of the same name may have come since.
+            line.labels = line.labels.map { labels.contains($0.user) ? labels.label(of: $0.user) : $0 }
             return line.labels.isEmpty ? [] : [ChatLines.presence(line)] + explanation(of: line)
         }
     }

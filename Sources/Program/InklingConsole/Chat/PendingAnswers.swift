@@ -19,8 +19,10 @@ struct PendingAnswers: Sendable {
         /// The join of a chat after the node was lost.
         case rejoin
         case leave
-        /// The list of the daemon's chats.
+        /// The list of the daemon's chats, to show it.
         case chats
+        /// The list of the daemon's chats, to count what is unread there.
+        case others
         /// The list of the daemon's chats, to open the chat with this name.
         case open(name: String)
         /// A message, which a line may have shown while it waited.

@@ -153,7 +153,7 @@ extension NodeHub {
             return release(chat.name) { ask(.leave(chat: chat.name), .none) }
         }
         let wantedTyping = frontEnd.subscription.wants(.typing, in: chat.name, isMember: frontEnd.isIn(chat.name))
-        frontEnd.chats.insert(chat.name)
+        if frontEnd.chats.insert(chat.name).inserted { frontEnd.forgetTold(in: chat.name) }
         frontEnd.knows(peers, in: chat.name)
         frontEnd.answer(.joined(chat, peers))
         if !wantedTyping { enqueueTyping(in: chat.name, to: frontEnd) }
