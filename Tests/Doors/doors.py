@@ -184,6 +184,10 @@ class Prompt(Door):
         """Whether the door shows an own text."""
         return f"You: {text}" in self.terminal.text()
 
+    def mentions(self, name):
+        """Whether the door marks a message as one for a user whose name begins so."""
+        return self.terminal.is_bold(name)
+
     def submit(self, text):
         """Sends the message that the user has typed."""
         self.terminal.press("Enter")
@@ -351,7 +355,7 @@ class Commands(Door):
     reading = "`inkling watch --messages` prints messages and leaves them unread."
     cannot = {**dict.fromkeys(["rename", "away", "verify", "block", "invite_person", "accept", "talk", "remove",
                                "hand_over", "history", "wait", "type", "type_action", "invite_wrongly", "enter_silently",
-                               "shown_name"], at_prompt),
+                               "shown_name", "mentions"], at_prompt),
               "read": reading, "echoes": "`inkling send` prints the outcome alone.",
               "own_presence": at_prompt, "reload": Prompt.no_reload}
 

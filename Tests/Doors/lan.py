@@ -147,6 +147,10 @@ class Person(Lines):
                                 and [one["name"] for one in line["users"]] == [*names],
                                 f"{names} type in {chat}", cell.patience)
 
+    def learns_removal(self, chat):
+        self.front_end.wait_for(lambda line: line["on"] == "peer" and line["chat"] == chat and line["why"] == "removed",
+                                f"{self.name} was removed from {chat}", cell.patience)
+
     def writes(self, chat, text):
         return self.ask(do="send", chat=chat, text=text)
 

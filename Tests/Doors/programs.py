@@ -12,7 +12,7 @@ class JSONAttached(Door, lan.Lines):
     name = "Leo"
     keeps = True
     in_code = "A program decides by itself what it shows and what counts as typing."
-    cannot = {"type_action": in_code, "mistype": in_code,
+    cannot = {"type_action": in_code, "mistype": in_code, "mentions": in_code,
               "shown_name": in_code, "enter_silently": "A program that shows no typing sends no drafts.",
               "reload": Prompt.no_reload}
 

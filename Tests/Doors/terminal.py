@@ -52,6 +52,10 @@ class Terminal(harness.Running):
     def wait(self, what, condition):
         return until(condition, lambda: f"the terminal shows {what}, not:\n" + "\n".join(self.rows()[-25:]))
 
+    def is_bold(self, text):
+        """Whether bold text on the screen begins so."""
+        return re.search(rf"\x1b\[1m{re.escape(text)}", self.tmux("capture-pane", "-p", "-e"))
+
     def wait_for(self, text):
         self.wait(repr(text), lambda: text in self.text())
 

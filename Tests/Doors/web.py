@@ -98,6 +98,9 @@ class PageDoor(Door):
     def echoes(self, text):
         return text in self.page.texts()
 
+    def mentions(self, _):
+        return self.page.all("#conversation .mention")
+
     def own_presence(self):
         return {"Active": "online", "Away": "away"}.get(self.page.text("#you-state"))
 
