@@ -5,8 +5,10 @@ HEAD = """# The table of doors
 The same act has the same effect behind each door of Inkling. `Tests/Doors` does each act behind each door, on one LAN.
 [Tests](testing.md#behind-each-door) says more. `Scripts/test.d/doors --table` writes this page.
 
-*Same* marks a cell in which the act has the effect of its row. *R* and a number name the reason for a difference. *F* and \
-a number name a fault, which the suite expects until somebody mends it."""
+*Same* marks a cell in which the act has the effect of its row. *R* and a number name the reason for a difference."""
+
+FAULTS = ["", "## Known faults", "", "*F* and a number name a fault, which the suite expects until somebody mends it.", "",
+          "| | what the user sees today |", "| --- | --- |"]
 
 
 def number(list, item):
@@ -32,5 +34,4 @@ def text(rows, doors):
     return "\n".join([
         HEAD, "", "| act | effect | " + " | ".join(doors) + " |", "|" + " --- |" * (len(doors) + 2), *lines, "",
         "## Reasons", "", "| | |", "| --- | --- |", *(f"| R{place} | {reason} |" for place, reason in enumerate(reasons, 1)),
-        "", "## Known faults", "", "| | what the user sees today |", "| --- | --- |",
-        *(f"| F{place} | {fault} |" for place, fault in enumerate(faults, 1)), ""])
+        *(FAULTS if faults else []), *(f"| F{place} | {fault} |" for place, fault in enumerate(faults, 1)), ""])
