@@ -63,7 +63,7 @@ private enum Expectation {
             }
         case 5: return fixed(7)
         case 8:
-            if left >= 2 && rest[start + 1] > 3 { canonical[start + 1] = 0 }
+            if left >= 2 && rest[start + 1] > 3 && rest[start + 1] != 6 { canonical[start + 1] = 0 }
             return fixed(2)
         case 9: return fixed(5)
         default: return fixed(3)
