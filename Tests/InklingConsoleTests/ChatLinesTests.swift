@@ -426,7 +426,7 @@ struct PresenceLinesTests {
             Self.told(quick) == ["500 * Bob is here", "500 * Bob keeps coming and going", "10800 * Bob is here"])
     }
 
-    @Test("who came back twice, or was away twice, did not come and go, and is told as ever")
+    @Test("somebody who returns twice, or is away twice, has ordinary lines")
     func twice() {
         #expect(
             Self.told([

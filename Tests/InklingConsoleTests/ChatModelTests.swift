@@ -71,7 +71,7 @@ struct ChatModelTests {
         #expect(stage.newLines().contains { $0.contains("as Charlie ~aaaa") })
     }
 
-    @Test("two people of one name who come together are told apart at once")
+    @Test("two people with one name who arrive together have suffixes in the same line")
     func together() {
         var stage = ChatStage.begun()
         stage.come(.bob)

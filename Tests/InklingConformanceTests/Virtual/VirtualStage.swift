@@ -94,9 +94,9 @@ final class VirtualStage: Stage {
 
     func encode(_ value: JSONValue) -> [UInt8] { (try? encoder.encode(value)).map { Array($0) } ?? [] }
 
-    func advertise(_ service: ServiceInstance) throws(StageError) { throw StageError("there is no discovery here") }
+    func advertise(_ service: ServiceInstance) throws(StageError) { throw StageError("virtual time has no discovery") }
 
-    func browse() throws(StageError) { throw StageError("there is no discovery here") }
+    func browse() throws(StageError) { throw StageError("virtual time has no discovery") }
 
     // MARK: Time
 

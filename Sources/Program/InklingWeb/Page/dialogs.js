@@ -47,7 +47,7 @@ function showJoin(title, ...request) {
 	open("join");
 }
 
-/** Joins a chat, or returns true. */
+/** Joins a chat, or returns "no" after a no of the user, and true after an error. */
 async function isRefused(dialog, request, members) {
 	const answer = await ask(request, {...members, open: false, keep: true}), {code, text} = answer;
 	// The advice is for commands.

@@ -41,8 +41,8 @@ export function render() {
 }
 
 export function showTyping() {
-	const text = $("typing-text"), {parentNode} = text;
-	// Names give way to the verb.
+	const text = $("typing-text");
+	// Names get shorter, so that the verb shows.
 	for (const longest of [15, 9, 5, 2]) {
 		write("typing-text", model.open ? typingText(model.open, longest) : "");
 		if (text.scrollWidth <= text.clientWidth) break;

@@ -62,8 +62,7 @@ extension Catalogue {
             try owner.sendSuccessor(successor.body)
             try program.awaitMoved(to: successor)
         },
-        Case("M-97.1", "a removal is told if the chat's owner says it, and is a farewell from all others", also: "X-2")
-        {
+        Case("M-97.1", "a removal counts from the chat's owner alone, and from anybody else as a bye", also: "X-2") {
             trial in
             let (program, owner, invite) = try trial.startFollowing()
             let bob = try trial.member("Bob", of: invite, at: program)
