@@ -24,7 +24,7 @@ KEY_WORD = re.compile(r"(?<![A-Za-z])(MUST|SHALL|SHOULD|REQUIRED|RECOMMENDED)(?!
 NUMBER = re.compile(r"(?<![A-Za-z0-9-])[A-Z]-\d+(?![0-9A-Za-z-])")
 # The files with limits. In the first two each limit names its clause.
 LIMITS = [
-    "Sources/Protocol/InklingWire/Limits*.swift",
+    "Sources/Protocol/InklingWire/Limits.swift",
     "Sources/Program/InklingControl/Daemon/DaemonLimits.swift",
     "Sources/Program/InklingControl/JSON/JSONCommand.swift",
     "Sources/Program/InklingControl/JSON/JSONFields.swift",
