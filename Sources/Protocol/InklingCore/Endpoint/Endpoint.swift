@@ -287,3 +287,213 @@ package struct Endpoint: Sendable {
             || directory.hasDeparted(address, now: lastInput) || links.unordered.contains { $0.address == address }
     }
 }
+
+/// The queries of the user and the app.
+extension Endpoint {
+    // MARK: People
+
+    /// The state of a person with an up link.
+    package struct PersonState: Sendable, Hashable {
+        package let person: Person
+        package let presence: Presence
+        package let since: Instant
+        package let roundTrip: Duration?
+        package let addresses: [Address]
+    }
+
+    /// Returns the people of a chat who are shown as online or away, ordered by key.
+    package func present(in chat: ChatID) -> [PersonState] {
+        let shown = links.ids(in: chat).filter { links[$0].isShown }
+        return Set(shown.map { links[$0].key }).sorted().map { key in
+            let id = PersonID(chat: chat, key: key)
+            let theirs = links.links(of: id).filter(\.isShown)
+            return PersonState(
+                person: Person(key: key, name: roster.name(of: id, links)), presence: links.shown(of: id).presence,
+                since: theirs.map(\.madeAt).min() ?? .zero, roundTrip: theirs.compactMap(\.roundTrip).min(),
+                addresses: theirs.map(\.address))
+        }
+    }
+
+    /// Returns the smoothed round trip to a person in a chat; nil if none was measured.
+    package func roundTrip(to key: PublicKey, in chat: ChatID) -> Duration? {
+        links.links(of: PersonID(chat: chat, key: key)).compactMap(\.roundTrip).min()
+    }
+
+    /// Returns the people who are typing in a chat, in the order of the list (T-20).
+    package func typing(in chat: ChatID) -> [Person] { roster.typing(in: chat) }
+
+    /// How well the user knows each person, from the last ``setStandings(_:now:)``.
+    package var standings: [PublicKey: Standing] { surroundings.standings }
+
+    /// Returns the last two addresses of links with a person in a chat, the latest first; empty for strangers (D-19).
+    package func lastAddresses(of key: PublicKey, in chat: ChatID) -> [Address] {
+        directory.remembered[PersonID(chat: chat, key: key)]?.addresses ?? []
+    }
+
+    /// Returns the secret of the talk with a person (W-41); nil for the own key, and for a key that makes it
+    /// predictable (W-4).
+    package func talkSecret(with key: PublicKey) -> ChatSecret? {
+        key == publicKey ? nil : ChatSecret(talkOf: surroundings.configuration.identity, with: key)
+    }
+
+    /// Returns the key of each link in a chat, down and hidden ones included, the oldest link first.
+    package func linkedKeys(in chat: ChatID) -> [PublicKey] { links.ids(in: chat).map { links[$0].key } }
+
+    // MARK: Tables
+
+    /// The numbers of links, sessions, instances and unfinished messages that the node holds.
+    package var tableSizes: (links: Int, sessions: Int, instances: Int, messages: Int) {
+        (links.count, links.sessionCount + handshakes.count, directory.instances.count, outbox.count)
+    }
+
+    /// The number of up or suspect links (T-24).
+    package var liveLinks: Int { links.liveCount }
+
+    /// The counted bytes of incomplete messages and of texts that the user has not taken (M-20).
+    package var heldText: Int { pools.size }
+
+    /// Returns the chat of one of this node's sessions, by its local index; nil if there is no such session.
+    package func chat(ofSession index: UInt32) -> ChatID? {
+        links.link(ofSession: index).map { links[$0].chat } ?? handshakes.chat(of: index)
+    }
+}
+
+/// Whether a person is reachable, by the best of all links to the person's identity.
+package enum Presence: String, Sendable, Hashable {
+    case online, away, offline
+}
+
+/// The reason for a change of presence.
+package enum PresenceReason: String, Sendable, Hashable {
+    case hello, back, away, bye, removed, will, silence, blocked, replaced, full
+}
+
+/// The reason why a message may not have been delivered.
+package enum FailureReason: String, Sendable, Hashable {
+    case bye, silence, will, left, blocked, replaced, quit, stalled, full
+    case lostState = "lost-state"
+}
+
+/// A person in a chat. The name comes from the peer's name record and is unsafe to print.
+package struct Person: Hashable, Sendable {
+    package let key: PublicKey
+    package let name: String
+
+    package init(key: PublicKey, name: String) {
+        self.key = key
+        self.name = name
+    }
+}
+
+/// The purpose of an outgoing datagram: its kind on the wire, or for a sealed one the frame that caused it.
+package enum DatagramKind: String, CaseIterable, Sendable, Hashable {
+    case initiation, response, retry, ask, tell
+    case heartbeat, typing, record, ack, forward, ping, pong, bye
+}
+
+/// The core's requests and reports to its owner, in order.
+package enum Output: Equatable, Sendable {
+    /// The owner sends these bytes as one datagram.
+    case send([UInt8], to: Address, DatagramKind)
+    /// The new list of all people who are typing in a chat, in the order in which to name them.
+    case typing(ChatID, [Person])
+    /// A person's presence changed.
+    case presence(ChatID, Person, Presence, PresenceReason)
+    /// A complete message arrived, in order. `number` counts the messages that this node received. The owner calls
+    /// ``Endpoint/messageTaken(_:)`` when its user has taken the message. With an ID, the owner first calls
+    /// ``Endpoint/textsKept(_:now:)`` when text and ID are on its disk.
+    case message(ChatID, from: Person, number: UInt64, text: String, id: TextID?)
+    /// The person invites this user to a chat, or knocks for a talk if there is no invite (M-46, M-47).
+    case invite(ChatID, from: Person, Invite?)
+    /// A link with the person begins to take messages or is up again, in a chat whose texts the owner keeps. The owner
+    /// now sends what is unfinished for the person (M-86), before anything else.
+    case reachable(ChatID, PublicKey)
+    /// No link with the person is up any more, in a chat whose texts the owner keeps. From now on the unfinished texts
+    /// for the person wait: those without an outcome stay in the queues of links that may come up again.
+    case unreachable(ChatID, PublicKey)
+    /// The person's last link ended by a bye with the reason *left*: the person left the chat, or blocked this node's
+    /// user. The outcomes of messages and the person's presence follow.
+    case left(ChatID, PublicKey)
+    /// The person acknowledged one of this node's messages completely.
+    case delivered(message: UInt64, ChatID, PublicKey)
+    /// One of this node's messages may not have reached the person.
+    case failed(message: UInt64, ChatID, PublicKey, FailureReason)
+    /// The owner keeps this datagram, in place of the session's previous one. A helper sends it if the node dies
+    /// without a bye.
+    case keepWill(session: UInt32, [UInt8], to: Address)
+    /// The owner drops the session's last will, because the session has ended.
+    case dropWill(session: UInt32)
+    /// The owner of a chat names the chat that follows it. The owner of the endpoint joins the new chat, and leaves the
+    /// old one (M-91). Each chat has one such output at most.
+    case successor(ChatID, from: PublicKey, Successor)
+    /// A key that is neither chosen nor removed shows in a chat that this node departed from (M-95).
+    case newcomer(ChatID, PublicKey)
+    /// Another device of this identity has moved a chat that this node departed from, to another chat (M-94).
+    case otherSuccessor(ChatID)
+    /// The address added by hand belongs to this node itself, or to another device of its identity.
+    case peerIsOneself(Address)
+}
+
+/// The reason why a command did nothing.
+package enum CommandError: Error, Equatable, Sendable {
+    case unknownChat
+    case chatExists
+    case tooManyChats
+    case messageEmpty
+    case messageTooLong(bytes: Int)
+    case queueFull(PublicKey)
+    /// The person has no link in the chat that takes messages.
+    case unknownPerson
+}
+
+/// The reason why the node dropped a datagram.
+package enum DropReason: String, CaseIterable, Sendable, Hashable {
+    case malformed, unknownChat, unknownIndex, replayed, unauthenticated, frames, notUnicast
+    case ownIdentity, blocked, cookie, answerLimit, responseLimit, sourceLimit, linkLimit, peerLimit, unexpected,
+        suspended, offLink
+}
+
+/// The number of events of each kind. A search among few kinds takes less than hashing.
+package struct Tally<Kind: Hashable & Sendable>: Equatable, Sendable {
+    private var kinds: [Kind] = []
+    private var numbers: [Int] = []
+
+    package var counts: [Kind: Int] { Dictionary(uniqueKeysWithValues: zip(kinds, numbers)) }
+
+    mutating func count(_ kind: Kind) {
+        if let place = kinds.firstIndex(of: kind) { return numbers[place] += 1 }
+        kinds.append(kind)
+        numbers.append(1)
+    }
+}
+
+/// Counters of a node since its start.
+package struct Counters: Equatable, Sendable {
+    package var received = Tally<Datagram.Kind>()
+    package var sent = Tally<DatagramKind>()
+    package var bytesReceived = 0
+    package var bytesSent = 0
+    package var drops: [DropReason: Int] = [:]
+    package var staleClears = 0
+    package var typingStartsSent = 0
+    package var typingStartsReceived = 0
+    package var typingStartsLimited = 0
+    package var messagesSent = 0
+    package var messagesReceived = 0
+    package var messagesPrecededByTyping = 0
+    /// The repeated first records of texts with an ID.
+    package var textsRetransmitted = 0
+    /// The texts that came again with an ID that the node had seen (M-83).
+    package var textsRepeated = 0
+    package var messagesDelivered = 0
+    package var messagesFailed = 0
+    package var recordsSent = 0
+    package var retransmissions = 0
+    /// The transmissions of successor records (M-65).
+    package var successorsSent = 0
+    package var handshakesCompleted = 0
+    package var linksMade = 0
+    package var linksDown = 0
+    package var linksForgotten = 0
+    package var lateTimers = 0
+}

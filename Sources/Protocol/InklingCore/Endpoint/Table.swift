@@ -1,3 +1,5 @@
+import InklingWire
+
 /// Entries by their identifiers. The table records which entries were accessed for writing, so that the node can update
 /// their deadlines.
 ///
@@ -109,5 +111,169 @@ struct Index<Key: Hashable & Sendable, ID: Comparable & Sendable>: Sendable {
         guard var rest = ids.removeValue(forKey: key) else { return }
         rest.removeAll { $0 == id }
         if !rest.isEmpty { ids[key] = rest }
+    }
+}
+
+/// A dictionary that returns a random key without a search through its keys.
+package struct RandomTable<Key: Hashable, Value> {
+    private var entries: [Key: (value: Value, place: Int)] = [:]
+    private var keys: [Key] = []
+
+    package init() {}
+
+    package var count: Int { keys.count }
+    package var isEmpty: Bool { keys.isEmpty }
+
+    package subscript(key: Key) -> Value? {
+        get { entries[key]?.value }
+        set {
+            switch (newValue, entries[key]?.place) {
+            case (let value?, let place?): entries[key] = (value, place)
+            case (let value?, nil):
+                entries[key] = (value, keys.count)
+                keys.append(key)
+            case (nil, let place?): remove(key, at: place)
+            case (nil, nil): return
+            }
+        }
+    }
+
+    package func randomKey(using random: inout any RandomNumberGenerator & Sendable) -> Key? {
+        keys.randomElement(using: &random)
+    }
+
+    package mutating func removeAll(where isRemoved: (Key) -> Bool) {
+        for key in keys.filter(isRemoved) { self[key] = nil }
+    }
+
+    private mutating func remove(_ key: Key, at place: Int) {
+        entries[key] = nil
+        let last = keys.removeLast()
+        guard place < keys.count else { return }
+        keys[place] = last
+        entries[last]?.place = place
+    }
+}
+
+/// The number of a link within its node, in the order in which links were made.
+package struct LinkID: Hashable, Comparable, Sendable {
+    package let value: UInt64
+    package static func < (left: LinkID, right: LinkID) -> Bool { left.value < right.value }
+}
+
+/// The number of an instance within its node, in the order in which instances became known.
+struct InstanceID: Hashable, Comparable, Sendable {
+    let value: UInt64
+    static func < (left: InstanceID, right: InstanceID) -> Bool { left.value < right.value }
+}
+
+/// A node's local identifier of one of its chats. No datagram contains the identifier, or any other constant of a chat.
+package struct ChatID: Hashable, Comparable, Sendable {
+    package let value: UInt64
+
+    package static func < (left: ChatID, right: ChatID) -> Bool { left.value < right.value }
+}
+
+extension ChatKeys {
+    /// The identifier of the chat, the same on all its nodes.
+    package var id: ChatID { ChatID(value: prologueKey.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }) }
+}
+
+/// One identity in one chat.
+struct PersonID: Hashable, Comparable, Sendable {
+    let chat: ChatID
+    let key: PublicKey
+    static func < (left: PersonID, right: PersonID) -> Bool {
+        left.chat == right.chat ? left.key < right.key : left.chat < right.chat
+    }
+}
+
+/// The source or destination of a datagram: an IPv6 address, a port, and the scope of a link-local address.
+///
+/// An IPv4 address has its IPv4-mapped form (`::ffff:a.b.c.d`), so that no address has two forms.
+package struct Address: Hashable, Sendable, Comparable {
+    /// The first eight bytes of the IPv6 address, big-endian.
+    package let high: UInt64
+    /// The last eight bytes of the IPv6 address, big-endian.
+    package let low: UInt64
+    /// The UDP port, 1 to 65,535.
+    package let port: UInt16
+    /// The interface index of an IPv6 link-local address; 0 for any other.
+    package let scope: UInt32
+
+    package init(high: UInt64, low: UInt64, port: UInt16, scope: UInt32 = 0) {
+        self.high = high
+        self.low = low
+        self.port = port
+        self.scope = high >> 54 == 0x3FA ? scope : 0
+    }
+
+    /// Makes an IPv4 address. `ipv4` has the four bytes in big-endian order.
+    package init(ipv4: UInt32, port: UInt16) {
+        self.init(high: 0, low: 0xFFFF_0000_0000 | UInt64(ipv4), port: port)
+    }
+
+    /// The four bytes of an IPv4 address, big-endian; nil for IPv6.
+    package var ipv4: UInt32? {
+        high == 0 && low >> 32 == 0xFFFF ? UInt32(truncatingIfNeeded: low) : nil
+    }
+
+    /// True for `fe80::/10`.
+    package var isIPv6LinkLocal: Bool { high >> 54 == 0x3FA }
+
+    /// True for an address of one host: neither multicast, broadcast nor unspecified, with a port.
+    package var isUnicast: Bool {
+        guard port != 0 else { return false }
+        if let ipv4 {
+            return ipv4 >> 24 != 0 && ipv4 >> 28 < 0xE
+        }
+        return high >> 56 != 0xFF && !(high == 0 && low == 0)
+    }
+
+    package var isLoopback: Bool {
+        if let ipv4 { return ipv4 >> 24 == 127 }
+        return high == 0 && low == 1
+    }
+
+    /// The sixteen bytes of the IPv6 form, in network order.
+    package var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(16)
+        for shift in stride(from: UInt64(56), through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: high >> shift))
+        }
+        for shift in stride(from: UInt64(56), through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: low >> shift))
+        }
+        return bytes
+    }
+
+    package static func < (left: Address, right: Address) -> Bool {
+        (left.high, left.low, left.port, left.scope) < (right.high, right.low, right.port, right.scope)
+    }
+}
+
+/// A network of this host: the host's address in it, and the length of the network's prefix.
+package struct LocalNetwork: Hashable, Sendable {
+    /// The address of this host on that network. The port has no meaning and is 0.
+    package let address: Address
+    /// The number of leading bits, of 128, that all hosts of the network share. An IPv4 /24 network has 120.
+    package let prefixLength: Int
+
+    package init(address: Address, prefixLength: Int) {
+        self.address = address
+        self.prefixLength = min(max(prefixLength, 0), 128)
+    }
+
+    /// Returns whether this host reaches `other` through this network without a router.
+    package func contains(_ other: Address) -> Bool {
+        if other.isIPv6LinkLocal || address.isIPv6LinkLocal {
+            return other.isIPv6LinkLocal && address.isIPv6LinkLocal && other.scope == address.scope
+        }
+        let highBits = min(prefixLength, 64)
+        let lowBits = max(prefixLength - 64, 0)
+        let highMask: UInt64 = highBits == 0 ? 0 : ~0 << UInt64(64 - highBits)
+        let lowMask: UInt64 = lowBits == 0 ? 0 : ~0 << UInt64(64 - lowBits)
+        return (other.high ^ address.high) & highMask == 0 && (other.low ^ address.low) & lowMask == 0
     }
 }

@@ -307,3 +307,206 @@ struct HintPings: Sendable {
         return take(now)
     }
 }
+
+/// The two epochs that identify a state, as one of its two nodes sees them (L-68).
+struct EpochPair: Hashable, Sendable {
+    let own: UInt32
+    let peer: UInt32
+}
+
+/// The run of this node in one chat, and its epochs there (L-58 to L-60).
+struct Epochs: Sendable {
+    /// The run: 8 random bytes as a big-endian number.
+    let run: UInt64
+    /// The epoch for keys that the node has not dealt with yet.
+    private(set) var counter: UInt32
+    private var values: [PublicKey: UInt32] = [:]
+
+    init(run: UInt64, counter: UInt32 = 0) {
+        self.run = run
+        self.counter = counter
+    }
+
+    /// Returns the node's own epoch for a key. From now on the node uses it with the key (L-59).
+    mutating func epoch(of key: PublicKey) -> UInt32 {
+        if let value = values[key] { return value }
+        values[key] = counter
+        return counter
+    }
+
+    /// Gives a key another epoch, because the node forgot a link with it (L-60).
+    ///
+    /// - Returns: False if no epoch is left and the chat needs a new run.
+    mutating func forget(_ key: PublicKey) -> Bool {
+        guard counter < .max else { return false }
+        counter += 1
+        values[key] = counter
+        return true
+    }
+
+    /// The number of keys that have their own epoch.
+    var count: Int { values.count }
+
+    /// Drops the epochs of unused keys. A later epoch of such a key is not lower (L-59).
+    mutating func drop(where isUnused: (PublicKey) -> Bool) {
+        values = values.filter { !isUnused($0.key) }
+    }
+}
+
+/// The decisions about the epochs in a handshake.
+enum EpochRules {
+    /// Returns the epoch for a response; nil if the initiation is outdated (L-62, L-63).
+    ///
+    /// - Parameters:
+    ///   - link: The epochs of the link with the initiation's run.
+    ///   - keyEpoch: The node's own epoch for the key.
+    ///   - epoch: The epoch in the initiation.
+    static func answer(link: EpochPair?, keyEpoch: UInt32, epoch: UInt32) -> UInt32? {
+        guard let link else { return keyEpoch }
+        guard epoch >= link.peer else { return nil }
+        return epoch == link.peer ? link.own : keyEpoch
+    }
+
+    /// The effect of a session that joins (L-68).
+    enum Joining: Equatable {
+        /// The session makes a new link.
+        case make
+        case join
+        /// The session begins a new state of the link.
+        case replace
+        case drop
+    }
+
+    static func join(link: EpochPair?, _ pair: EpochPair) -> Joining {
+        guard let link else { return .make }
+        if pair.own < link.own || pair.peer < link.peer { return .drop }
+        return pair == link ? .join : .replace
+    }
+
+    /// The consequence of a response that opened.
+    enum Response: Equatable {
+        case joining(Joining)
+        /// The node begins a handshake with that epoch, at the same address (L-65, L-66).
+        case handshake(epoch: UInt32)
+        /// The peer's state is older than the link's, so the link ends (L-95).
+        case forget
+        case drop
+    }
+
+    /// Decides on a response that opened.
+    ///
+    /// - Parameters:
+    ///   - link: The epochs of the link with the response's run, and whether the link is down.
+    ///   - isFollowUp: Whether the node began this handshake itself because of L-65 or L-66.
+    static func response(
+        link: (pair: EpochPair, isDown: Bool)?, keyEpoch: UInt32, named own: UInt32, peer: UInt32, isFollowUp: Bool
+    ) -> Response {
+        let present = link?.pair.own ?? keyEpoch
+        guard own == present else { return isFollowUp ? .drop : .handshake(epoch: present) }
+        if let link, link.isDown, peer < link.pair.peer { return .forget }
+        return .joining(join(link: link?.pair, EpochPair(own: own, peer: peer)))
+    }
+}
+
+/// The check before a link follows its peer to another address. A pong must come from the new address; until then, the
+/// node sends little there (L-51, L-72).
+struct AddressCheck: Sendable {
+    /// The address of the last datagram that did not come from the link's address.
+    private var elsewhere: Address?
+    /// The bytes of opened datagrams from ``elsewhere``, and the bytes sent there.
+    private var received = 0
+    private var sent = 0
+    /// The source of the newest datagram that counts.
+    private var newest: Address?
+    /// The earliest time for the next ping.
+    private var nextPing: Instant?
+
+    // MARK: Inputs
+
+    /// Counts an opened datagram from an address that is not the link's.
+    mutating func received(_ bytes: Int, from source: Address) {
+        if source != elsewhere {
+            elsewhere = source
+            (received, sent) = (0, 0)
+        }
+        received += bytes
+    }
+
+    /// Records the source of the newest datagram, the link's address or another.
+    mutating func heard(from source: Address) { newest = source }
+
+    /// Uses up some of the bytes that the node may send to an address that is not the link's.
+    ///
+    /// - Returns: Whether enough bytes were left.
+    mutating func take(_ bytes: Int, to address: Address) -> Bool {
+        guard address == elsewhere, sent + bytes <= received * Limits.unconfirmedAddressFactor else { return false }
+        sent += bytes
+        return true
+    }
+
+    /// Returns whether a ping may go to the new source of a datagram. If so, the next ping must wait.
+    mutating func mayPing(_ now: Instant) -> Bool {
+        if let nextPing, now < nextPing { return false }
+        nextPing = now + Limits.checkInterval
+        return true
+    }
+
+    /// Pauses the check, because a pong with a wrong token came from an address that is not the link's (L-73).
+    mutating func end(_ now: Instant) { nextPing = now + Limits.checkPause }
+
+    // MARK: Queries
+
+    /// Returns whether the newest datagram came from an address (L-100).
+    func isNewest(_ address: Address) -> Bool { address == newest }
+}
+
+/// The peer's reports about itself on a link: its name, and whether it is away or typing.
+struct PeerStatus: Sendable {
+    /// The name in the newest name record, unsafe to print; nil before record 0 has arrived (L-85).
+    var name: String?
+    private(set) var isAway = false
+    private var typing: ReceivedTyping
+    /// The highest counter of a datagram with a status (T-13).
+    private var newest: UInt32?
+
+    init(now: Instant) { typing = ReceivedTyping(now: now) }
+
+    /// The time when typing ends without new evidence (T-15).
+    var nextDeadline: Instant? { typing.nextDeadline }
+    var isTyping: Bool { typing.since != nil }
+
+    // MARK: Inputs
+
+    /// The effect of a status.
+    enum Answer: Equatable {
+        case applied(ReceivedTyping.Change)
+        /// The status was too old, or a newer one arrived before.
+        case ignored(ReceivedTyping.Change)
+    }
+
+    /// Applies the status of a datagram (T-13).
+    ///
+    /// - Parameter isBehind: Whether the status may have waited in the socket for long. Such a status can only end
+    ///   typing (L-90).
+    mutating func receive(_ status: Status, counter: UInt32, isBehind: Bool, now: Instant) -> Answer {
+        if let newest, counter <= newest { return .ignored(.none) }
+        newest = counter
+        guard !status.isUnheard else { return .ignored(.none) }
+        guard !isBehind else {
+            return .ignored(status.isTyping ? .none : typing.apply(isTyping: false, now: now))
+        }
+        isAway = status.isAway
+        return .applied(typing.apply(isTyping: status.isTyping, now: now))
+    }
+
+    /// Records the counter of a status that does not count (T-13).
+    mutating func note(_ status: Status?, counter: UInt32) {
+        if status != nil { newest = max(newest ?? 0, counter) }
+    }
+
+    /// Ends typing without evidence for 3 s (T-15).
+    mutating func advance(_ now: Instant) -> ReceivedTyping.Change { typing.advance(now) }
+
+    /// Ends typing because the link is down (T-14).
+    mutating func endTyping(_ now: Instant) { _ = typing.apply(isTyping: false, now: now) }
+}

@@ -249,3 +249,290 @@ struct PeerDirectory: Sendable {
         remembered.removeAll(of: chat)
     }
 }
+
+/// The service names that the browser lists, and their chats. A node resolves only names of its own chats (D-4).
+///
+/// The node tries names one after another. So forged names cost no more than ``Limits/namesTried`` a second (D-25).
+package struct ListedNames {
+    private struct Name {
+        /// The number of address families for which each interface lists the name.
+        var families: [UInt32: Int]
+        var chat: ChatID?
+        var isWaiting: Bool
+    }
+
+    /// The most names that the node remembers. Above it, a random name without a chat is forgotten.
+    package static let capacity = 8_192
+    /// The length of a period. Any second overlaps at most two periods.
+    private static let period = Duration.seconds(1)
+    private static let perPeriod = Limits.namesTried / 2
+
+    private var names: [String: Name] = [:]
+    /// The names that belong to no chat, or were not tried yet.
+    private var strangers = RandomTable<String, Void>()
+    /// The names to try, the next one last. The browser may have removed some of them.
+    private var waiting: [String] = []
+    private var chats: [ChatKeys] = []
+    private var periodEnd: Instant?
+    private var triedInPeriod = 0
+    private var random: any RandomNumberGenerator & Sendable
+
+    /// Makes an empty list.
+    ///
+    /// - Parameter random: The generator that chooses the names to forget.
+    package init(random: any RandomNumberGenerator & Sendable) { self.random = random }
+
+    /// Begins to recognise names of a chat. All names without a chat are tried again.
+    package mutating func join(_ chat: ChatKeys) {
+        chats.append(chat)
+        for name in names.keys.sorted() where names[name]?.chat == nil { wait(name) }
+    }
+
+    /// No longer recognises names of a chat.
+    package mutating func leave(_ chat: ChatID) {
+        chats.removeAll { $0.id == chat }
+        for (name, entry) in names where entry.chat == chat {
+            names[name]?.chat = nil
+            strangers[name] = ()
+        }
+    }
+
+    /// Records that the browser lists a name on an interface, for one more address family.
+    ///
+    /// - Returns: The chat of the name, or nil while unknown. A later ``next(_:)`` may return it.
+    package mutating func added(_ name: String, on interface: UInt32) -> ChatID? {
+        if names[name] == nil {
+            if names.count >= ListedNames.capacity { forgetOne() }
+            names[name] = Name(families: [:], chat: nil, isWaiting: false)
+            strangers[name] = ()
+            wait(name)
+        }
+        names[name]?.families[interface, default: 0] += 1
+        return names[name]?.chat
+    }
+
+    /// Records that the browser no longer lists a name on an interface, for one address family.
+    ///
+    /// - Returns: The chat of the name, or nil if unknown.
+    package mutating func removed(_ name: String, on interface: UInt32) -> ChatID? {
+        guard var entry = names[name] else { return nil }
+        let families = (entry.families[interface] ?? 0) - 1
+        entry.families[interface] = families > 0 ? families : nil
+        names[name] = entry.families.isEmpty ? nil : entry
+        if entry.families.isEmpty { strangers[name] = nil }
+        return entry.chat
+    }
+
+    /// Removes all names, because the browsers have ended.
+    package mutating func removeAll() {
+        names = [:]
+        strangers = RandomTable()
+        waiting = []
+    }
+
+    /// Tries waiting names, and returns the next one that belongs to a chat. `interfaces` contains each interface as
+    /// often as the interface lists the name. Returns nil without such a name, or at the limit.
+    package mutating func next(_ now: Instant) -> (name: String, chat: ChatID, interfaces: [UInt32])? {
+        if let end = periodEnd, end <= now { (periodEnd, triedInPeriod) = (nil, 0) }
+        while triedInPeriod < ListedNames.perPeriod, let name = waiting.popLast() {
+            guard var entry = names[name], entry.isWaiting else { continue }
+            entry.isWaiting = false
+            triedInPeriod += 1
+            periodEnd = periodEnd ?? now + ListedNames.period
+            entry.chat = chats.first { (try? $0.nonce(ofInstance: name)) != nil }?.id
+            names[name] = entry
+            guard let chat = entry.chat else { continue }
+            strangers[name] = nil
+            let interfaces = entry.families.flatMap { Array(repeating: $0.key, count: $0.value) }
+            return (name, chat, interfaces.sorted())
+        }
+        return nil
+    }
+
+    /// The time when ``next(_:)`` can try more names; nil if no name waits.
+    package var nextDeadline: Instant? { waiting.isEmpty ? nil : periodEnd }
+
+    private mutating func wait(_ name: String) {
+        guard names[name]?.isWaiting == false else { return }
+        names[name]?.isWaiting = true
+        // The newest name is tried first, so that a flood of names does not delay a friend's new name.
+        waiting.append(name)
+        guard waiting.count > 2 * ListedNames.capacity else { return }
+        waiting.removeAll { names[$0]?.isWaiting != true }
+    }
+
+    private mutating func forgetOne() {
+        guard let name = strangers.randomKey(using: &random) else { return }
+        strangers[name] = nil
+        names[name] = nil
+    }
+}
+
+/// The last addresses of links with preferred people. The node opens to them independently of discovery (D-19, D-23).
+struct RememberedAddresses: Sendable {
+    struct Entry: Sendable {
+        /// At most two addresses, the latest first.
+        var addresses: [Address]
+        /// The time of the next attempt; nil while the person has an up link.
+        var nextAttempt: Instant?
+        /// The time until which the node does not open to the addresses, after a bye.
+        var restsUntil: Instant?
+        /// Whether the next attempt was already postponed in favour of the opening's.
+        var wasPutOff = false
+        let order: UInt64
+    }
+
+    private var entries = Table<PersonID, Entry>()
+    private var newest: UInt64 = 0
+
+    subscript(person: PersonID) -> Entry? { entries.find(person) }
+
+    var people: [PersonID] { entries.sortedIDs }
+
+    func deadline(of person: PersonID) -> Instant? { entries.find(person)?.nextAttempt }
+
+    mutating func takeTouched() -> [PersonID] { entries.takeTouched() }
+
+    /// Remembers the addresses of a person's link.
+    mutating func remember(
+        _ person: PersonID, at addresses: [Address], _ links: LinkTable, _ surroundings: Surroundings
+    ) {
+        if let entry = entries.find(person) {
+            guard entry.addresses.first != addresses.first else { return }
+            let all = addresses + entry.addresses.filter { !addresses.contains($0) }
+            entries[person].addresses = Array(all.prefix(Limits.rememberedAddressesPerKey))
+            return
+        }
+        guard makeRoom(for: person, links, surroundings) else { return }
+        newest += 1
+        entries.insert(
+            Entry(addresses: Array(addresses.prefix(Limits.rememberedAddressesPerKey)), order: newest), for: person)
+    }
+
+    /// Makes room for a person (D-19). The method evicts an entry of the lowest rank that is not above the new
+    /// person's. Among these, entries without a link go first, then the oldest.
+    private mutating func makeRoom(
+        for person: PersonID, _ links: LinkTable, _ surroundings: Surroundings
+    ) -> Bool {
+        guard entries.count >= Limits.rememberedKeys else { return true }
+        func rank(_ other: PersonID) -> (Standing, Int, UInt64) {
+            (surroundings.standing(of: other), links.hasLink(to: other) ? 1 : 0, entries[other].order)
+        }
+        guard let victim = entries.sortedIDs.min(by: { rank($0) < rank($1) }),
+            rank(victim).0 <= surroundings.standing(of: person)
+        else { return false }
+        entries.remove(victim)
+        return true
+    }
+
+    /// Plans the next attempt, after the end of a rest.
+    mutating func plan(_ person: PersonID, at instant: Instant?) {
+        guard let entry = entries.find(person) else { return }
+        entries[person].nextAttempt = instant.map { max($0, entry.restsUntil ?? $0) }
+    }
+
+    /// Postpones the next attempt once, in favour of the opening's attempt (D-23).
+    mutating func putOff(_ person: PersonID, until instant: Instant) -> Bool {
+        guard let entry = entries.find(person), !entry.wasPutOff else { return false }
+        entries[person].wasPutOff = true
+        entries[person].nextAttempt = instant
+        return true
+    }
+
+    /// Records that an attempt begins. The next one follows 5 s later (D-23).
+    mutating func began(_ person: PersonID, now: Instant) {
+        entries[person].wasPutOff = false
+        entries[person].nextAttempt = now + Limits.rememberedInterval
+    }
+
+    mutating func rest(_ person: PersonID, now: Instant) {
+        guard entries.contains(person) else { return }
+        entries[person].restsUntil = now + Limits.shortRest
+    }
+
+    mutating func endRests() {
+        for person in entries.sortedIDs { entries[person].restsUntil = nil }
+    }
+
+    /// Forgets the addresses of people who have become strangers.
+    mutating func forgetStrangers(_ surroundings: Surroundings) {
+        for person in entries.sortedIDs where !surroundings.isPreferred(person) { entries.remove(person) }
+    }
+
+    mutating func removeAll(of chat: ChatID) {
+        for person in entries.sortedIDs where person.chat == chat { entries.remove(person) }
+    }
+}
+
+/// The instances that discovery lists but that found no room among the instances of their key (D-22), the oldest first.
+struct DisplacedInstances: Sendable {
+    struct Instance: Sendable {
+        let name: String
+        let person: PersonID
+        /// The addresses that discovery lists.
+        let addresses: [Address]
+        let attempts: Int
+        let failures: Int
+    }
+
+    private var instances: [Instance] = []
+
+    var count: Int { instances.count }
+
+    /// Adds an instance. Above the limit, the oldest is forgotten.
+    mutating func insert(_ instance: Instance) {
+        instances.append(instance)
+        if instances.count > Limits.instancesWithoutRoom { instances.removeFirst() }
+    }
+
+    mutating func remove(_ name: String, in chat: ChatID) -> Instance? {
+        instances.firstIndex { $0.name == name && $0.person.chat == chat }.map { instances.remove(at: $0) }
+    }
+
+    mutating func removeFirst(of person: PersonID) -> Instance? {
+        instances.firstIndex { $0.person == person }.map { instances.remove(at: $0) }
+    }
+
+    mutating func removeAll(of chat: ChatID) { instances.removeAll { $0.person.chat == chat } }
+}
+
+/// The limited room for the instances of a key.
+extension PeerDirectory {
+    /// Adds an instance that discovery lists. The caller has checked that there is room.
+    mutating func add(_ instance: DisplacedInstances.Instance, _ links: LinkTable, _ surroundings: Surroundings) {
+        let person = instance.person
+        let candidates = candidates(among: instance.addresses, of: person, known: [], links, surroundings)
+        let id = instances.add(.discovered(instance.name), chat: person.chat, key: person.key, addresses: candidates)
+        instances[id].offered = instance.addresses
+        instances[id].attempts = instance.attempts
+        instances[id].failures = instance.failures
+    }
+
+    /// Brings back an instance that had found no room, after another instance of the person was removed (D-22).
+    mutating func bringBack(_ person: PersonID, _ links: LinkTable, _ surroundings: Surroundings) {
+        guard instances.instances(of: person).count(where: \.isDiscovered) < Limits.instancesPerKey,
+            let instance = displaced.removeFirst(of: person)
+        else { return }
+        add(instance, links, surroundings)
+    }
+
+    /// Makes room for one more discovered instance of a key (D-22). The method evicts the instance with the most failed
+    /// attempts; among equals, the one known longest. Covered instances and those without an attempt stay.
+    ///
+    /// - Returns: Whether there is room.
+    mutating func makeRoom(for person: PersonID, _ links: LinkTable) -> Bool {
+        let others = instances.instances(of: person).filter(\.isDiscovered)
+        guard others.count >= Limits.instancesPerKey else { return true }
+        let victim = others.filter { $0.attempts > 0 && !isCovered($0, links) }
+            .max { ($0.failures, $1.id) < ($1.failures, $0.id) }
+        guard let victim else { return false }
+        if case .discovered(let name) = victim.origin {
+            displaced.insert(
+                .init(
+                    name: name, person: person, addresses: victim.offered, attempts: victim.attempts,
+                    failures: victim.failures))
+        }
+        instances.remove(victim.id)
+        return true
+    }
+}

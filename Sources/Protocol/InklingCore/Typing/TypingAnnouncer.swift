@@ -109,3 +109,74 @@ struct TypingAnnouncer: Sendable {
 
     private func copyTimes(_ now: Instant) -> [Instant] { Limits.copies.map { now + $0 } }
 }
+
+/// The received typing status of the peer on one link.
+struct ReceivedTyping: Sendable {
+    private enum State {
+        case idle
+        case typing(since: Instant, evidence: Instant)
+    }
+
+    private var state = State.idle
+    private var starts: TokenBucket
+
+    init(now: Instant) {
+        starts = TokenBucket(perSecond: Limits.starts, burst: Limits.starts, now: now)
+    }
+
+    /// The time since when the peer is typing; nil if it is not.
+    var since: Instant? {
+        if case .typing(let since, _) = state { since } else { nil }
+    }
+
+    /// The time when the status ends without further evidence.
+    var nextDeadline: Instant? {
+        if case .typing(_, let evidence) = state { evidence + Limits.typingExpiry } else { nil }
+    }
+
+    enum Change: Equatable { case none, started, ended, limited }
+
+    /// Applies a newer status.
+    mutating func apply(isTyping: Bool, now: Instant) -> Change {
+        switch (state, isTyping) {
+        case (.idle, false):
+            return .none
+        case (.idle, true):
+            guard starts.take(now) else { return .limited }
+            state = .typing(since: now, evidence: now)
+            return .started
+        case (.typing(let since, _), true):
+            state = .typing(since: since, evidence: now)
+            return .none
+        case (.typing, false):
+            state = .idle
+            return .ended
+        }
+    }
+
+    /// Ends a status whose last evidence is 3.0 s old.
+    mutating func advance(_ now: Instant) -> Change {
+        guard let nextDeadline, nextDeadline <= now else { return .none }
+        state = .idle
+        return .ended
+    }
+}
+
+/// Returns whether the text of an input field counts as typing: the text has a visible character and is not a command.
+///
+/// - Parameter text: the whole content of the input field.
+package func countsAsTyping(_ text: String) -> Bool {
+    guard text.unicodeScalars.first != "/" else { return false }
+    return text.unicodeScalars.contains(where: isVisible)
+}
+
+private func isVisible(_ scalar: Unicode.Scalar) -> Bool {
+    let properties = scalar.properties
+    if properties.isWhitespace || properties.isDefaultIgnorableCodePoint { return false }
+    switch properties.generalCategory {
+    case .control, .format, .surrogate, .unassigned, .spaceSeparator, .lineSeparator, .paragraphSeparator:
+        return false
+    default:
+        return true
+    }
+}
