@@ -314,3 +314,191 @@ package enum ChatLines {
         notice(count == 1 ? "Delivery of 1 more message is unknown" : "Delivery of \(count) more messages is unknown")
     }
 }
+
+/// Decides when the prompt reports new names: the first change at once, and all changes of the next 10 s together. The
+/// line about an author's new name precedes the author's message. If a person leaves, a line first reports the person's
+/// last name. Only a few people in that time get such a line.
+///
+/// Times are milliseconds of a clock that never goes back.
+struct RenameLines: Sendable {
+    /// The time for which further changes wait after a line.
+    static let step: Int64 = 10_000
+    /// The number of people that a line names. For more people, the line has only their number.
+    static let named = 3
+
+    /// The earlier labels of people whose new names have no line yet, in the order of the changes.
+    private var pending: [(user: UserID, before: Labels.Label)] = []
+    private var reportedAt: Int64?
+    /// The times of the last lines about leaving people.
+    private var farewells: [Int64] = []
+
+    /// The time of the next call of ``due(at:labels:)``; nil for none.
+    var nextDeadline: Int64? { pending.isEmpty ? nil : (reportedAt ?? 0) + Self.step }
+
+    /// Records the new name of a present person.
+    mutating func record(_ user: UserID, before: Labels.Label) {
+        if !pending.contains(where: { $0.user == user }) { pending.append((user, before)) }
+    }
+
+    /// Returns the line about a leaving person's unreported name; empty if too many people leave.
+    mutating func beforeLeaving(of user: UserID, at now: Int64, labels: Labels) -> [Line] {
+        let lines = beforeMessage(of: user, labels: labels)
+        guard !lines.isEmpty else { return [] }
+        farewells = farewells.filter { now - $0 < Self.step }
+        guard farewells.count < Self.named else { return [] }
+        farewells.append(now)
+        return lines
+    }
+
+    /// Returns the line to show before a person's message.
+    mutating func beforeMessage(of user: UserID, labels: Labels) -> [Line] {
+        defer { pending.removeAll { $0.user == user } }
+        return lines(pending.filter { $0.user == user }, labels)
+    }
+
+    /// Returns the lines that are due.
+    mutating func due(at now: Int64, labels: Labels) -> [Line] {
+        guard reportedAt.map({ $0 + Self.step <= now }) ?? true else { return [] }
+        let lines = lines(pending, labels)
+        pending = []
+        if !lines.isEmpty { reportedAt = now }
+        return lines
+    }
+
+    private func lines(_ entries: [(user: UserID, before: Labels.Label)], _ labels: Labels) -> [Line] {
+        let changes = entries.compactMap { user, before in
+            let after = labels.label(of: user.description)
+            return after.name == before.name ? nil : (before, after)
+        }
+        guard changes.count <= Self.named else { return [ChatLines.renamed(changes.count)] }
+        return changes.map { ChatLines.renamed($0, to: $1) }
+    }
+}
+
+/// The answer to /who.
+extension ChatLines {
+    /// One person in the answer.
+    package struct Presence: Sendable {
+        var label: Labels.Label
+        /// The presence as text, such as "Active now".
+        var presence: String
+        /// The time since when the person is here; nil for others.
+        var since: LocalTime?
+        /// The time when an absent person was last here.
+        var seen: LocalTime?
+        /// The round trip of a datagram to the person.
+        var roundTrip: Duration?
+        var isVerified = false
+        /// Whether this user has muted them.
+        var isMuted = false
+
+        package init(
+            label: Labels.Label, presence: String, since: LocalTime? = nil, seen: LocalTime? = nil,
+            roundTrip: Duration? = nil, isVerified: Bool = false, isMuted: Bool = false
+        ) {
+            self.label = label
+            self.presence = presence
+            self.since = since
+            self.seen = seen
+            self.roundTrip = roundTrip
+            self.isVerified = isVerified
+            self.isMuted = isMuted
+        }
+
+        /// Returns the period since when the person is here, or the time when the person was last here.
+        fileprivate func period(today: LocalTime.Day) -> String? {
+            if let since { return "since " + since.text }
+            return seen.map { "last " + ($0.day == today ? "" : $0.day.short + " ") + $0.text }
+        }
+
+        fileprivate var travel: String? { roundTrip.map { milliseconds($0) + " round trip" } }
+    }
+
+    /// Returns the lines of people, in columns if there is room for them.
+    ///
+    /// - Parameters:
+    ///   - columns: the width of the screen; nil without a screen.
+    ///   - today: the day of the answer.
+    package static func people(_ people: [Presence], columns: Int?, today: LocalTime.Day) -> [Line] {
+        if let columns, let lines = table(people, columns: columns, today: today) { return lines }
+        return people.map { person in
+            let words = [
+                person.presence, person.period(today: today), person.travel, person.isVerified ? "verified" : nil,
+                person.isMuted ? "muted" : nil,
+            ].compactMap { $0 }
+            return notice("\(person.label.isolated): \(words.joined(separator: ", ")) (\(person.label.user))")
+        }
+    }
+
+    /// Returns the lines in columns. Without enough room, the user IDs are left out, because /whois shows them as well.
+    /// Returns nil if that is not enough.
+    private static func table(_ people: [Presence], columns: Int, today: LocalTime.Day) -> [Line]? {
+        let rows = people.map { person in
+            [
+                person.label.isolated, person.presence, person.period(today: today) ?? "",
+                person.travel ?? "", person.isMuted ? "muted" : "", person.label.user,
+            ]
+        }
+        let used = rows.first?.indices.filter { column in rows.contains { !$0[column].isEmpty } } ?? []
+        var widths = used.map { column in rows.map { DisplayWidth.of($0[column]) }.max() ?? 0 }
+        if widths.reduce(2 * widths.count, +) > columns { widths.removeLast() }
+        guard widths.reduce(2 * widths.count, +) <= columns else { return nil }
+        return rows.map { row in
+            let cells = zip(used, widths).map { column, width in
+                row[column] + String(repeating: " ", count: width - DisplayWidth.of(row[column]))
+            }
+            // A terminal may wrap differently from this program. So no row may end with blanks, which would then begin
+            // the next row.
+            return notice(String(cells.joined(separator: "  ").reversed().drop { $0 == " " }.reversed()))
+        }
+    }
+
+    private static func milliseconds(_ duration: Duration) -> String {
+        let (seconds, attoseconds) = duration.components
+        let milliseconds = seconds * 1_000 + attoseconds / 1_000_000_000_000_000
+        return milliseconds < 1 ? "under 1 ms" : "\(milliseconds) ms"
+    }
+}
+
+/// Decides which alarms about keys to show, once for each person and name.
+struct KeyWarnings: Sendable {
+    /// The number of pairs of a person and a name whose shown alarms are remembered.
+    private static let remembered = 4_096
+
+    /// When this began.
+    private let startedAt: Timestamp
+    private var warned: Set<Warned> = []
+
+    private struct Warned: Hashable {
+        let user: UserID
+        let name: String
+    }
+
+    init(startedAt: Timestamp) {
+        self.startedAt = startedAt
+    }
+
+    /// Returns the alarm about a person's key, only once. Returns nil for a verified key, or for the first owner of the
+    /// name.
+    mutating func alarm(about peer: Peer) -> KeyAlarm? {
+        if warned.count > Self.remembered { warned = [] }
+        guard let namesake = peer.namesake, !peer.isVerified,
+            warned.insert(Warned(user: peer.user, name: peer.name)).inserted
+        else { return nil }
+        return KeyAlarm(
+            newcomer: peer.name, formerNames: peer.names.dropFirst(), knownNames: namesake.names,
+            isVerified: namesake.isVerified, isRepeated: peer.namedSince.map { $0 < startedAt } ?? false)
+    }
+}
+
+extension IndicatorText {
+    /// Returns the emphasis of the indicator: dim at first, so that it appears gently, and plain from then on.
+    ///
+    /// - Parameter age: the time for which an indicator has been on the screen, even if its names changed.
+    package static func emphasis(age: Duration, decorated: Bool, reducedMotion: Bool) -> Line.Emphasis {
+        decorated && !reducedMotion && age < appearance ? .dim : .plain
+    }
+
+    /// The time for which the indicator is dim.
+    package static let appearance = Duration.milliseconds(300)
+}

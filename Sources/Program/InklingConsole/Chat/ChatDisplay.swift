@@ -86,3 +86,239 @@ package struct ChatTexts: Sendable {
         self.arguments = arguments
     }
 }
+
+/// A value to keep for later runs.
+package enum Lasting: Hashable, Sendable {
+    /// A line that the user entered. Later runs can recall it.
+    case line(String)
+    /// The user's name.
+    case name(String)
+    /// Whether the terminal rings at the user's name.
+    case bell(Bool)
+}
+
+/// An effect that the prompt's model requests from the program.
+package enum ChatEffect: Hashable, Sendable {
+    /// Adds lines to the history. A screen then draws its block again.
+    case show([Line])
+    /// Makes a screen draw its block again.
+    case draw
+    /// A node is asked, after `assign(_:)`. The answer is for the model, now or later.
+    case ask(ServiceRequest)
+    /// Makes the terminal ring.
+    case bell
+    /// Clears the screen. A later effect draws it again.
+    case clearScreen
+    /// Keeps a value for later runs of the program.
+    case keep(Lasting)
+    /// Stops the program, and the processes that were started together with it. Input waits until `resumed(at:)`.
+    case suspend
+    /// Writes a line to standard error. The text is safe to show.
+    case complain(String)
+    /// Ends the session, because the node could not join the first chat. No effect follows.
+    case cannotStart(NodeError)
+    /// Looks for the lost node. When there is a node again, the program calls `reattached(_:at:)`.
+    case reattach
+    /// Begins the end of the session, which takes at most ``ChatModel/patience``.
+    case beginEnd
+    /// Stops the node, because nothing else is left to do. No effect follows.
+    case end
+}
+
+/// The user's input. Bytes become keys, and the editor turns keys into a text. Input waits here until the model can
+/// process it.
+///
+/// Time is in milliseconds of a clock that never goes back.
+struct Keyboard: Sendable {
+    /// The time for which an Escape waits for the rest of a key's sequence.
+    static let escapeWait: Int64 = 50
+    /// The time for which a paste waits for its next bytes. Its end may be lost.
+    static let pasteWait: Int64 = 1_000
+    /// The number of keys and lines that may wait for an answer. Further ones are lost.
+    static let heldLimit = 4_096
+
+    /// One step of input.
+    enum Input: Sendable {
+        /// A key.
+        ///
+        /// - Parameter isLast: whether it is the last of the keys that came together.
+        case key(Key, isLast: Bool)
+        case line(String)
+    }
+
+    var editor = LineEditor()
+    var completion = Completion()
+    /// Whether the program is about to be stopped. Typed input then waits until after the stop.
+    var isStopped = false
+    private var decoder = KeyDecoder()
+    private var held: ArraySlice<Input> = []
+    private var escapeAt: Int64?
+
+    /// The time of the next call of `tick(at:)`; nil for none.
+    var nextDeadline: Int64? { escapeAt }
+
+    /// Decodes bytes of a terminal, and returns the keys that they complete.
+    mutating func decode(_ bytes: some Sequence<UInt8>, at now: Int64) -> [Key] {
+        defer {
+            escapeAt = decoder.isPasting ? now + Self.pasteWait : decoder.isWaiting ? now + Self.escapeWait : nil
+        }
+        return decoder.feed(bytes)
+    }
+
+    /// Adds a line that the user entered.
+    mutating func enter(_ line: String) {
+        if held.count < Self.heldLimit { held.append(.line(line)) }
+    }
+
+    /// Completes the keys and pastes whose next bytes are overdue.
+    mutating func tick(at now: Int64) {
+        guard let time = escapeAt, time <= now else { return }
+        escapeAt = nil
+        add(decoder.isPasting ? decoder.endPaste() : decoder.flush())
+    }
+
+    /// Whether a Ctrl-C waits.
+    var holdsInterrupt: Bool {
+        held.contains { input in
+            if case .key(.control("c"), _) = input { true } else { false }
+        }
+    }
+
+    /// The next input, if there is one.
+    mutating func next() -> Input? { isStopped ? nil : held.popFirst() }
+
+    /// Adds keys that came together.
+    mutating func add(_ keys: [Key]) {
+        let keys = Self.joined(keys)
+        for (index, key) in keys.enumerated() where held.count < Self.heldLimit {
+            held.append(.key(key, isLast: index == keys.count - 1))
+        }
+    }
+
+    /// Joins keys that came in one piece into one insertion. They may be a paste without its marks.
+    private static func joined(_ keys: [Key]) -> [Key] {
+        var joined: [Key] = []
+        var run = String.UnicodeScalarView()
+        func close() {
+            if let only = run.first, run.count == 1 { joined.append(.text(only)) }
+            if run.count > 1 { joined.append(.paste(String(run))) }
+            run = String.UnicodeScalarView()
+        }
+        for key in keys {
+            if case .text(let scalar) = key {
+                run.append(scalar)
+            } else {
+                close()
+                joined.append(key)
+            }
+        }
+        close()
+        return joined
+    }
+}
+
+/// A point in time, as a model's driver supplies it.
+package struct Moment: Hashable, Sendable {
+    /// Milliseconds of a clock that never goes back, and includes sleep of the machine.
+    package var steady: Int64
+    /// The time of day.
+    package var wall: Timestamp
+
+    package init(steady: Int64, wall: Timestamp) {
+        self.steady = steady
+        self.wall = wall
+    }
+}
+
+/// The latest messages of a chat since the start of the program, for searches.
+package struct Transcript: Sendable {
+    /// The number of messages that are kept.
+    static let messages = 2_000
+    /// The total bytes of messages that are kept.
+    static let bytes = 512 * 1_024
+    /// The bytes that a message adds to the size of its text.
+    private static let bytesPerMessage = 64
+
+    package struct Message: Hashable, Sendable {
+        /// The user ID of the author; nil for this user.
+        var user: String?
+        /// The text as sent, but in NFC.
+        var text: String
+        var time: LocalTime
+
+        /// Returns whether two messages are the same one, which two clocks may have timed.
+        func isSame(as other: Message) -> Bool {
+            user == other.user && text == other.text && time.day == other.time.day
+                && abs(60 * (time.hour - other.time.hour) + time.minute - other.time.minute) <= 1
+        }
+
+        fileprivate var bytes: Int { text.utf8.count + Transcript.bytesPerMessage }
+    }
+
+    private var said: ArraySlice<Message> = []
+    private var total = 0
+    /// Whether earlier messages were forgotten.
+    private(set) var isCut = false
+
+    mutating func add(_ message: Message) {
+        said.append(message)
+        total += message.bytes
+        while said.count > Self.messages || total > Self.bytes, let first = said.popFirst() {
+            total -= first.bytes
+            isCut = true
+        }
+    }
+
+    /// Returns the messages that contain a text, in order.
+    func messages(with text: FoldedText) -> [Message] { said.filter { text.occurs(in: ChatLines.spoken($0.text)) } }
+}
+
+/// The dots behind an indicator. They begin again with each new indicator, and end with it.
+///
+/// Time is in milliseconds of a clock that never goes back.
+struct TypingDots: Sendable {
+    /// The duration of one step.
+    static let stepTime: Int64 = 500
+
+    private var run: Run?
+
+    private struct Run {
+        let since: Int64
+        var step = 0
+        var nextStep: Int64
+        /// Whether the screen has drawn the indicator since it fully appeared.
+        var hasAppeared = false
+    }
+
+    /// The number of the current step, which decides on the dots.
+    var step: Int { run?.step ?? 0 }
+
+    /// Returns the time of the next call of `tick(at:)`; nil for none.
+    func nextDeadline(reducedMotion: Bool) -> Int64? {
+        guard let run, !reducedMotion else { return nil }
+        return run.hasAppeared ? run.nextStep : min(run.since + Self.appearance, run.nextStep)
+    }
+
+    /// Returns the time for which there has been an indicator.
+    func age(at now: Int64) -> Duration { run.map { .milliseconds(now - $0.since) } ?? .zero }
+
+    /// Begins the dots with an indicator, or ends them without one.
+    mutating func follow(isShown: Bool, at now: Int64) {
+        guard isShown else { return run = nil }
+        if run == nil { run = Run(since: now, nextStep: now + Self.stepTime) }
+    }
+
+    mutating func tick(at now: Int64) {
+        guard var run else { return }
+        run.hasAppeared = now >= run.since + Self.appearance
+        if now >= run.nextStep {
+            run.step += 1
+            run.nextStep = now + Self.stepTime
+        }
+        self.run = run
+    }
+
+    private static let appearance =
+        IndicatorText.appearance.components.seconds * 1_000
+        + IndicatorText.appearance.components.attoseconds / 1_000_000_000_000_000
+}

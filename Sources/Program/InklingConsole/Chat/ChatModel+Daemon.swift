@@ -182,3 +182,288 @@ extension ChatModel {
         show(shown(states[index].receive(own: message.text, time: texts.localTime(message.at)), in: index))
     }
 }
+
+/// A chat of the daemon that this front end is not in.
+struct OtherChat: Sendable {
+    let name: String
+    let isOpen: Bool
+    var unread: Int
+    var typing: [Person] = []
+}
+
+/// The chats of a daemon, of which this front end may show only some.
+extension ChatModel {
+    /// Begins to follow the daemon's other chats, also later ones. The prompt counts their unread messages.
+    mutating func followOthers() {
+        guard display.outlivesNode, display.form != .pipe else { return }
+        ask(.subscribe(Subscription(chats: .all)))
+        countOthers()
+    }
+
+    mutating func countOthers() { ask(.chats, for: .others) }
+
+    mutating func follow(_ chats: [ChatStatus]) {
+        others = chats.filter { index(of: $0.name) == nil }.map { chat in
+            let typing = others.first { $0.name == chat.name }?.typing ?? []
+            return OtherChat(name: chat.name, isOpen: !chat.hasSecret, unread: chat.waiting, typing: typing)
+        }
+    }
+
+    /// Counts a message in another chat of the daemon.
+    mutating func count(_ message: ReceivedMessage) {
+        guard display.outlivesNode, display.form != .pipe else { return }
+        if display.rings, ChatState.mention(of: identity.name).occurs(in: message.text, longest: Line.highlighted) {
+            ring()
+        }
+        guard let other = others.firstIndex(where: { $0.name == message.chat }) else { return countOthers() }
+        others[other].unread += 1
+    }
+
+    /// Returns the answer to /chats: first the chats of this front end with their numbers, then the daemon's other
+    /// chats.
+    func list(with chats: [ChatStatus]) -> [Line] {
+        let others = chats.filter { index(of: $0.name) == nil }
+        guard !others.isEmpty else { return list() }
+        return (states.isEmpty ? [] : list())
+            + others.map { chat in
+                ChatLines.chat(
+                    name: chat.name, isOpen: !chat.hasSecret, unread: chat.waiting, isKept: chat.isKept)
+            }
+    }
+
+    /// Opens a chat of this front end by its name, or joins one that the daemon is in.
+    mutating func open(_ name: String) {
+        if let index = index(named: name) { return answer(open(number: index + 1)) }
+        guard display.outlivesNode else { return answer(noChat(name)) }
+        ask(.chats, for: .open(name: name))
+    }
+
+    mutating func open(_ name: String, among chats: [ChatStatus]) {
+        let name = NormalForm.canonical(name)
+        guard let status = chats.first(where: { $0.name == name }), let chat = try? Chat(status.name) else {
+            return answer(noChat(name, among: chats.map(\.name)))
+        }
+        // A join by the name alone means the chat that the daemon is in (A-20).
+        ask(.join(chat), for: .join(chat))
+    }
+
+    /// Handles the answer to /leave for a chat that this front end is not in.
+    mutating func leftElsewhere(_ name: String, _ answer: ServiceAnswer) {
+        switch answer {
+        case .done: self.answer(ChatLines.notice("The daemon no longer keeps \(SafeText.line(name))"))
+        case .failed(.unknownChat): self.answer(noChat(name))
+        case .failed(let error): self.answer(ChatLines.error(texts.error(error)))
+        default: break
+        }
+    }
+}
+
+/// The events of the chats.
+extension ChatModel {
+    mutating func receive(_ timed: TimedEvent) {
+        let lines = apply(timed)
+        // This program may have been stopped after the node received the message.
+        if case .message = timed.event { show(lines, at: texts.localTime(timed.at)) } else { show(lines) }
+        // Lines don't report the end of an indicator, because readers conclude it from the silence.
+        if display.form != .screen, typists != reportedIndicator {
+            reportedIndicator = typists
+            if !typists.isEmpty { show([ChatLines.notice(typists)]) }
+        }
+    }
+
+    private mutating func apply(_ timed: TimedEvent) -> [Line] {
+        switch timed.event {
+        case .peer(let change):
+            return index(of: change.chat).map { apply(change.peer, why: change.why, in: $0) } ?? []
+        case .typing(let chat, let people):
+            guard display.showsTyping else { return [] }
+            guard let index = index(of: chat) else {
+                if let other = others.firstIndex(where: { $0.name == chat }) { others[other].typing = people }
+                return []
+            }
+            return shown(states[index].apply(typing: people), in: index)
+        case .message(let message):
+            let isMuted = muted.countMessage(from: message.sender.user.description)
+            guard let index = index(of: message.chat) else {
+                if !isMuted { count(message) }
+                return []
+            }
+            let lines = states[index].receive(
+                message: message.text, from: message.sender, page: page, at: moment.steady, time: localTime,
+                isDelayed: timed.isDelayed, written: written(message, at: timed.at))
+            if display.rings, !lines.isEmpty, states[index].mentionsUser(message.text) { ring() }
+            return shown(lines, in: index, isMessage: !isMuted)
+        case .delivered(let receipt):
+            if receipt.entry != nil { return lateOutcome(of: receipt.user, in: receipt.chat, failure: nil) }
+            if let lines = outcome(ofInvite: receipt.message, isFailure: false) { return lines }
+            guard let index = index(of: receipt.chat) else { return [] }
+            return shown(
+                states[index].recordOutcome(
+                    of: receipt.message, by: receipt.user, failure: nil, shares: display.folds, at: moment.steady),
+                in: index)
+        case .waiting(let receipt):
+            guard let index = index(of: receipt.chat) else { return [] }
+            return shown(states[index].recordWait(of: receipt.message, for: receipt.user), in: index)
+        case .failed(let failure):
+            if failure.entry != nil { return lateOutcome(of: failure.user, in: failure.chat, failure: failure.why) }
+            if let lines = outcome(ofInvite: failure.message, isFailure: true) { return lines }
+            guard let index = index(of: failure.chat) else { return [] }
+            return shown(
+                states[index].recordOutcome(
+                    of: failure.message, by: failure.user, failure: failure.why, shares: display.folds,
+                    at: moment.steady), in: index)
+        case .notice(.keyChanged):
+            // The presence event that follows reports the alarm with the person's label.
+            return []
+        case .notice(.invited(let invitation)) where display.form != .pipe: return receive(invitation)
+        case .notice(.invitationOver(let number, let end)) where display.form != .pipe: return receive(end, of: number)
+        case .notice(.moved(let chat)): return receive(moved: chat)
+        case .notice(.newcomer(let newcomer)) where display.form != .pipe: return receive(newcomer)
+        case .notice(let notice):
+            apply(notice)
+            return [ChatLines.notice(texts.notice(notice))]
+        case .missed(let missed):
+            guard missed.messages > 0, let index = index(of: missed.chat) else { return [] }
+            let what = missed.messages == 1 ? "1 message was" : "\(missed.messages) messages were"
+            return shown([ChatLines.notice("\(what) left out: they came faster than they could be shown")], in: index)
+        }
+    }
+
+    private mutating func apply(_ notice: Notice) {
+        switch notice {
+        case .discoveryDown(.absent), .discoveryDown(.gone), .discoveryDown(.noThread): isDiscoveryDown = true
+        case .discoveryUp: isDiscoveryDown = false
+        default: break
+        }
+    }
+
+    private mutating func apply(_ peer: Peer, why: PresenceReason, in index: Int) -> [Line] {
+        let isHeard = peer.presence != .offline && !muted.contains(peer.user.description)
+        let alarm = isHeard ? warnings.alarm(about: peer) : nil
+        let lines = states[index].apply(peer, why: why, alarm: alarm, at: moment)
+        let removal = why == .removed ? [ChatLines.removed(from: states[index].chat.name)] : []
+        return shown(removal + lines + (isHeard ? states[index].namesake(peer, of: identity.user) : []), in: index)
+    }
+
+    /// Adds a chat that the node has joined.
+    ///
+    /// - Parameter peers: the people whom the node knows there.
+    mutating func add(_ chat: Chat, _ peers: [Peer]) {
+        // If the node has already found people, it was in the chat before.
+        let age = Self.isFound(peers) ? 2 * ChatState.settling : 0
+        var state = ChatState(
+            chat, ownName: identity.name, met: peers.filter { $0.presence == .offline }, at: moment.steady - age)
+        state.hasExplainedSuffix = display.form == .pipe || states.contains(where: \.hasExplainedSuffix)
+        if let other = others.firstIndex(where: { $0.name == chat.name }) {
+            _ = state.apply(typing: others.remove(at: other).typing)
+        }
+        states.append(state)
+        applyMuted()
+        // The answer comes before the messages that wait.
+        askForEarlier(in: chat)
+        stay(in: chat)
+    }
+
+    /// Makes the daemon keep a private chat until the user leaves it. A node of this program does so by itself.
+    private mutating func stay(in chat: Chat) {
+        // A talk was kept when this front end joined it. To join it again would be another knock.
+        guard display.outlivesNode, !chat.isOpen, chat.partner == nil else { return }
+        ask(.keep(chat, isConfirmed: true), for: .keep(chat: chat.name))
+    }
+
+    /// Applies the people who were in a chat before this front end joined it.
+    mutating func apply(present peers: [Peer], in index: Int) -> [Line] {
+        peers.filter { $0.presence != .offline }.flatMap { apply($0, why: .hello, in: index) }
+    }
+
+    /// Returns the alarm about the key of a person who was muted.
+    mutating func keyAlarms(about user: UserID) -> [Line] {
+        var lines: [Line] = []
+        for index in states.indices {
+            guard let peer = states[index].peer(user), peer.presence != .offline,
+                let alarm = warnings.alarm(about: peer)
+            else { continue }
+            lines += shown(states[index].record(alarm, about: user, at: moment.steady), in: index)
+        }
+        return lines
+    }
+}
+
+/// Messages that wait for people who are offline. Only a daemon keeps them.
+extension ChatModel {
+    /// The difference between the times of writing and arrival above which a message counts as one that waited. Below
+    /// it, the clocks of two computers may differ.
+    private static let wait = 60.0
+
+    /// Returns when a message was written that waited; nil for others.
+    func written(_ message: ReceivedMessage, at time: Timestamp) -> LocalTime? {
+        guard let written = message.written, time.seconds(since: written) >= Self.wait else { return nil }
+        return texts.localTime(written)
+    }
+
+    /// Returns the line about a message of an earlier run of the daemon.
+    mutating func lateOutcome(of user: UserID, in chat: String, failure: FailureReason?) -> [Line] {
+        guard let index = index(of: chat) else { return [] }
+        let name = states[index].label(of: user).isolated
+        let line = "A message that waited for \(name) was \(failure == nil ? "delivered" : "given up")"
+        return shown([ChatLines.notice(line)], in: index)
+    }
+
+    // MARK: Commands
+
+    mutating func listWaiting() { askAboutTexts(.waitingTexts(chat: nil)) }
+
+    mutating func hold(_ isOn: Bool, in chat: Chat) { askAboutTexts(.hold(isOn, chat: chat.name)) }
+
+    /// Gives up the message with a number in the last list, or all messages.
+    mutating func forget(_ number: Int?) {
+        guard let number else { return askAboutTexts(.forget(chat: nil, entry: nil)) }
+        guard listedTexts.indices.contains(number - 1) else {
+            return answer(ChatLines.error("There is no waiting message number \(number); /waiting lists them"))
+        }
+        askAboutTexts(.forget(chat: nil, entry: listedTexts[number - 1]))
+    }
+
+    private mutating func askAboutTexts(_ request: ServiceRequest) {
+        guard display.outlivesNode else {
+            return answer(
+                ChatLines.error(
+                    "Only a daemon keeps messages for people who are offline. Start it with: inkling daemon"))
+        }
+        ask(request, for: .texts)
+    }
+
+    /// Receives an answer about waiting messages.
+    mutating func receive(_ answer: ServiceAnswer, aboutTexts request: ServiceRequest) {
+        switch (request, answer) {
+        case (_, .failed(let error)): self.answer(ChatLines.error(texts.error(error)))
+        case (.waitingTexts, .waitingTexts(let waiting)): self.answer(list(waiting))
+        case (.hold(true, _), .done):
+            self.answer(
+                ChatLines.notice(
+                    "From now on, messages to this chat wait on your computer for members who are offline. To end that: "
+                        + "/waiting off"))
+        case (.hold(false, _), .done):
+            self.answer(
+                ChatLines.notice("Messages to this chat reach only people who are online. To change that: /waiting on"))
+        case (.forget(_, nil), .done):
+            listedTexts = []
+            self.answer(ChatLines.notice("No message waits any more"))
+        case (.forget, .done): self.answer(ChatLines.notice("That message waits no more"))
+        default: break
+        }
+    }
+
+    private mutating func list(_ waiting: [WaitingEntry]) -> [Line] {
+        listedTexts = waiting.map(\.entry)
+        guard !waiting.isEmpty else { return [ChatLines.notice("No message waits for anybody")] }
+        let today = localTime.day
+        return waiting.enumerated().map { index, text in
+            let known = self.index(of: text.chat).flatMap { states[$0].knownLabel(of: text.user)?.isolated }
+            let place = text.chat == open?.chat.name ? "" : " in \(ChatLines.cut(text.chat, columns: 20))"
+            let since = texts.localTime(text.at).text(on: today)
+            let name = known ?? ChatLines.shown(text.name)
+            return ChatLines.notice("\(index + 1)  for \(name)\(place), since \(since): ", excerpt: text.text)
+        }
+    }
+}

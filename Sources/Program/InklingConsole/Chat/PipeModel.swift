@@ -241,3 +241,141 @@ package struct PipeModel: LineInputModel, Sendable {
         effects.append(.complain(SafeText.line(text)))
     }
 }
+
+/// A chat whose input comes in lines, from a pipe, a file, or a terminal that edits them itself. The output is in whole
+/// lines as well.
+package protocol LineInputModel {
+    init(
+        _ chat: Chat, identity: NodeIdentity, display: ChatDisplay, texts: ChatTexts, columns: Int, at moment: Moment)
+
+    /// Begins the session: joins the chat, even if the node is in it already.
+    mutating func begin(at moment: Moment) -> [ChatEffect]
+    /// Records the node's next ID, before the program performs ``ChatEffect/ask(_:)``.
+    mutating func assign(_ id: RequestID)
+    /// Receives an output of the node.
+    mutating func receive(_ output: ServiceOutput, at moment: Moment) -> [ChatEffect]
+    /// Receives a line of the input.
+    mutating func receive(line: String, at moment: Moment) -> [ChatEffect]
+    /// Reports a line of the input that can't be sent.
+    ///
+    /// - Parameter reason: the reason, such as "line 7 is not UTF-8".
+    mutating func report(badLine reason: String, at moment: Moment) -> [ChatEffect]
+    /// Handles the end of the input.
+    mutating func endOfInput(at moment: Moment) -> [ChatEffect]
+    /// Handles an output that can't be written any more.
+    ///
+    /// - Parameter reason: the system's words for the cause.
+    mutating func outputFailed(_ reason: String, at moment: Moment) -> [ChatEffect]
+    /// Applies the passing of time. The program calls this at ``nextTick``.
+    mutating func tick(at moment: Moment) -> [ChatEffect]
+    /// Sets another width of the terminal that shows the output.
+    mutating func resize(columns: Int, at moment: Moment) -> [ChatEffect]
+    /// Prepares for a stop of the program.
+    mutating func willSuspend(at moment: Moment) -> [ChatEffect]
+    /// Resumes after a stop of the program.
+    mutating func resumed(at moment: Moment) -> [ChatEffect]
+    /// Attaches to the same node again, or to its successor.
+    mutating func reattached(_ identity: NodeIdentity, at moment: Moment) -> [ChatEffect]
+    /// Ends the session before the input has ended.
+    mutating func finish(at moment: Moment) -> [ChatEffect]
+
+    /// The time of the next ``tick(at:)``, in milliseconds of the steady clock; `nil` for none.
+    var nextTick: Int64? { get }
+    /// Whether the program should read more of the input.
+    var wantsInput: Bool { get }
+    /// The exit status of the program after the session.
+    var exitStatus: Int32 { get }
+}
+
+extension ChatModel: LineInputModel {
+    package mutating func endOfInput(at moment: Moment) -> [ChatEffect] { finish(at: moment) }
+
+    package mutating func outputFailed(_ reason: String, at moment: Moment) -> [ChatEffect] { finish(at: moment) }
+
+    package var wantsInput: Bool { isRunning }
+    /// Success, because a person reads the outcomes on the screen.
+    package var exitStatus: Int32 { 0 }
+}
+
+/// The user's messages that failed or reached nobody, to be sent again. The room is limited.
+struct UnsentMessages: Sendable {
+    /// The number of messages that are kept.
+    static let messages = 50
+    /// The total bytes of messages that are kept.
+    static let bytes = 256 * 1_024
+
+    private var texts: ArraySlice<String> = []
+    private var total = 0
+
+    var isEmpty: Bool { texts.isEmpty }
+
+    mutating func add(_ text: String) {
+        texts.append(text)
+        total += text.utf8.count
+        while texts.count > Self.messages || total > Self.bytes, let first = texts.popFirst() {
+            total -= first.utf8.count
+        }
+    }
+
+    /// Removes and returns all messages, in the order in which they failed.
+    mutating func drain() -> [String] {
+        defer { (texts, total) = ([], 0) }
+        return Array(texts)
+    }
+}
+
+/// The lines of messages that describe an action of their author, as in XEP-0245. Such messages begin with `/me`. Other
+/// programs show them as sent.
+extension ChatLines {
+    private static let action = "/me "
+
+    /// Returns the line of a message, or of an author's action: `Alice *waves*`.
+    ///
+    /// The line must not begin with a star, because notices do. Otherwise nobody could tell "* Bob is now verified"
+    /// from the program's own notice.
+    ///
+    /// - Parameter own: the user's name, which is highlighted in the text.
+    static func said(_ text: String, by label: Labels.Label, highlighting own: FoldedText? = nil) -> Line {
+        let line =
+            deed(in: text).map { deed in
+                Line([
+                    Line.Span(text: label.isolated, emphasis: .person(label.user)),
+                    Line.Span(text: " *" + SafeText.message(deed) + "*", emphasis: .plain),
+                ])
+            } ?? message(from: label, text: text)
+        return own.map { line.highlighting($0, from: 1) } ?? line
+    }
+
+    /// Returns the line of a message or action of this user.
+    static func saidMyself(_ text: String, name: String, mark: String? = nil) -> Line {
+        var line = own(text: text, mark: mark)
+        if let deed = deed(in: text) {
+            line.spans[0].text = NameIsolation.isolated(shown(name))
+            line.spans[1].text = " *" + SafeText.message(deed) + "*"
+        }
+        return Line(line.spans)
+    }
+
+    /// Returns the message that describes an action of this user.
+    static func message(ofDeed deed: String) -> String { action + deed }
+
+    /// Returns the text of a message without the prefix of an action.
+    static func spoken(_ text: String) -> String { deed(in: text) ?? text }
+
+    /// Returns a message as one line of plain text, such as `Bob: hello` or `Bob *waves*`.
+    ///
+    /// - Parameters:
+    ///   - label: the author's label.
+    ///   - name: the author's label before an action, if different.
+    package static func line(_ text: String, by label: String, orDoneBy name: String? = nil) -> String {
+        if let deed = deed(in: text) { return "\(name ?? label) *\(SafeText.line(deed))*" }
+        return "\(label): \(SafeText.line(text))"
+    }
+
+    /// Returns the action in a message, or nil.
+    private static func deed(in text: String) -> String? {
+        guard text.hasPrefix(action) else { return nil }
+        let deed = text.dropFirst(action.count)
+        return deed.contains { !$0.isWhitespace } ? String(deed) : nil
+    }
+}
