@@ -80,3 +80,203 @@ package enum NameSigns {
         }
     }
 }
+
+/// The scripts and digits within the words of a name.
+enum NameScripts {
+    /// Returns whether a word of the name mixes two scripts with similar letters. A foreign digit with the shape of an
+    /// ASCII letter or digit counts too. Different words may have different scripts: "Олена Lena".
+    static func areMixed(in name: String) -> Bool {
+        var scripts: Set<Script> = []
+        var hasForeign = false
+        for scalar in NormalForm.compatible(name).unicodeScalars {
+            guard isInWord(scalar) else {
+                (scripts, hasForeign) = ([], false)
+                continue
+            }
+            if let script = Script(of: scalar) {
+                scripts.insert(script)
+            } else if !scalar.isASCII, Skeleton.shape(of: scalar) != nil {
+                hasForeign = true
+            }
+            if scripts.count > 1 || hasForeign && !scripts.isEmpty { return true }
+        }
+        return false
+    }
+
+    private static func isInWord(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .nonspacingMark,
+            .spacingMark, .enclosingMark, .decimalNumber, .letterNumber, .otherNumber, .format:
+            true
+        default: false
+        }
+    }
+
+    /// The scripts whose letters mostly have the same shapes.
+    private enum Script {
+        case latin, greek, cyrillic, armenian, cherokee, lisu, coptic
+
+        init?(of scalar: Unicode.Scalar) {
+            switch scalar.value {
+            case 0x41...0x5A, 0x61...0x7A, 0xAA, 0xBA, 0xC0...0x24F, 0x250...0x2AF, 0x1D00...0x1D25, 0x1E00...0x1EFF,
+                0x2C60...0x2C7F, 0xA722...0xA7FF, 0xAB30...0xAB64, 0xFF21...0xFF3A, 0xFF41...0xFF5A:
+                self = .latin
+            case 0x370...0x3FF, 0x1D26...0x1D2A, 0x1F00...0x1FFF: self = .greek
+            case 0x400...0x52F, 0x1C80...0x1C8F, 0x1D2B, 0x2DE0...0x2DFF, 0xA640...0xA69F: self = .cyrillic
+            case 0x530...0x58F: self = .armenian
+            case 0x13A0...0x13FF, 0xAB70...0xABBF: self = .cherokee
+            case 0xA4D0...0xA4FF, 0x11FB0: self = .lisu
+            case 0x2C80...0x2CFF: self = .coptic
+            default: return nil
+            }
+        }
+    }
+}
+
+/// Isolates around names. Without them, a name in a right-to-left script could move the text beside it.
+package enum NameIsolation {
+    private static let first: Unicode.Scalar = "\u{2068}"
+    private static let last: Unicode.Scalar = "\u{2069}"
+
+    /// Returns a name between the characters FSI and PDI.
+    package static func isolated(_ name: String) -> String { "\u{2068}" + name + "\u{2069}" }
+
+    /// Returns the text without isolates.
+    package static func removed(from text: String) -> String {
+        guard has(text, in: 0x2066...0x2069) else { return text }
+        return String(String.UnicodeScalarView(text.unicodeScalars.filter { !(0x2066...0x2069).contains($0.value) }))
+    }
+
+    /// Returns a text on one line, made safe, that keeps its isolates. Each of them ends within the text.
+    package static func line(_ text: String) -> String {
+        guard has(text, in: 0x2066...0x2069) else { return SafeText.line(text) }
+        var result = ""
+        var depth = 0
+        var rest = text.unicodeScalars[...]
+        while let index = rest.firstIndex(where: { $0 == first || $0 == last }) {
+            result += SafeText.line(String(rest[..<index]))
+            if rest[index] == first || depth > 0 {
+                depth += rest[index] == first ? 1 : -1
+                result.unicodeScalars.append(rest[index])
+            }
+            rest = rest[rest.index(after: index)...]
+        }
+        return result + SafeText.line(String(rest)) + String(repeating: "\u{2069}", count: depth)
+    }
+
+    /// Returns whether a text has a letter of a right-to-left script.
+    package static func isNeeded(in text: String) -> Bool {
+        guard text.utf8.contains(where: { $0 >= 0xD6 }) else { return false }
+        return text.unicodeScalars.contains { scalar in
+            switch scalar.value {
+            case 0x590...0x8FF, 0xFB1D...0xFDFF, 0xFE70...0xFEFC, 0x10800...0x10FFF, 0x1E800...0x1EFFF: true
+            default: false
+            }
+        }
+    }
+
+    private static func has(_ text: String, in range: ClosedRange<UInt32>) -> Bool {
+        text.utf8.contains { $0 == 0xE2 } && text.unicodeScalars.contains { range.contains($0.value) }
+    }
+}
+
+extension Labels.Label {
+    /// The shown label, isolated from the text beside it.
+    package var isolated: String { NameIsolation.isolated(marked) }
+}
+
+/// User IDs within names. A name proves no identity, so a user ID in it can only mislead.
+enum UserIDsInNames {
+    /// The number of characters of a user ID.
+    static let length = 16
+
+    /// Returns the name with "..." in the place of each user ID; nil if it has none.
+    ///
+    /// A word is replaced if it contains a known user ID, or 16 characters of base32 with a digit before a letter.
+    /// Nearly all user IDs have such a digit, and hardly any name has.
+    static func removed(from name: String, isKnown: (String) -> Bool) -> String? {
+        if let rest = replaced(in: name, isKnown) { return rest }
+        let compatible = NormalForm.compatible(name)
+        return compatible == name ? nil : replaced(in: compatible, isKnown)
+    }
+
+    /// Returns whether the name contains a known user ID, even with signs and blanks between its characters.
+    static func isSpelled(in name: String, isKnown: (String) -> Bool) -> Bool {
+        windows(of: NormalForm.compatible(name).utf8.filter(isLetterOrDigit).map(lowercased)).contains(where: isKnown)
+    }
+
+    /// Returns whether the name has a word of at least 16 letters and digits, with a digit before a letter. Readers
+    /// can't tell such words apart.
+    static func hasLongCode(_ name: String) -> Bool {
+        NormalForm.compatible(name).utf8.split { !isLetterOrDigit($0) }.contains { word in
+            word.count >= length && word.contains(where: isDigit)
+                && !word.drop(while: { !isDigit($0) }).allSatisfy(isDigit)
+        }
+    }
+
+    private static func replaced(in name: String, _ isKnown: (String) -> Bool) -> String? {
+        var result: [UInt8] = []
+        var word: [UInt8] = []
+        var found = false
+        func finishWord() {
+            let isID = word.count >= length && isUserID(word.map(lowercased), isKnown)
+            result += isID ? Array("...".utf8) : word
+            found = found || isID
+            word = []
+        }
+        for byte in name.utf8 {
+            if isLetterOrDigit(byte) {
+                word.append(byte)
+            } else {
+                finishWord()
+                result.append(byte)
+            }
+        }
+        finishWord()
+        return found ? String(decoding: result, as: UTF8.self) : nil
+    }
+
+    private static func isUserID(_ word: [UInt8], _ isKnown: (String) -> Bool) -> Bool {
+        windows(of: word).contains { part in
+            let rest = part.utf8.drop { !isDigit($0) }
+            return isKnown(part) || rest.contains { !isDigit($0) } && UserID(part) != nil
+        }
+    }
+
+    private static func windows(of bytes: [UInt8]) -> [String] {
+        guard bytes.count >= length else { return [] }
+        return (0...bytes.count - length).map { String(decoding: bytes[$0..<$0 + length], as: UTF8.self) }
+    }
+
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        default: isDigit(byte)
+        }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+    private static func lowercased(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte + 0x20 : byte
+    }
+}
+
+extension NameFault {
+    /// The longest name in bytes of UTF-8 (M-25).
+    private static let maximumSize = 64
+
+    /// Returns the fault of the user's own new name, in NFC, or nil. A name has a fault if no node can have it (M-25),
+    /// or if other users would not see it.
+    public init?(ofOwnName name: String) {
+        if let fault = NameFault(of: name, maximumSize: Self.maximumSize) {
+            self = fault
+        } else if UserIDsInNames.removed(from: name, isKnown: { _ in false }) != nil {
+            self = .userID
+        } else if Labels.shown(name) == nil {
+            self = .unreadable
+        } else {
+            return nil
+        }
+    }
+}
