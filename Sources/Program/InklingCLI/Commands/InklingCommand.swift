@@ -1,6 +1,8 @@
 import ArgumentParser
 import Inkling
+import InklingConsole
 import InklingText
+import Logging
 
 /// The version in `--version`, in `ready`, on the control socket, and in the name of the package.
 let programVersion = "0.3.0"
@@ -66,5 +68,74 @@ struct CommandFailure: Error {
         } catch let error as NodeError {
             throw CommandFailure(text: SafeText.line(error.text)).report()
         }
+    }
+}
+
+/// The settings of commands that are in a chat for a short time. Such a command shares the identity with an open chat
+/// of the user, so peers see one person.
+extension ChatOptions {
+    /// Returns the settings of a command.
+    ///
+    /// - Parameter given: The argument that names the chat; nil if none does.
+    func commandSettings(chat given: String?, indicator: IndicatorStyle? = nil) throws -> ChatSettings {
+        let file = try settingsOptions.settings()
+        let chat = try secrets.chatToJoin(given, default: file.chat)
+        var node = self.node.configuration(file, isCommand: true)
+        node.sendsTyping = false
+        return ChatSettings(
+            node: node, chat: chat, isConfirmed: secrets.confirms(chat, given: given), settledChat: file.openChat,
+            arguments: secrets.arguments(naming: chat, given: given), mode: .plain,
+            indicator: indicator ?? file.indicator ?? .standard, reducedMotion: true, decorated: false,
+            logLevel: self.node.logLevel ?? .error, daemon: try daemon(), interfacesPath: self.node.interfacesPath(file)
+        )
+    }
+}
+
+extension ChatSettings {
+    /// The advice for a chat without other people.
+    var nobodyText: String {
+        "nobody else is in \(SafeText.line(chat.name)) now; find out why with: inkling doctor\(SafeText.line(arguments))"
+    }
+}
+
+extension Labels {
+    /// Labels the people in a chat, and those met there before, as the prompt does.
+    init(ownName: String, _ peers: [Peer]) {
+        self.init(ownName: ownName)
+        for peer in peers { update(Person(peer)) }
+    }
+
+    /// Returns the label of a peer, even of one who joined later.
+    mutating func marked(_ peer: Peer) -> String {
+        update(Person(peer))
+        return label(of: peer.user.description).marked
+    }
+}
+
+/// The advice for a misspelled command.
+package enum Suggestion {
+    /// Returns the error for an unknown command; nil if the first word is a command.
+    ///
+    /// - Parameter arguments: the words after the program's name.
+    package static func complaint(about arguments: [String]) -> String? {
+        complaint(about: arguments[...], in: InklingCommand.self, path: "inkling")
+    }
+
+    private static func complaint(
+        about arguments: ArraySlice<String>, in command: any ParsableCommand.Type, path: String
+    ) -> String? {
+        let commands = command.configuration.subcommands
+        guard let word = arguments.first, !word.hasPrefix("-"), !commands.isEmpty else { return nil }
+        if word == "help" { return complaint(about: arguments.dropFirst(), in: command, path: path) }
+        let names = commands.compactMap { $0.configuration.commandName }
+        if let index = names.firstIndex(of: word) {
+            return complaint(about: arguments.dropFirst(), in: commands[index], path: path + " " + word)
+        }
+        let advice =
+            NearestWord.find(word, among: names + ["help"], mistakes: 2).map { "did you mean: \(path) \($0)" }
+            ?? ("the commands are \(names.joined(separator: ", "))"
+                + (path == "inkling" && SafeText.line(word) == word
+                    ? "; to open a chat: inkling chat\(ShellQuoting.argument(word))" : ""))
+        return "there is no command \"\(path) \(SafeText.line(word))\"; \(advice)"
     }
 }

@@ -413,3 +413,106 @@ final class DaemonProgram {
         finished(failure)
     }
 }
+
+/// The messages to the service manager that started the daemon, by systemd's protocol (`sd_notify`). Without a service
+/// manager the daemon sends none.
+package struct ServiceManager {
+    private let socket: String?
+    /// The interval at which the manager wants a sign of life; nil if it wants none.
+    private let watchdogInterval: TimeAmount?
+
+    /// Reads the variables of the service manager.
+    ///
+    /// - Parameters:
+    ///   - environment: looks up a variable.
+    ///   - process: the ID of this process.
+    package init(environment: (String) -> String?, process: Int32 = getpid()) {
+        let path = environment("NOTIFY_SOCKET")
+        socket = path.flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
+        let microseconds = environment("WATCHDOG_USEC").flatMap { Int64($0) }
+        let isMeant = environment("WATCHDOG_PID").map { $0 == String(process) } ?? true
+        // By convention, the sign of life comes after half of the interval.
+        watchdogInterval = isMeant ? microseconds.flatMap { $0 > 1 ? .microseconds($0 / 2) : nil } : nil
+    }
+
+    /// Whether a service manager started the daemon.
+    package var isThere: Bool { socket != nil }
+
+    /// Reports that the daemon serves front ends.
+    package func ready() { notify("READY=1") }
+
+    /// Reports that the daemon reads its settings again. ``ready()`` follows.
+    package func reloading() {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        let microseconds = Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
+        notify("RELOADING=1\nMONOTONIC_USEC=\(microseconds)")
+    }
+
+    /// Reports that the daemon is about to end.
+    package func stopping() { notify("STOPPING=1") }
+
+    /// Reports the daemon's state in one line.
+    package func status(_ text: String) { notify("STATUS=\(text)") }
+
+    /// Sends signs of life at the manager's interval, from the loop that does the daemon's work. If the loop hangs,
+    /// they stop.
+    func watch(on loop: any EventLoop) {
+        guard let watchdogInterval, socket != nil else { return }
+        loop.assumeIsolated().scheduleTask(in: watchdogInterval) { [self] in
+            notify("WATCHDOG=1")
+            watch(on: loop)
+        }
+    }
+
+    private func notify(_ state: String) {
+        if let socket { UnixSocket.send(state, to: socket) }
+    }
+}
+
+/// The effects of a changed settings file on a running daemon.
+package struct SettingsChange: Equatable {
+    /// The new name; nil to keep the current one.
+    package let name: String?
+    package let messageHook: [String]
+    package let goesAwayAlone: Bool
+    /// The settings that take effect at the next start, by their full names.
+    package let needingRestart: [String]
+
+    /// Compares two versions of the settings.
+    ///
+    /// - Parameters:
+    ///   - started: the settings at the daemon's start.
+    ///   - present: the settings in the file now.
+    ///   - isNamed: whether an option names the user.
+    ///   - choosesInterfaces: whether options choose the interfaces.
+    package init(from started: SettingsFile, to present: SettingsFile, isNamed: Bool, choosesInterfaces: Bool) {
+        name = isNamed ? nil : present.name.map { NormalForm.canonical($0) }
+        messageHook = present.messageHook ?? []
+        goesAwayAlone = present.goesAwayAlone ?? true
+        let fixed: [(String, Bool)] = [
+            ("interfaces.use", !choosesInterfaces && started.interfaces ?? [] != present.interfaces ?? []),
+            (
+                "interfaces.leave-out",
+                !choosesInterfaces && started.excludedInterfaces ?? [] != present.excludedInterfaces ?? []
+            ), ("privacy.send-typing", started.sendsTyping ?? true != present.sendsTyping ?? true),
+            ("privacy.show-typing", started.showsTyping ?? true != present.showsTyping ?? true),
+        ]
+        needingRestart = fixed.filter(\.1).map(\.0)
+    }
+
+    /// Returns the advice for settings that take effect at the next start; nil if none changed.
+    ///
+    /// - Parameters:
+    ///   - isService: whether a service manager runs the daemon.
+    ///   - process: the ID of its process.
+    ///   - options: the options at the daemon's start, each with a blank before it.
+    package func advice(isService: Bool, process: Int32, options: String) -> String? {
+        guard !needingRestart.isEmpty else { return nil }
+        let command =
+            isService
+            ? "systemctl --user restart inkling.service" : "kill \(process), and then inkling daemon\(options)"
+        let verb = needingRestart.count == 1 ? "takes" : "take"
+        return "\(needingRestart.joined(separator: ", ")) \(verb) effect when the daemon is started again: \(command)"
+    }
+}

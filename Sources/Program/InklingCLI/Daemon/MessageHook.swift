@@ -171,3 +171,106 @@ package final class MessageHook {
         return cut + "\u{2026}"
     }
 }
+
+/// Decides whether the command for messages really comes from the user. Another user who can write the settings or the
+/// program could make the daemon start any program.
+package enum HookTrust {
+    /// Returns the reason not to start the command, with advice; nil to start the command.
+    ///
+    /// - Parameters:
+    ///   - settings: The path of the settings file; nil if the program reads none.
+    ///   - program: The first word of the command.
+    ///   - searchPath: Where to look for a program without a slash, as in `$PATH`.
+    package static func fault(settings: String?, program: String, searchPath: String) -> String? {
+        for path in [settings, found(program, in: searchPath)].compactMap({ $0 }) {
+            guard let reason = reason(path) ?? reason(folder(of: path)) else { continue }
+            return "on-message is left out: \(reason). Make sure that only you can write there, and reload the daemon"
+        }
+        return nil
+    }
+
+    private static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    /// Returns the file that the command starts; nil if there is none.
+    private static func found(_ program: String, in searchPath: String) -> String? {
+        guard !program.contains("/") else { return program }
+        return searchPath.split(separator: ":").lazy.map { "\($0)/\(program)" }.first { access($0, X_OK) == 0 }
+    }
+
+    /// Returns the reason why others can write a file or a folder; nil if they can't, or nothing exists there.
+    private static func reason(_ path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        let shown = SafeText.line(path)
+        guard [0, geteuid()].contains(status.st_uid) else { return "\(shown) belongs to another user" }
+        // In a sticky folder, users can't replace each other's files.
+        if status.st_mode & S_IFMT == S_IFDIR, status.st_mode & S_ISVTX != 0 { return nil }
+        if status.st_mode & S_IWOTH != 0 { return "all users of this machine can write \(shown)" }
+        if status.st_mode & S_IWGRP != 0, hasOthers(status.st_gid) { return "others in its group can write \(shown)" }
+        return nil
+    }
+
+    /// Whether a group has members besides the user and root.
+    private static func hasOthers(_ group: gid_t) -> Bool {
+        func isOther(_ user: uid_t) -> Bool { user != 0 && user != geteuid() }
+        if let entry = getgrgid(group), var member = entry.pointee.gr_mem {
+            // The loop reads all names first, because the next look-up may reuse their memory.
+            var names: [String] = []
+            while let name = member.pointee {
+                names.append(String(cString: name))
+                member += 1
+            }
+            // A name without a user counts, because an administrator may add such a user later.
+            for name in names where getpwnam(name).map({ isOther($0.pointee.pw_uid) }) ?? true { return true }
+        }
+        setpwent()
+        defer { endpwent() }
+        while let entry = getpwent() {
+            if entry.pointee.pw_gid == group, isOther(entry.pointee.pw_uid) { return true }
+        }
+        return false
+    }
+}
+
+/// The labels of people who speak while no front end shows the chat. As at the prompt, each label differs from those of
+/// all people present or met before. So an impostor does not get the label of a friend who has not written.
+package struct SpeakerLabels {
+    /// The time for which a list of the people in a chat stays valid, in milliseconds. The speaker is always added.
+    package static let refreshInterval: Int64 = 2_000
+    /// The most chats with labels, as many as a node can be in (L-39).
+    package static let mostChats = 32
+
+    private struct Speakers {
+        var labels: Labels
+        let ownName: String
+        /// The time when the list was requested, in milliseconds.
+        let made: Int64
+    }
+
+    private var chats: [String: Speakers] = [:]
+
+    package init() {}
+
+    /// Returns the label of a person who just spoke, with their mark.
+    ///
+    /// - Parameters:
+    ///   - sender: The node's data about this person; nil if there are none.
+    ///   - people: Returns the people in the chat, and those met there, with the node's data about them.
+    ///   - now: Milliseconds of a steady clock.
+    package mutating func label(
+        of person: Person, _ sender: Peer?, in chat: String, ownName: String, at now: Int64, people: () -> [Peer]
+    ) -> String {
+        let kept = chats.removeValue(forKey: chat).flatMap { speakers in
+            speakers.ownName == ownName && now - speakers.made < Self.refreshInterval ? speakers : nil
+        }
+        var speakers = kept ?? Speakers(labels: Labels(ownName: ownName, people()), ownName: ownName, made: now)
+        if chats.count >= Self.mostChats { chats = [:] }
+        // The node may have no data about the speaker. The name may still be another person's.
+        speakers.labels.update(sender.map { Labels.Person($0) } ?? Labels.Person(person))
+        chats[chat] = speakers
+        return speakers.labels.label(of: person.user.description).marked
+    }
+}

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import Inkling
 import InklingConsole
 import InklingModel
@@ -189,5 +190,134 @@ struct SettingsOptions: ParsableArguments {
             Output.error.write(line: "inkling: " + warning)
         }
         return settings
+    }
+}
+
+/// The choice between a daemon's node and the command's own node.
+struct AttachmentOptions: ParsableArguments {
+    @Flag(help: "Use a node of this command's own, also where a daemon runs.")
+    var standalone = false
+
+    @Flag(help: "Use the daemon's node, and fail where none runs.")
+    var attach = false
+
+    func validate() throws {
+        guard !(standalone && attach) else {
+            throw ValidationError("--standalone and --attach are mutually exclusive.")
+        }
+    }
+
+    /// The daemon to attach to; nil for a node of the command's own.
+    ///
+    /// - Parameter node: the options of the command's own node, which a daemon's node can't follow.
+    func daemon(_ node: NodeOptions) throws -> DaemonConnection? {
+        guard !standalone else { return nil }
+        guard node.ownWords.isEmpty else { return try refuse(node) }
+        do throws(DaemonConnection.Failure) {
+            return try DaemonConnection(stateDirectory: node.stateDir)
+        } catch {
+            guard attach || error.isDaemon else { return nil }
+            throw CommandFailure(text: error.text)
+        }
+    }
+
+    /// Refuses options that only the command's own node can follow. The refusal starts no daemon.
+    private func refuse(_ node: NodeOptions) throws -> DaemonConnection? {
+        switch DaemonSearch(stateDirectory: node.stateDir) {
+        case .found(let connection): connection.close()
+        case .failure(let failure) where failure.isDaemon: break
+        case .noNode, .failure:
+            guard attach else { return nil }
+        }
+        let words = node.ownWords
+        let option = words.count == 1 ? words[0] : "these options"
+        throw CommandFailure(
+            text: "\(attach ? "a daemon is to be used" : "a daemon runs here"), and \(option) can only be given to it: "
+                + "inkling daemon \(words.joined(separator: " "))\(node.name == nil ? "" : " (or /nick at the prompt)"); "
+                + "for a node of this command's own \(attach ? "use" : "add") --standalone, and --ephemeral for an "
+                + "identity of its own too",
+            status: 64)
+    }
+}
+
+/// The options of all commands that use a node in a chat, their own or a daemon's.
+struct ChatOptions: ParsableArguments {
+    @OptionGroup var secrets: SecretOptions
+
+    @OptionGroup var node: NodeOptions
+
+    @OptionGroup var attachment: AttachmentOptions
+
+    var settingsOptions: SettingsOptions { node.settingsOptions }
+
+    /// The daemon to attach to; nil for a node of the command's own.
+    func daemon() throws -> DaemonConnection? { try attachment.daemon(node) }
+
+    /// Refuses wrong options early, as far as the command can tell without reading a file.
+    ///
+    /// - Parameter isForProgram: Whether a program runs the command. A program may use any names and paths.
+    func validate(chat: String?, isForProgram: Bool = false) throws {
+        if !isForProgram, let name = node.name, let fault = NameFault(ofOwnName: NormalForm.canonical(name)) {
+            throw ValidationError(SafeText.line(NodeError.name(fault).text))
+        }
+        try secrets.validate(chat: chat, isForProgram: isForProgram)
+    }
+}
+
+/// The place where a state directory's daemon listens, and front ends connect (A-11).
+package enum SocketPath {
+    /// The longest path of a socket, in bytes of UTF-8: `sun_path` without the NUL at its end.
+    package static let maximumBytes = 107
+
+    /// - Parameters:
+    ///   - given: the state directory that an option names; nil where none does.
+    ///   - fallback: the state directory where no option names one; nil for a user without a home.
+    ///   - runtimeDirectory: `$XDG_RUNTIME_DIR`. The convention ignores a path that is not absolute.
+    ///   - userFolder: `/run/user/UID`; nil if the folder belongs to another user.
+    /// - Returns: nil if there is no place.
+    package static func path(
+        stateDirectory given: String?, default fallback: String?, runtimeDirectory: String?, userFolder: String?
+    ) -> String? {
+        if let given { return given + "/socket" }
+        if let runtimeDirectory, runtimeDirectory.hasPrefix("/") { return runtimeDirectory + "/inkling/socket" }
+        if let userFolder { return userFolder + "/inkling/socket" }
+        return fallback.map { $0 + "/socket" }
+    }
+
+    /// Returns the path for this user and environment.
+    ///
+    /// - Parameter given: the state directory that an option names; nil where none does.
+    static func path(stateDirectory given: String?) -> String? {
+        path(
+            stateDirectory: given, default: Configuration.defaultStateDirectory,
+            runtimeDirectory: ChatSettings.environment("XDG_RUNTIME_DIR"), userFolder: userFolder)
+    }
+
+    /// Returns the places to look for the daemon: first the place for this environment, then those for other
+    /// environments.
+    ///
+    /// - Parameter given: the state directory that an option names; nil where none does.
+    static func places(stateDirectory given: String?) -> [String] {
+        places(stateDirectory: given, default: Configuration.defaultStateDirectory, userFolder: userFolder)
+    }
+
+    /// Returns the places for a user, who may be another one.
+    static func places(
+        stateDirectory given: String?, default fallback: String?, userFolder: String?
+    ) -> [String] {
+        let environment = ChatSettings.environment("XDG_RUNTIME_DIR")
+        let all = [(environment, userFolder), (nil, userFolder), (nil, nil)].compactMap {
+            path(stateDirectory: given, default: fallback, runtimeDirectory: $0, userFolder: $1)
+        }
+        return all.enumerated().filter { !all.prefix($0.offset).contains($0.element) }.map(\.element)
+    }
+
+    private static var userFolder: String? {
+        let path = "/run/user/\(geteuid())"
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid() else {
+            return nil
+        }
+        return path
     }
 }

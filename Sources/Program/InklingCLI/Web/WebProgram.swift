@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import Inkling
 import InklingControl
 import InklingText
 import InklingWeb
@@ -146,5 +147,205 @@ final class WebProgram {
         isEnding = true
         tickets.stopListening()
         server.close(finished)
+    }
+}
+
+struct WebCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "web",
+        abstract: "Chat in the browser.",
+        discussion: """
+            Serve a page that only you can open, at a random address of this machine, and open the browser. The page \
+            uses your daemon. If no daemon runs, the command starts a daemon, which stays when the command ends. A \
+            second "inkling web" opens another page of the running server.
+
+            inkling web
+            inkling web --no-open                     prints the address of the page
+            """)
+
+    @Option(help: ArgumentHelp("Serve the page at this TCP port (default: any free one).", valueName: "port"))
+    var port: UInt16?
+
+    @Flag(help: "Print the address of the page, and open no browser.")
+    var noOpen = false
+
+    @OptionGroup var daemon: DaemonOptions
+
+    func validate() throws {
+        // Browsers leave out this port, and the server demands its full address.
+        guard port != 80 else { throw ValidationError("--port 80 can't serve the page; choose another port.") }
+    }
+
+    func run() throws {
+        try CommandFailure.reporting {
+            try WebProgram.run(port: port ?? 0, opens: !noOpen, stateDirectory: daemon.stateDir)
+        }
+    }
+}
+
+/// The page in the user's browser, or its address in the terminal.
+struct BrowserStart {
+    /// The address of the page, with a ticket.
+    let link: String
+    private let hasDisplay: Bool
+    private let opens: Bool
+
+    /// - Parameter opens: Whether to open the browser if there is a display.
+    init(_ link: String, opens: Bool) {
+        self.link = link
+        hasDisplay = ["DISPLAY", "WAYLAND_DISPLAY"].contains { ChatSettings.environment($0) != nil }
+        self.opens = opens
+    }
+
+    /// Opens the browser, or prints the address.
+    ///
+    /// - Returns: The process that opens the browser. If it fails, the caller prints the address.
+    func show() -> pid_t? {
+        guard opens, hasDisplay else {
+            printLink()
+            return nil
+        }
+        do throws(ChildProcess.Failure) {
+            let child = try ChildProcess.start(
+                "xdg-open", ["xdg-open", link], environment: ChildProcess.environment(), in: .session)
+            Output.standard.write(line: "Your browser opens \(Self.origin(of: link)). For another page: inkling web")
+            return child
+        } catch {
+            Output.error.write(line: "inkling: xdg-open can't be started (\(error.text))")
+            printLink()
+            return nil
+        }
+    }
+
+    func printLink() {
+        // The journal keeps its lines, and others may read it.
+        guard !Self.isInJournal else {
+            Output.standard.write(line: "The page is at \(Self.origin(of: link)). To open it: inkling web")
+            return
+        }
+        Output.standard.write(line: link)
+        Output.standard.write(line: "Open this address within a minute. It works once; for another one: inkling web")
+        guard !hasDisplay else { return }
+        let place = Self.origin(of: link).dropFirst("http://".count)
+        Output.standard.write(line: "From another machine, connect first: ssh -L \(place):\(place) USER@HOST")
+    }
+
+    /// Whether standard output goes to the journal of the service manager.
+    private static var isInJournal: Bool {
+        var status = stat()
+        guard let stream = ChatSettings.environment("JOURNAL_STREAM"), fstat(STDOUT_FILENO, &status) == 0 else {
+            return false
+        }
+        return stream == "\(status.st_dev):\(status.st_ino)"
+    }
+
+    private static func origin(of link: String) -> Substring { link.prefix { $0 != "#" }.dropLast() }
+}
+
+/// The start of the user's daemon as a process of its own, which outlives this program.
+final class DaemonStart {
+    private let stateDirectory: String?
+    /// The daemons that this program started, until they end.
+    private var children: [pid_t] = []
+
+    /// The longest time until a daemon listens, in milliseconds.
+    private static let patience: Int64 = 10_000
+    /// The interval of checks for its socket, in microseconds.
+    private static let step: UInt32 = 20_000
+
+    /// - Parameter stateDirectory: The state directory that an option names; nil if none does.
+    init(stateDirectory: String?) {
+        self.stateDirectory = stateDirectory
+    }
+
+    /// Starts a daemon if none runs, and waits until it listens.
+    func ensure() throws {
+        switch DaemonSearch(stateDirectory: stateDirectory) {
+        case .found(let connection): return connection.close()
+        case .noNode: break
+        case .failure(let failure) where failure.isNobody: throw CommandFailure(text: Self.identityInUse)
+        case .failure(let failure): throw CommandFailure(text: failure.text)
+        }
+        if let obstacle = start() { throw CommandFailure(text: obstacle.text) }
+        let end = Clock.steady + Self.patience
+        while Clock.steady < end {
+            usleep(Self.step)
+            let hasEnded = !children.isEmpty && reap()
+            do throws(DaemonConnection.Failure) {
+                return try DaemonConnection(stateDirectory: stateDirectory).close()
+            } catch {
+                guard error.isNobody else { throw CommandFailure(text: error.text) }
+            }
+            if hasEnded { throw CommandFailure(text: "the daemon ended at once; to see why: inkling daemon") }
+        }
+        throw CommandFailure(text: "the daemon does not listen within \(Self.patience / 1_000) s")
+    }
+
+    /// The ways of the page's server to the daemon.
+    var access: DaemonAccess {
+        DaemonAccess(
+            connect: { [self] in connect() },
+            start: { [self] in start() },
+            state: { [self] in
+                (stateDirectory ?? Configuration.defaultStateDirectory).flatMap { DaemonConnection.state(of: $0) }
+            },
+            text: { SafeText.line($0.error.text) })
+    }
+
+    /// Connects to the daemon without waiting for its first line. A service manager that listens must not start a daemon
+    /// that the user has ended.
+    private func connect() -> Result<Int32, DaemonObstacle> {
+        reap()
+        guard KeyStore.isInUse(directory: stateDirectory) else {
+            return .failure(DaemonObstacle(text: "No daemon is running.", starts: true))
+        }
+        do throws(DaemonConnection.Failure) {
+            return .success(try DaemonConnection(stateDirectory: stateDirectory, awaitsGreeting: false).descriptor)
+        } catch {
+            let text = error.isNobody ? Self.identityInUse : error.text
+            return .failure(DaemonObstacle(text: Self.sentence(text), starts: false))
+        }
+    }
+
+    private static let identityInUse =
+        "another program of yours, such as a chat, uses the identity without a daemon; end it first"
+
+    private static func sentence(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() + "." }
+
+    /// Starts a daemon, and returns the reason for a failure.
+    private func start() -> DaemonObstacle? {
+        if SocketPath.places(stateDirectory: stateDirectory).contains(where: UnixSocket.isListening(at:)) {
+            // A service manager listens, and a connection starts its daemon.
+            try? DaemonConnection(stateDirectory: stateDirectory, awaitsGreeting: false).close()
+            return nil
+        }
+        let arguments = ["inkling", "daemon"] + (stateDirectory.map { ["--state-dir", $0] } ?? [])
+        do throws(ChildProcess.Failure) {
+            let child = try ChildProcess.start(
+                Self.program, arguments, environment: ChildProcess.environment(), in: .session)
+            children.append(child)
+            return nil
+        } catch {
+            return DaemonObstacle(text: "The daemon can't be started: \(error.text).", starts: true)
+        }
+    }
+
+    /// The path of this program.
+    private static var program: String {
+        let link = "/proc/self/exe"
+        var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink(link, &bytes, bytes.count)
+        guard count > 0 else { return link }
+        let path = String(decoding: bytes[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        // An upgrade may have replaced the file.
+        return Glibc.access(path, X_OK) == 0 ? path : link
+    }
+
+    /// Forgets the daemons that have ended. Returns whether one has.
+    @discardableResult
+    private func reap() -> Bool {
+        let before = children.count
+        children.removeAll { ChildProcess.exitStatus(of: $0) != nil }
+        return children.count < before
     }
 }
