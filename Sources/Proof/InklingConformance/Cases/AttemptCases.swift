@@ -180,3 +180,180 @@ extension Catalogue {
         peer.sendBytes(response, to: initiation.source, from: initiation.destination)
     }
 }
+
+extension Catalogue {
+    static let openingCases: [Case] = [
+        Case("L-1.1", "the smaller key opens at once when it learns the peer's key", also: "D-11") { trial in
+            let (_, peer) = try trial.startByHand(programIsSmaller: true, habits: .none)
+            let told = try peer.tellKey()
+            try trial.judge("an initiation", try peer.awaitInitiation(since: told).at - told, from: .zero)
+        },
+        Case("L-1.2", "the larger key opens 300 ms after it learned the peer's key", also: "D-11") { trial in
+            let (_, peer) = try trial.startByHand(programIsSmaller: false, habits: .none)
+            let told = try peer.tellKey()
+            let first = try peer.awaitInitiation(since: told)
+            try trial.judge("an initiation", first.at - told, from: .milliseconds(300))
+        },
+        Case("L-1.3", "the smaller key opens at once after its link fell silent", also: "L-102") { trial in
+            let (program, peer) = try trial.startByHand(programIsSmaller: true)
+            let down = try fallSilent(peer, program)
+            let again = try peer.awaitInitiation(since: down - .milliseconds(100))
+            try trial.judge("an initiation", again.at - down, from: .zero)
+        },
+        Case("L-1.4", "the larger key opens 300 ms after its link fell silent") { trial in
+            let (program, peer) = try trial.startByHand(programIsSmaller: false)
+            let down = try fallSilent(peer, program)
+            let again = try peer.awaitInitiation(since: down - .milliseconds(100))
+            try trial.judge("an initiation", again.at - down, from: .milliseconds(300))
+        },
+        Case("L-2.1", "a response completes the handshake, whichever address it comes from") { trial in
+            let (program, peer) = try trial.startByHand(habits: .quiet)
+            let other = try peer.addAddress()
+            try peer.tellKey()
+            let session = try peer.answer(try peer.awaitInitiation(), from: other)
+            try peer.hear(on: session)
+            try peer.bringUp(session, at: program)
+        },
+        Case("L-3.1", "an address that a live link has is not opened to") { trial in
+            let (program, peer) = try trial.startByHand(programIsSmaller: false)
+            peer.habits.answersInitiations = false
+            try peer.tellKey()
+            try peer.open(to: program)
+            let start = trial.now + .milliseconds(100)
+            try trial.never(for: .seconds(6), "no initiation to the address of the link") {
+                peer.initiations.contains { $0.at > start }
+            }
+            try peer.ping()
+        },
+        Case("L-3.2", "an address that was added twice is opened to by one handshake at a time") { trial in
+            let peer = try trial.peer()
+            peer.habits.answersInitiations = false
+            let program = try trial.start(peers: [peer, peer], needs: .peer)
+            try peer.awaitInitiation(within: .seconds(8), since: .zero)
+            trial.run(for: .seconds(4))
+            let starts = peer.attempts.compactMap(\.first?.at)
+            for (earlier, later) in zip(starts, starts.dropFirst()) where later - earlier < .milliseconds(2_970) {
+                throw Finding(
+                    expected: "a second handshake not before the first one is over, after 3 s",
+                    actual: "it began \((later - earlier).text) after the first")
+            }
+            peer.habits.answersInitiations = true
+            try peer.awaitLink(from: program)
+        },
+    ]
+
+    /// Lets the program make a link, and then lets the peer fall silent. Returns the time when the link is down.
+    private static func fallSilent(_ peer: Peer, _ program: Program) throws -> Duration {
+        try peer.tellKey()
+        try peer.awaitLink(from: program)
+        return try peer.fallSilent() + .seconds(3)
+    }
+}
+
+// The ways to make a link, which all other cases need.
+extension Catalogue {
+    static let linkCases: [Case] = [
+        Case(
+            "L-80.1", "a link that a peer opens comes up, and shows when the names were exchanged", also: "L-67",
+            "L-85", "T-28"
+        ) { trial in
+            let (program, peer) = try trial.startLinked()
+            try peer.ping()
+        },
+        Case("L-80.2", "a link that the program opens to an address by hand comes up and shows", also: "D-11", "L-67") {
+            trial in
+            let peer = try trial.peer()
+            let program = try trial.start(peers: [peer], needs: .peer)
+            try peer.awaitLink(from: program)
+            try peer.ping()
+        },
+    ]
+}
+
+extension Catalogue {
+    static let retryCases: [Case] = [
+        Case("L-13.1", "a retry is obeyed with the same initiation and the cookie") { trial in
+            let (program, peer, initiation) = try opening(trial)
+            let cookie = peer.trial.noise(16)
+            let answer = try retry(peer, initiation, cookie: cookie)
+            try expect(
+                answer.value.cookie == cookie && answer.bytes.prefix(121) == initiation.bytes[...],
+                (initiation.bytes + cookie).hex, actual: answer.bytes.hex)
+            try peer.bringUp(try peer.answer(answer), at: program)
+        },
+        Case("L-13.2", "of two retries for one transmission one is obeyed") { trial in
+            let (program, peer, initiation) = try opening(trial)
+            let start = trial.now
+            try retry(peer, initiation, cookie: peer.trial.noise(16))
+            let second = Retry(receiverIndex: initiation.value.senderIndex, cookie: peer.trial.noise(16))
+            peer.sendBytes(second.encode(), to: initiation.source)
+            // The second transmission follows after at least 225 ms.
+            try trial.never(for: .milliseconds(150), "no second initiation with a cookie") {
+                count(peer, since: start) > 1
+            }
+            try peer.bringUp(try peer.answer(initiation), at: program)
+        },
+        Case("L-13.3", "a retry is obeyed again after the next transmission") { trial in
+            let (program, peer, initiation) = try opening(trial)
+            try retry(peer, initiation, cookie: peer.trial.noise(16))
+            let start = trial.now
+            try trial.wait(.seconds(2), for: "the next transmission") {
+                peer.initiations.first { $0.at > start && $0.value.cookie == nil }
+            }
+            let answer = try retry(peer, initiation, cookie: peer.trial.noise(16))
+            try peer.bringUp(try peer.answer(answer), at: program)
+        },
+        Case("L-13.4", "a retry from an address that the initiation did not go to is not obeyed") { trial in
+            let (program, peer, initiation) = try opening(trial)
+            let other = try peer.addAddress()
+            let start = trial.now
+            let foreign = Retry(receiverIndex: initiation.value.senderIndex, cookie: peer.trial.noise(16))
+            peer.sendBytes(foreign.encode(), to: initiation.source, from: other)
+            try trial.never(for: .milliseconds(200), "no initiation with a cookie") { count(peer, since: start) > 0 }
+            let answer = try retry(peer, initiation, cookie: peer.trial.noise(16))
+            try peer.bringUp(try peer.answer(answer), at: program)
+        },
+        Case("L-13.5", "a retry for an index that is not pending is not obeyed") { trial in
+            let (program, peer, initiation) = try opening(trial)
+            let start = trial.now
+            let foreign = Retry(receiverIndex: initiation.value.senderIndex ^ 1, cookie: peer.trial.noise(16))
+            peer.sendBytes(foreign.encode(), to: initiation.source)
+            try trial.never(for: .milliseconds(200), "no initiation with a cookie") { count(peer, since: start) > 0 }
+            let session = try peer.answer(initiation)
+            try peer.bringUp(session, at: program)
+            let late = Retry(receiverIndex: initiation.value.senderIndex, cookie: peer.trial.noise(16))
+            peer.sendBytes(late.encode(), to: initiation.source)
+            try trial.never(for: .milliseconds(300), "no initiation once the handshake is complete") {
+                count(peer, since: start) > 0
+            }
+            try peer.ping(on: session)
+        },
+    ]
+
+    /// Lets the program send its first initiation to a peer that does not answer it.
+    private static func opening(
+        _ trial: Trial
+    ) throws -> (program: Program, peer: Peer, initiation: Peer.ReceivedInitiation) {
+        let (program, peer) = try trial.startByHand(habits: .quiet)
+        try peer.tellKey()
+        return (program, peer, try peer.awaitInitiation())
+    }
+
+    /// Sends a retry, and waits for the initiation with its cookie.
+    @discardableResult
+    private static func retry(
+        _ peer: Peer, _ initiation: Peer.ReceivedInitiation, cookie: [UInt8]
+    ) throws -> Peer.ReceivedInitiation {
+        let retry = Retry(receiverIndex: initiation.value.senderIndex, cookie: cookie)
+        peer.sendBytes(retry.encode(), to: initiation.source)
+        return try peer.trial.wait(
+            .milliseconds(500), for: "an initiation of 137 bytes with the cookie of the retry",
+            actual: { "the last one was \(peer.initiations.last?.bytes.hex ?? "none")" },
+            until: { peer.initiations.first { $0.value.cookie == cookie } })
+    }
+
+    /// Returns the number of initiations with a cookie.
+    private static func count(_ peer: Peer, since start: Duration) -> Int {
+        peer.initiations.count { $0.at >= start && $0.value.cookie != nil }
+    }
+}

@@ -150,3 +150,222 @@ extension Catalogue {
         try expect(shown == texts, "the messages \(texts)", actual: "\(shown)")
     }
 }
+
+/// Talks of two keys: W-41, L-104 and A-39.
+extension Catalogue {
+    static let talkCases: [Case] = [
+        Case("W-41.1", "both keys compute a talk's secret, whichever is smaller", also: "W-9", "A-39") { trial in
+            for isSmaller in [true, false] {
+                let program = try trial.startAnswering(
+                    ProgramArguments(chat: trial.chatName, state: "smaller \(isSmaller)"),
+                    needs: [.invitations, .chats, .secret, .messages])
+                let identity = trial.identity(thatIsSmaller: isSmaller, than: program.key)
+                let peer = try trial.peer(in: trial.talk(of: identity, with: program), identity: identity)
+                let answer = try program.ask(["do": "talk", "key": peer.keyText, "chat": "Alice"], expecting: "ok")
+                try expect(
+                    answer["chat"]?.string == "Alice" && answer["with"] == peer.keyText && answer["invite"] == nil,
+                    "`chat` Alice and `with`, without an `invite`", actual: program.describe(answer))
+                try peer.open(to: program, in: "Alice")
+                peer.sendMessage("hello")
+                try program.await("message", where: { $0["chat"]?.string == "Alice" && $0["text"]?.string == "hello" })
+                program.send("hello, Alice", chat: "Alice")
+                try peer.await("the program's text", since: .zero) { $0.text != nil }
+            }
+        },
+        Case("W-41.2", "the key with which a talk would have a secret of zeros has none", also: "W-4", "A-39") {
+            trial in
+            let program = try trial.startAnswering(needs: .invitations, .chats, .secret)
+            for vector in Vector.invalidTalks {
+                guard let key = PublicKey(vector.bytes("publicKey")) else {
+                    throw Untried(reason: "\(vector.name) breaks W-3")
+                }
+                try program.ask(["do": "talk", "key": .string(key.base64url)], refusedWith: "unknown-peer")
+            }
+            let chats = try program.chatNames()
+            try expect(chats == [trial.chatName], "the first chat alone", actual: "\(chats)")
+        },
+        Case("L-104.1", "a third key that knows a talk's secret gets no link in it", also: "L-36", "W-41") { trial in
+            let program = try trial.startAnswering(needs: .invitations, .chats, .secret)
+            let alice = try trial.peer()
+            try program.ask(["do": "talk", "key": alice.keyText, "chat": "Alice"], expecting: "ok")
+            let chat = try trial.talk(of: alice.identity, with: program)
+            let thief = try trial.peer(named: "Mallory", in: chat)
+            thief.habits = .quiet
+            for _ in 1...2 {
+                try thief.begin(to: program)
+                try trial.never(for: .milliseconds(500), "no response to a third key") { !thief.responses.isEmpty }
+            }
+            alice.chat = chat
+            try alice.open(to: program, in: "Alice")
+            try thief.begin(to: program)
+            try trial.never(for: .milliseconds(500), "no response beside the link") { !thief.responses.isEmpty }
+            try alice.ping()
+        },
+        Case("L-104.2", "in a talk the node opens to nobody but its person", also: "L-36", "D-12") { trial in
+            let (alice, thief) = (try trial.peer(), try trial.peer(named: "Mallory"))
+            for peer in [alice, thief] { peer.habits.answersAsks = false }
+            let program = try trial.startAnswering(
+                ProgramArguments(chat: trial.chatName, peers: [alice.address, thief.address]),
+                needs: [.invitations, .chats, .secret, .peer])
+            try program.ask(["do": "talk", "key": alice.keyText, "chat": "Alice"], expecting: "ok")
+            let chat = try trial.talk(of: alice.identity, with: program)
+            for peer in [thief, alice] {
+                (peer.chat, peer.habits.answersAsks) = (chat, true)
+                try trial.wait(
+                    .seconds(12), for: "an ask in the talk", when: { peer.asks.contains { chat.fits($0.value) } })
+            }
+            try trial.wait(
+                .seconds(8), for: "a link of the talk",
+                when: { alice.sessions.contains { $0.role == .responder && $0.isComplete } })
+            try trial.never(for: .milliseconds(1_500), "no initiation to a third key") { !thief.initiations.isEmpty }
+        },
+        Case(
+            "A-39.1", "`talk` knocks at the person in another chat, and at nobody else", also: "M-45", "M-46", "W-41"
+        ) { trial in
+            let (program, alice) = try trial.startInviting()
+            let bob = try trial.peer(named: "Bob")
+            try bob.open(to: program)
+            let absent = KeyPair(using: &trial.generator).publicKey
+            try program.ask(["do": "talk", "key": .string(absent.base64url)], expecting: "ok")
+            trial.run(for: .milliseconds(300))
+            try expect(alice.invites.isEmpty && bob.invites.isEmpty, "no knock at others", actual: "one came")
+            let answer = try program.ask(["do": "talk", "key": alice.keyText], expecting: "ok")
+            let knock = try alice.awaitInvite()
+            try expect(knock.body.isEmpty, "an invite without a body", actual: knock.body.hex)
+            let name = answer["chat"]?.string ?? ""
+            let chats = try program.ask(["do": "chats"], expecting: "chats")["chats"]?.array ?? []
+            let talk = chats.first { $0["with"] == alice.keyText }
+            try expect(
+                talk?["chat"]?.string == name && talk?["secret"]?.boolean == true && chats.first?["with"] == nil,
+                "the talk in `chats`, with `with`", actual: program.describe(.array(chats)))
+            try trial.peerOfTalk(alice, with: program).open(to: program, in: name)
+            let other = try program.ask(["do": "talk", "key": bob.keyText, "chat": "Bob the builder"], expecting: "ok")
+            try expect(
+                other["chat"]?.string == "Bob the builder", "the given name", actual: program.describe(other))
+            _ = try bob.awaitInvite()
+            trial.run(for: .milliseconds(300))
+            try expect(alice.invites.count == 1, "one knock at each", actual: "\(alice.invites.count)")
+        },
+        Case(
+            "A-39.2", "`talk` refuses the own key, no key and a bad name; `talk` again knocks again", also: "W-2",
+            needs: .node
+        ) {
+            trial in
+            let (program, alice) = try trial.startInviting()
+            let own: JSONValue = .string(program.key.base64url)
+            try program.ask(["do": "talk", "key": own], refusedWith: "unknown-peer")
+            for key: JSONValue in ["", "sesame", .string(String(repeating: "A", count: 42) + "B"), 7, .null] {
+                try program.ask(["do": "talk", "key": key], refusedWith: "bad-command")
+            }
+            try program.ask(["do": "talk"], refusedWith: "bad-command")
+            try program.ask(["do": "talk", "key": alice.keyText, "chat": 7], refusedWith: "bad-command")
+            try program.ask(["do": "talk", "key": alice.keyText, "keep": true], refusedWith: "unsupported")
+            for name in ["", "a\nb", trial.chatName, "inkling:x"] {
+                try program.ask(["do": "talk", "key": alice.keyText, "chat": .string(name)], expecting: "error")
+            }
+            trial.run(for: .milliseconds(300))
+            try expect(alice.invites.isEmpty, "no knock for a request that is refused", actual: "one came")
+            try program.ask(["do": "talk", "key": alice.keyText, "chat": "Alice"], expecting: "ok")
+            try program.ask(["do": "talk", "key": alice.keyText, "chat": "Alice"], expecting: "ok")
+            trial.run(for: .milliseconds(300))
+            try expect(alice.invites.count == 2, "two knocks", actual: "\(alice.invites.count)")
+            let chats = try program.chatNames()
+            try expect(chats == [trial.chatName, "Alice"], "both chats", actual: "\(chats)")
+        },
+    ]
+}
+
+extension Catalogue {
+    static let securityCases: [Case] = [
+        Case("S-1.1", "nothing that it sends in the clear holds the secret, the pre-shared key or its plain key") {
+            trial in
+            let secret = ChatSecret(using: &trial.generator)
+            let peer = try trial.peer(in: ChatKeys(secret: secret))
+            let program = try trial.startInSecretChat(secret, peers: [peer], needs: .peer)
+            _ = try trial.ask(by: peer, at: program)
+            try peer.awaitLink(from: program)
+            let other = try trial.peer(named: "Bob", in: peer.chat)
+            try other.open(to: program)
+            let hidden = [
+                ("the secret", secret.bytes), ("the text of the secret", Array(secret.base32.utf8)),
+                ("the pre-shared key", peer.chat.preSharedKey), ("the static key", program.key.bytes),
+            ]
+            var sent = peer.initiations.map(\.bytes) + peer.asks.map(\.bytes) + peer.tells.map(\.bytes)
+            sent += other.responses.map(\.bytes) + peer.received.map(\.bytes) + other.received.map(\.bytes)
+            for bytes in sent {
+                for (what, part) in hidden where bytes.holds(part) {
+                    throw Finding(expected: "no datagram that holds \(what)", actual: bytes.hex)
+                }
+            }
+        },
+        Case("S-2.1", "no secret, draft or text of a message goes to standard error") { trial in
+            let secret = ChatSecret(using: &trial.generator)
+            let program = try trial.startInSecretChat(secret, needs: .messages)
+            let peer = try trial.peer(in: ChatKeys(secret: secret))
+            try peer.open(to: program)
+            program.compose("draft-3vfk")
+            program.send("sent-8bqz")
+            peer.sendMessage("received-5xwm")
+            program.feed(Array("{\"do\":\"send\",\"text\":\"broken-7hgt".utf8))
+            try program.await("message", where: { $0["text"]?.string == "received-5xwm" })
+            try program.await("delivered")
+            program.tell(["do": "quit"])
+            _ = try program.awaitExit()
+            let log = program.diagnostics.joined(separator: "\n")
+            for part in [secret.base32, "draft-3vfk", "sent-8bqz", "received-5xwm"] where log.contains(part) {
+                throw Finding(expected: "no \(part) on standard error", actual: String(log.prefix(400)))
+            }
+        },
+        Case("S-3.1", "an initiation draws one response, no longer than itself and to its source alone") { trial in
+            let program = try trial.start()
+            let (stranger, _) = try trial.strangerAndWitness(of: program)
+            let bystander = try stranger.addAddress()
+            let opening = try stranger.makeOpening(to: program)
+            stranger.sendBytes(opening.bytes, to: program.address)
+            try trial.wait(.seconds(2), for: "a response", until: { stranger.responses.first })
+            try trial.never(
+                for: .milliseconds(1_500), "one response to one initiation",
+                actual: { "\(stranger.datagramCount) datagrams" }, when: { stranger.datagramCount > 1 })
+            guard let response = stranger.responses.first, response.bytes.count <= opening.bytes.count else {
+                throw Finding(expected: "a response no longer than the initiation", actual: "a longer one")
+            }
+            _ = bystander
+        },
+        Case("S-3.2", "an ask draws one tell, no longer than itself and to its source alone", also: "D-13") { trial in
+            let program = try trial.start()
+            let (stranger, _) = try trial.strangerAndWitness(of: program)
+            let source = try stranger.addAddress()
+            let ask = stranger.chat.ask(token: 0x0102_0304).encode()
+            stranger.sendBytes(ask, to: program.address, from: source)
+            try trial.wait(.seconds(2), for: "a tell", until: { stranger.tells.first })
+            try trial.never(
+                for: .milliseconds(500), "one tell to one ask", actual: { "\(stranger.datagramCount) datagrams" },
+                when: { stranger.datagramCount > 1 })
+            guard let tell = stranger.tells.first, tell.bytes.count <= ask.count else {
+                throw Finding(expected: "a tell no longer than the ask", actual: "a longer one")
+            }
+        },
+        Case("S-4.1", "it tells its user that an open chat keeps nothing secret") { trial in
+            let program = try trial.start()
+            try program.await(
+                "notice", "the notice `open-chat` about \(trial.chatName)",
+                where: { $0["code"]?.string == "open-chat" && $0["chat"]?.string == trial.chatName })
+        },
+        Case("S-4.2", "it says so of an open chat that is joined later, too") { trial in
+            let program = try trial.start(needs: .chats)
+            let chat = trial.chatName + "-later"
+            program.tell(["do": "join", "chat": .string(chat)])
+            try program.await(
+                "notice", "the notice `open-chat` about \(chat)",
+                where: { $0["code"]?.string == "open-chat" && $0["chat"]?.string == chat })
+        },
+    ]
+}
+
+extension [UInt8] {
+    /// Returns whether the bytes contain `part`.
+    fileprivate func holds(_ part: [UInt8]) -> Bool {
+        guard !part.isEmpty, count >= part.count else { return false }
+        return (0...(count - part.count)).contains { self[$0..<($0 + part.count)].elementsEqual(part) }
+    }
+}

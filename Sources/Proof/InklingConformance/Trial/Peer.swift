@@ -249,3 +249,236 @@ package final class Peer {
         unnamed.append((session, trial.now + .milliseconds(250)))
     }
 }
+
+// Received frames and records.
+extension Peer {
+    /// Returns the datagrams received since an instant.
+    package func received(since start: Duration) -> [ReceivedFrames] { received.filter { $0.at >= start } }
+
+    package var records: [(at: Duration, value: Record)] {
+        received.compactMap { datagram in datagram.record.map { (datagram.at, $0) } }
+    }
+
+    /// The received text records.
+    package var texts: [(at: Duration, value: Record)] { records.filter { $0.value.type == .text } }
+
+    /// The received name records.
+    package var names: [(at: Duration, value: Record)] { records.filter { $0.value.type == .name } }
+
+    package var acks: [(at: Duration, value: Ack)] {
+        received.compactMap { datagram in datagram.ack.map { (datagram.at, $0) } }
+    }
+
+    package var byes: [(at: Duration, value: ByeReason)] {
+        received.compactMap { datagram in datagram.bye.map { (datagram.at, $0) } }
+    }
+
+    /// Waits for a sealed datagram that arrived after `start` and fulfils the condition.
+    @discardableResult
+    package func await(
+        _ expected: String, within limit: Duration = .seconds(3), since start: Duration? = nil,
+        where fits: (ReceivedFrames) -> Bool
+    ) throws -> ReceivedFrames {
+        let start = start ?? trial.now
+        return try trial.wait(
+            limit, for: expected, actual: { self.summary(since: start) },
+            until: { received.first { $0.at >= start && fits($0) } })
+    }
+
+    /// Describes the received datagrams since an instant in a few words.
+    package func summary(since start: Duration) -> String {
+        let recent = received(since: start)
+        guard !recent.isEmpty else { return "no sealed datagram came" }
+        let words = recent.suffix(6).map { "\($0.frames.map(\.word).joined(separator: "+")) at \($0.at.text)" }
+        return "\(recent.count) sealed datagrams came, the last: " + words.joined(separator: ", ")
+    }
+
+    /// The different text records received in the newest state, by number.
+    package var distinctTexts: [Record] {
+        var records: [UInt32: Record] = [:]
+        for datagram in received where datagram.session.state === state {
+            if let record = datagram.text, records[record.number] == nil { records[record.number] = record }
+        }
+        return records.keys.sorted().compactMap { records[$0] }
+    }
+}
+
+extension Frame {
+    /// A short word for the frame, for reports.
+    package var word: String {
+        switch self {
+        case .heartbeat(let heartbeat): "heartbeat" + heartbeat.status.word
+        case .typing(let status): "typing" + status.word
+        case .record(let record): "record(\(record.number), type \(record.type.code))"
+        case .ack(let ack): "ack(next \(ack.next), bitmap \(ack.bitmap))"
+        case .ping(let token): "ping(\(token))"
+        case .pong(let token): "pong(\(token))"
+        case .bye(let reason): "bye(\(reason))"
+        case .forward(let next): "forward(\(next))"
+        case .textID(let id): "text ID(\(id.number))"
+        case .unknown(let type, let body): "frame 0x\(String(type, radix: 16)) of \(body.count) bytes"
+        }
+    }
+}
+
+extension Status {
+    fileprivate var word: String {
+        let words = [(isTyping, "typing"), (isAway, "away"), (isUnheard, "unheard")].compactMap { $0 ? $1 : nil }
+        return words.isEmpty ? "" : "(\(words.joined(separator: ", ")))"
+    }
+}
+
+extension Record {
+    /// A record of text.
+    package init(number: UInt32, isFirst: Bool = true, isLast: Bool = true, text: String) {
+        self.init(number: number, type: .text, isFirst: isFirst, isLast: isLast, body: Array(text.utf8))
+    }
+}
+
+extension Frame {
+    /// An "unheard" heartbeat (L-44).
+    package static let unheard = Frame.heartbeat(Heartbeat(status: Status(isUnheard: true), interval: 10))
+}
+
+extension Peer {
+    func open(
+        _ sealed: SealedDatagram, bytes: [UInt8], from source: UDPAddress, to destination: UDPAddress, at: Duration
+    ) {
+        guard
+            let session = sessions.last(where: { $0.localIndex == sealed.receiverIndex }),
+            let plaintext = try? session.keys.open(sealed)
+        else {
+            unreadable.append((at, bytes, source))
+            return
+        }
+        let isFirst = !session.isComplete
+        session.isComplete = true
+        let frames = (try? Frames.parse(plaintext, counter: sealed.counter)) ?? []
+        received.append(
+            ReceivedFrames(
+                at: at, session: session, counter: sealed.counter, plaintext: plaintext, frames: frames, bytes: bytes,
+                source: source, destination: destination))
+        for frame in Frames.inOrder(frames) { take(frame, on: session, from: source) }
+        if isFirst, session.role == .responder, !session.ended { join(session) }
+    }
+
+    private func take(_ frame: Frame, on session: PeerSession, from source: UDPAddress) {
+        let state = session.state
+        switch frame {
+        case .record(let record): take(record, on: session)
+        case .ping(let token):
+            guard habits.answersPings else { return }
+            let destination = session.destination
+            session.destination = source
+            send([heartbeat(on: session), .pong(token)], on: session)
+            session.destination = destination
+        case .pong(let token):
+            let isAwaited = state.awaitedPings.remove(token) != nil
+            if isAwaited, !state.isUp { comeUp(on: session) }
+        case .ack(let ack): state.acknowledged = max(state.acknowledged, ack.next)
+        case .forward(let next):
+            guard habits.acknowledges else { return }
+            if next > state.nextRecord {
+                state.nextRecord = next
+                state.beyond = state.beyond.filter { $0 >= next }
+            }
+            sendAck(on: session)
+        case .bye: if state === states.last { forget() } else { state.ended = true }
+        case .heartbeat, .typing, .textID, .unknown: break
+        }
+    }
+
+    private func take(_ record: Record, on session: PeerSession) {
+        let state = session.state
+        if record.number == 0, record.type == .name { state.hasName = true }
+        guard habits.acknowledges else { return }
+        if record.number >= state.nextRecord, record.number - state.nextRecord < 16 {
+            state.beyond.insert(record.number)
+        }
+        while state.beyond.remove(state.nextRecord) != nil { state.nextRecord += 1 }
+        sendAck(on: session)
+    }
+
+    /// Acknowledges all received records.
+    package func sendAck(on session: PeerSession? = nil) {
+        let state = session?.state ?? self.state
+        var bitmap: UInt16 = 0
+        for bit in 0..<16 where state.beyond.contains(state.nextRecord + 1 + UInt32(bit)) { bitmap |= 1 << UInt16(bit) }
+        send([.ack(Ack(next: state.nextRecord, bitmap: bitmap))], on: session)
+    }
+}
+
+/// A static or ephemeral key that no honest peer sends, with the X25519 result that belongs to it.
+package struct ForgedKey {
+    package let bytes: [UInt8]
+    /// Whether each X25519 result with the key is zero, as for a point of low order. Otherwise the results are those of
+    /// the peer's own pair.
+    package let hasLowOrder: Bool
+
+    /// A point of low order: every result with it is zero (W-4).
+    package static func lowOrder(_ bytes: [UInt8]) -> ForgedKey { ForgedKey(bytes: bytes, hasLowOrder: true) }
+
+    /// A key with its top bit set. X25519 ignores the bit, but the number is not below 2^255 - 19 (W-3).
+    package static func topBitSet(_ key: PublicKey) -> ForgedKey {
+        var bytes = key.bytes
+        bytes[31] |= 0x80
+        return ForgedKey(bytes: bytes, hasLowOrder: false)
+    }
+}
+
+extension Peer {
+    private static let zeros = [UInt8](repeating: 0, count: 32)
+
+    private func agree(_ pair: KeyPair, with key: [UInt8], forged: ForgedKey?) -> [UInt8] {
+        forged?.hasLowOrder == true ? Peer.zeros : pair.sharedSecret(with: key) ?? Peer.zeros
+    }
+
+    /// Returns an initiation that is correct except for a key that the specification forbids.
+    package func forgeInitiation(
+        to program: Program, ephemeral: ForgedKey? = nil, staticKey: ForgedKey? = nil
+    ) -> [UInt8] {
+        let index = UInt32(truncatingIfNeeded: trial.generator.next())
+        let pair = KeyPair(using: &trial.generator)
+        var state = SymmetricState(prologue: chat.prologue(senderIndex: index), responder: program.key)
+        let first = ephemeral?.bytes ?? pair.publicKey.bytes
+        state.mixEphemeral(first)
+        state.mixKey(agree(pair, with: program.key.bytes, forged: ephemeral))
+        let sealed = state.encryptAndHash(staticKey?.bytes ?? identity.publicKey.bytes)
+        state.mixKey(agree(identity, with: program.key.bytes, forged: staticKey))
+        let payload = state.encryptAndHash(run.bigEndianBytes + epoch.bigEndianBytes)
+        return chat.initiation(senderIndex: index, noise: first + sealed + payload).encode()
+    }
+
+    /// Returns a response that is correct except for its ephemeral key, a point of low order.
+    package func forgeResponse(to initiation: Initiation, ephemeral: [UInt8]) -> [UInt8]? {
+        let noise = initiation.noise
+        var state = SymmetricState(
+            prologue: chat.prologue(senderIndex: initiation.senderIndex), responder: identity.publicKey)
+        let first = Array(noise[0..<32])
+        state.mixEphemeral(first)
+        state.mixKey(identity.sharedSecret(with: first) ?? Peer.zeros)
+        guard let key = try? state.decryptAndHash(Array(noise[32..<80])) else { return nil }
+        state.mixKey(identity.sharedSecret(with: key) ?? Peer.zeros)
+        guard (try? state.decryptAndHash(Array(noise[80...]))) != nil else { return nil }
+        state.mixEphemeral(ephemeral)
+        state.mixKey(Peer.zeros)
+        state.mixKey(Peer.zeros)
+        state.mixKeyAndHash(chat.preSharedKey)
+        let index = UInt32(truncatingIfNeeded: trial.generator.next())
+        let payload = index.bigEndianBytes + run.bigEndianBytes + epoch.bigEndianBytes
+        return Response(receiverIndex: initiation.senderIndex, noise: ephemeral + state.encryptAndHash(payload))
+            .encode()
+    }
+
+    /// Returns a tell in the open chat of the trial that is correct except for a key that the specification forbids.
+    package func forgeTell(for ask: Ask, key bytes: [UInt8]) -> [UInt8] {
+        func derive(_ key: [UInt8], _ salt: [UInt8], _ label: String) -> [UInt8] {
+            deriveKey(key, salt: salt, info: Array(label.utf8))
+        }
+        let chatKey = SHA256.hash(Array("inkling/2 open chat".utf8) + [0] + trial.chatName.utf8)
+        let nonce = trial.generator.next()
+        let salt = ask.token.bigEndianBytes + nonce.bigEndianBytes
+        let key = CipherKey(bytes: derive(derive(chatKey, [], "inkling/2 seal"), salt, "inkling/2 tell"))
+        return Tell(token: ask.token, nonce: nonce, sealedKey: key.seal(bytes, counter: 0, associatedData: [])).encode()
+    }
+}

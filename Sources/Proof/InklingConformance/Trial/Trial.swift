@@ -224,3 +224,332 @@ extension Duration {
         return digits.isEmpty ? "\(whole) s" : "\(whole).\(digits) s"
     }
 }
+
+extension Peer {
+    /// Returns whether a pong with a token has arrived.
+    package func hasPong(_ token: UInt16) -> Bool { received.contains { $0.pong == token } }
+}
+
+/// A datagram or plaintext to send, with a description for reports.
+package struct Sample {
+    package let what: String
+    package let bytes: [UInt8]
+
+    package init(_ what: String, _ bytes: [UInt8]) {
+        self.what = what
+        self.bytes = bytes
+    }
+}
+
+extension Trial {
+    /// The most bytes of frames that a datagram can hold.
+    package static let plaintextSize = Limits.maximumDatagramSize - SealedDatagram.headerSize - CipherKey.tagSize
+
+    /// Sends datagrams in small groups from a peer that has no link, and fails if one is answered.
+    ///
+    /// `witness` has a link. Its pongs show that the program still runs, and has read the datagrams before them.
+    package func expectSilence(
+        to samples: [Sample], from stranger: Peer, at program: Program, witness: Peer, batch: Int = 24,
+        pause: Duration = .zero
+    ) throws {
+        var rest = samples[...]
+        while let first = rest.first {
+            let some = rest.prefix(batch)
+            let last = some.last ?? first
+            rest = rest.dropFirst(batch)
+            let start = now
+            let count = stranger.datagramCount
+            for sample in some { stranger.sendBytes(sample.bytes, to: program.address) }
+            let what = some.count == 1 ? first.what : "\(first.what) … \(last.what)"
+            do {
+                try witness.ping()
+            } catch let finding as Finding {
+                let actual = program.exit.map { "it ended: \($0.status)" } ?? finding.actual
+                throw Finding(expected: "the program lives on after \(what)", actual: actual)
+            }
+            run(for: max(.zero, pause - (now - start)))
+            guard stranger.datagramCount == count else {
+                throw Finding(expected: "no answer to \(what)", actual: answer(to: stranger, since: start))
+            }
+        }
+        let start = now
+        let count = stranger.datagramCount
+        try never(
+            for: .milliseconds(300), "no answer to any of \(samples.count) datagrams",
+            actual: { self.answer(to: stranger, since: start) }, when: { stranger.datagramCount > count })
+    }
+
+    private func answer(to stranger: Peer, since start: Duration) -> String {
+        let answer = trace.last { stranger.addresses.contains($0.destination) && $0.at >= start }
+        return answer.map { "the answer \($0.bytes.hex)" } ?? "an answer came"
+    }
+
+    /// Sends plaintexts on a peer's link, each with a ping before its frames, and judges which ones the program
+    /// accepts. The program must accept all of them as a whole if `areValid`, and none otherwise. The peer opens
+    /// another link after each plaintext that ends the link.
+    package func expectParsing(of samples: [Sample], areValid: Bool, by program: Program, from peer: Peer) throws {
+        var pending: [(what: String, token: UInt16)] = []
+        for sample in samples {
+            if areValid, peer.sending == nil { try peer.open(to: program) }
+            let token = token()
+            let start = now
+            if sample.bytes.count > Trial.plaintextSize - 3 {
+                // The datagram has no room for the ping.
+                peer.sendPlaintext(sample.bytes)
+                try peer.ping()
+                continue
+            }
+            peer.sendPlaintext([0x06] + token.bigEndianBytes + sample.bytes)
+            if areValid {
+                try peer.await("a pong to the ping before \(sample.what)", since: start) { $0.pong == token }
+                let frames = (try? Frames.parse(sample.bytes)) ?? []
+                if frames.contains(where: \.endsLink) { peer.forget() }
+            } else {
+                pending.append((sample.what, token))
+                if pending.count % 16 == 0 { try peer.ping() }
+            }
+        }
+        if areValid, peer.sending == nil { try peer.open(to: program) }
+        try peer.ping()
+        guard !areValid else { return }
+        run(for: .milliseconds(200))
+        for (what, token) in pending where peer.hasPong(token) {
+            throw Finding(expected: "a datagram with \(what) is dropped as a whole", actual: "its ping was answered")
+        }
+    }
+
+    /// Starts the program in a secret chat, or ends the case as unsupported.
+    package func startInSecretChat(
+        _ secret: ChatSecret, chat: String? = nil, peers: [Peer] = [], needs features: Feature...
+    ) throws -> Program {
+        let arguments = ProgramArguments(
+            chat: chat ?? chatName, secret: secret.base32, peers: peers.map(\.address), state: "secret")
+        let program = try launch(arguments)
+        do {
+            try program.awaitReady()
+        } catch {
+            // A program without secret chats may refuse the argument. Its `ready` in an open chat then lacks `secret`.
+            try start(ProgramArguments(chat: chatName, state: "plain")).need(.secret)
+            throw error
+        }
+        try program.need([.secret] + features)
+        return program
+    }
+}
+
+extension Peer {
+    /// Returns an identity from the vectors, which list its private key too.
+    package static func identity(privateKey: [UInt8]) throws -> KeyPair {
+        guard let pair = KeyPair(privateKey: privateKey) else { throw Untried(reason: "the vector's key is no key") }
+        return pair
+    }
+}
+
+extension Frame {
+    /// Whether the frame ends the link: a bye, or an ack for records that the program never sent (L-94).
+    var endsLink: Bool {
+        switch self {
+        case .bye, .ack: true
+        case .heartbeat, .typing, .record, .ping, .pong, .forward, .textID, .unknown: false
+        }
+    }
+}
+
+extension ChatKeys {
+    /// Makes the keys of an open chat, whose name must be valid.
+    package init(open name: String) {
+        guard let name = try? ChatName(name) else { preconditionFailure("the case names a chat") }
+        self.init(openName: name)
+    }
+}
+
+/// Returns the bytes of hex digits. Other characters count as 0.
+package func bytes(hex: String) -> [UInt8] {
+    let digits = hex.utf8.map { UInt8(Character(Unicode.Scalar($0)).hexDigitValue ?? 0) }
+    return stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+}
+
+extension Trial {
+    /// Fails unless an event came `expected` after its cause, within the tolerance.
+    package func judge(
+        _ what: String, at: Duration, after cause: Duration, is expected: Duration,
+        early: Duration? = nil, late: Duration? = nil
+    ) throws {
+        let (delay, early, late) = (at - cause, early ?? self.early, late ?? self.late)
+        guard delay >= expected - early, delay <= expected + late else {
+            throw Finding(
+                expected: "\(what) after \(expected.text), within −\(early.text) and +\(late.text)",
+                actual: "it came after \(delay.text)")
+        }
+    }
+}
+
+extension Duration {
+    /// The time after a link came up from which an "unheard" datagram has its effect (L-45).
+    static let settled = Duration.milliseconds(3_100)
+}
+
+extension Peer {
+    /// Makes the peer send nothing more.
+    ///
+    /// - Returns: The time of the peer's last evidence.
+    package func fallSilent() throws -> Duration {
+        habits = .none
+        let last = trial.now
+        let token = trial.token()
+        send([.ping(token)])
+        try self.await("a pong to the last ping") { $0.pong == token }
+        return last
+    }
+
+    /// Makes the peer send no more heartbeats by itself. It still answers pings.
+    package func stopHeartbeats() { habits.heartbeat = nil }
+
+    /// Returns the datagrams with a status that arrived on a session since an instant, in the order of their counters.
+    package func statuses(since start: Duration, on session: PeerSession? = nil) -> [ReceivedFrames] {
+        let session = session ?? sending
+        return received(since: start).filter { $0.session === session && $0.status != nil }
+            .sorted { $0.counter < $1.counter }
+    }
+
+    /// Returns the datagrams with a typing frame and no message that arrived since an instant, in the order of their
+    /// counters.
+    package func edges(since start: Duration) -> [ReceivedFrames] {
+        statuses(since: start).filter { $0.typing != nil && $0.record == nil }
+    }
+
+    /// Waits for a status that reports whether the program's user types.
+    @discardableResult
+    package func awaitTyping(
+        _ isTyping: Bool, within limit: Duration = .seconds(3), since start: Duration? = nil
+    ) throws -> ReceivedFrames {
+        let words = isTyping ? "a status that says typing" : "a status that does not say typing"
+        return try self.await(words, within: limit, since: start) { $0.status?.isTyping == isTyping }
+    }
+
+    /// Sends text records within the window, and repeats them until all are acknowledged.
+    package func deliver(_ records: [(text: String, first: Bool, last: Bool)]) throws {
+        let state = state
+        let base = state.nextOwnRecord
+        let end = base + UInt32(records.count)
+        state.nextOwnRecord = end
+        var attempts = 0
+        while state.acknowledged < end {
+            let low = max(base, state.acknowledged)
+            let high = min(end, low + 8)
+            for number in low..<high {
+                let record = records[Int(number - base)]
+                sendRecord(number, record.text, first: record.first, last: record.last)
+            }
+            let limit = trial.now + .milliseconds(400)
+            while state.acknowledged < high, trial.now < limit {
+                trial.pump(until: min(limit, trial.now + .milliseconds(5)))
+            }
+            attempts = state.acknowledged > low ? 0 : attempts + 1
+            guard attempts < 8 else {
+                throw Finding(
+                    expected: "an ack of record \(low), which was sent \(attempts) times",
+                    actual: acks.isEmpty ? "no ack came" : "the highest ack says that \(low) is expected next")
+            }
+        }
+    }
+}
+
+extension Program {
+    /// Waits until the program shows a person as typing, or stops showing it.
+    ///
+    /// - Returns: The time of the program's report.
+    @discardableResult
+    package func awaitTyping(
+        _ isShown: Bool, of user: String, within limit: Duration = .seconds(5), in chat: String? = nil
+    ) throws -> Duration {
+        let words = isShown ? "shows" : "no longer shows"
+        return try trial.wait(
+            limit, for: "`typing` \(words) \(user)",
+            actual: { "the last `typing` is \(self.events("typing").last.map { self.describe($0.value) } ?? "none")" },
+            until: { shows(typing: user, in: chat) == isShown ? events("typing").last?.at ?? trial.now : nil })
+    }
+
+    /// Returns the outcomes of messages in order: the kind, `delivered` or `failed`, the message's number and the
+    /// reason.
+    package func outcomes(for user: String) -> [(kind: String, message: Int?, why: String?)] {
+        lines.compactMap { line in
+            guard let kind = line.kind, kind == "delivered" || kind == "failed", let value = line.value,
+                value["user"]?.string == user
+            else { return nil }
+            return (kind, value["message"]?.integer, value["why"]?.string)
+        }
+    }
+
+    /// Waits until a message to a person has failed. Fails unless the reason is the expected one.
+    @discardableResult
+    package func awaitFailure(
+        _ why: String, for user: String, within limit: Duration = .seconds(5), since start: Duration = .zero
+    ) throws -> (at: Duration, value: JSONValue) {
+        let event = try self.await(
+            "failed", within: limit, since: start, "`failed` with the reason `\(why)`",
+            where: { $0["user"]?.string == user })
+        guard event.value["why"]?.string == why else {
+            throw Finding(expected: "`failed` with the reason `\(why)`", actual: describe(event.value))
+        }
+        return event
+    }
+
+    /// Fails unless `count` messages to a person have been delivered.
+    package func awaitDelivered(
+        _ count: Int = 1, to user: String, within limit: Duration = .seconds(5)
+    ) throws {
+        let end = trial.now + limit
+        // Counting thousands of lines takes time, so the loop does not count after each line.
+        while true {
+            let delivered = outcomes(for: user).count { $0.kind == "delivered" }
+            if delivered >= count { return }
+            guard trial.now < end else {
+                throw Finding(
+                    expected: "`delivered` of \(count) messages to \(user) within \(limit.text)",
+                    actual: "there are \(delivered)")
+            }
+            trial.run(for: .milliseconds(10))
+        }
+    }
+}
+
+/// A difference between the program's behaviour and a clause.
+package struct Finding: Error, Sendable, Equatable {
+    /// The behaviour that the clause demands.
+    package let expected: String
+    /// The behaviour of the program.
+    package let actual: String
+
+    package init(expected: String, actual: String) {
+        self.expected = expected
+        self.actual = actual
+    }
+}
+
+/// Fails unless a condition holds.
+func expect(
+    _ condition: Bool, _ expected: @autoclosure () -> String, actual: @autoclosure () -> String
+) throws(Finding) {
+    guard condition else { throw Finding(expected: expected(), actual: actual()) }
+}
+
+/// The absence of a feature that a case needs, as the program reports it (J-13).
+package struct Unsupported: Error, Sendable, Equatable {
+    package let feature: Feature
+}
+
+/// The reason why the case could not run. The program is not at fault.
+package struct Untried: Error, Sendable, Equatable {
+    package let reason: String
+}
+
+/// A feature that a program may leave out, with its word in `ready` (J-13, A-31).
+package enum Feature: String, CaseIterable, Sendable {
+    case away, block, chats, discovery, invitations, load, messages, moves, nick, people, peer, secret, sightings,
+        stats,
+        suspend, who
+    case lastWill = "last-will"
+    /// The answers to requests. A program without them leaves `interface` out of `ready` (A-1), instead of this word.
+    case interface
+}
