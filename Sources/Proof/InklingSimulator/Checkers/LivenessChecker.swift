@@ -356,3 +356,167 @@ final class LivenessChecker {
         if !isTime { simulation.checker.report(.edges, "host \(writer.index) sends a frame out of turn", now) }
     }
 }
+
+/// The rules for the times of heartbeats (T-8, T-11).
+extension LivenessChecker {
+    /// Returns whether only the idle interval caused the heartbeats between two hosts. A link that comes up, gets its
+    /// name or goes down sends additional heartbeats (L-44, L-82). For a person with several devices the checker cannot
+    /// see such changes.
+    func hasBeatenOnlyIdly(
+        _ sender: SimulatedHost, _ receiver: SimulatedHost, since instant: Instant, _ simulation: Simulation
+    ) -> Bool {
+        guard single.contains(receiver.plan.identity) else { return false }
+        let chats = sender.chats.intersection(receiver.chats)
+        // A link in an owner's chat that the receiver has left may go down unseen.
+        let isApart = sender.browsed.contains { $0 >= Simulation.chats.count && !chats.contains($0) }
+        guard !isApart else { return false }
+        return !chats.isEmpty
+            && chats.allSatisfy { chat in
+                let since = simulation.checker.shownSince(receiver.plan.identity, in: chat, by: sender.index)
+                return since.map { instant - $0 > .seconds(1) } ?? false
+            }
+    }
+
+    /// Checks the time of a heartbeat that a node sends on a session (T-8, T-11).
+    ///
+    /// - Parameters:
+    ///   - receiver: The host at the destination; nil if none is there.
+    ///   - isFormer: Whether a host had this address before. The link to it goes down at some time.
+    func checkBeat(
+        of sender: SimulatedHost, to receiver: Int?, isFormer: Bool, _ bytes: [UInt8], _ simulation: Simulation
+    ) {
+        let now = simulation.now
+        let id = SessionID(sender: sender.index, index: SealedHeader(bytes).index)
+        let interval = simulation.idleInterval(of: sender)
+        // A heartbeat follows at once when the peer's first name arrives (L-82).
+        let mayNameLink = simulation.checker.lastRecord[sender.index] == now
+        defer {
+            beats[id] = Beat(
+                at: now, first: beats[id]?.first ?? now, interval: interval, mayNameLink: mayNameLink)
+        }
+        let isPunctual = simulation.isPunctual(sender)
+        guard let beat = beats[id], isPunctual || simulation.adversary != nil, sender.plan.lateness == 0,
+            now - sender.disturbedAt > .seconds(3), sender.departures.isEmpty, sender.lie == nil,
+            // A change of the away bit goes out at once, and puts no heartbeat off (T-21, T-11).
+            let node = sender.node, node.awayChangedAt < beat.at, !mayNameLink, !beat.mayNameLink
+        else { return }
+        if let receiver {
+            // The link of an earlier run goes down at some time, while the link of the present run shows the person.
+            guard hosts[receiver].incarnation == 1 || beat.first >= hosts[receiver].startedAt else { return }
+            let handshake = lastHandshake(between: sender, hosts[receiver])
+            // A host that has just moved may now have the address of another host's link.
+            guard hosts[receiver].movedAt.map({ now - $0 > .seconds(3) }) ?? true,
+                handshake == .zero || beat.at - handshake > Limits.joinPingPeriod,
+                hasBeatenOnlyIdly(sender, hosts[receiver], since: beat.at, simulation)
+            else { return }
+        } else if beat.at - beat.first < .seconds(2) || !simulation.isAttacked || isFormer {
+            // A link sends additional heartbeats when it comes up, when the peer names itself (L-82), and when it
+            // goes down (L-44).
+            return
+        }
+        func report(_ text: String) {
+            if let receiver { return suspicions.append((sender.index, receiver, now, text)) }
+            simulation.checker.report(.heartbeats, text, now)
+        }
+        let gap = now - beat.at
+        for chat in sender.chats { sender.typing[chat].advance(to: now) }
+        let edges = sender.chats.compactMap { sender.typing[$0].edge?.at }
+        let isTyping = sender.chats.contains { sender.typing[$0].announcedSince != nil }
+        let isQuiet = edges.allSatisfy { $0 < beat.at }
+        if isQuiet, !isTyping {
+            let shortest = min(beat.interval, interval) * Limits.idleJitterPercent.lowerBound / 100
+            // The node may have scheduled this heartbeat before the typing that has just ended.
+            let isFresh = edges.allSatisfy { beat.at - $0 > .seconds(3) }
+            let isLate = isPunctual && gap > max(beat.interval, interval)
+            guard isLate || (isFresh && gap < shortest) else { return }
+            report("host \(sender.index), \(gap) after the one before")
+        } else if isPunctual, isTyping, isQuiet, sender.chats.count == 1, gap != Limits.typingHeartbeat {
+            report("host \(sender.index) types, \(gap) after the one before")
+        } else if isPunctual, isTyping, sender.chats.count == 1, let edge = edges.first, beat.at < edge,
+            now - edge != Limits.typingHeartbeat
+        {
+            report("host \(sender.index) types, \(now - edge) after its edge")
+        }
+    }
+}
+
+/// The announcements of a user's typing in one chat, computed from the user's actions alone (T-5 to T-10).
+///
+/// The model has no lateness: a node that was stopped, or whose timers are late, announces the same later.
+struct TypingModel {
+    /// A start or a stop that the node must announce.
+    struct Edge {
+        let at: Instant
+        let isStart: Bool
+        /// Whether a message announces the edge, in the same datagram.
+        let isMessage: Bool
+    }
+
+    private enum State {
+        case idle
+        case due(at: Instant, until: Instant)
+        case announced(until: Instant)
+    }
+
+    private var state = State.idle
+    private var lastStart: Instant?
+    /// The last edge.
+    private(set) var edge: Edge?
+
+    /// The time since when typing is announced; nil while it is not.
+    var announcedSince: Instant? {
+        guard case .announced = state else { return nil }
+        return edge?.at
+    }
+
+    /// The times of the last edge's typing frames: the first at once, then two copies (T-6).
+    var frames: [Instant] {
+        guard let edge else { return [] }
+        return [edge.at] + Limits.copies.map { edge.at + $0 }
+    }
+
+    // MARK: Inputs
+
+    mutating func edit(_ now: Instant) {
+        advance(to: now)
+        let until = now + Limits.typingIdleStop
+        switch state {
+        case .idle:
+            if let lastStart, now < lastStart + Limits.startInterval {
+                state = .due(at: lastStart + Limits.startInterval, until: until)
+            } else {
+                start(now, until: until)
+            }
+        case .due(let at, _): state = .due(at: at, until: until)
+        case .announced: state = .announced(until: until)
+        }
+    }
+
+    mutating func end(_ now: Instant, byMessage isMessage: Bool = false) {
+        advance(to: now)
+        if case .announced = state { edge = Edge(at: now, isStart: false, isMessage: isMessage) }
+        state = .idle
+    }
+
+    /// Ends the announcement without copies, because a farewell carries the stop.
+    mutating func abandon() {
+        state = .idle
+        edge = nil
+    }
+
+    mutating func advance(to now: Instant) {
+        if case .due(let at, let until) = state, at <= now {
+            if until <= at { state = .idle } else { start(at, until: until) }
+        }
+        if case .announced(let until) = state, until <= now {
+            state = .idle
+            edge = Edge(at: until, isStart: false, isMessage: false)
+        }
+    }
+
+    private mutating func start(_ at: Instant, until: Instant) {
+        state = .announced(until: until)
+        lastStart = at
+        edge = Edge(at: at, isStart: true, isMessage: false)
+    }
+}

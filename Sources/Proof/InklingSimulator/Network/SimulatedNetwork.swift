@@ -131,3 +131,158 @@ struct SimulatedNetwork {
         return bytes
     }
 }
+
+/// One datagram on its way.
+final class Packet: Sendable {
+    /// The sender index of datagrams that no host sent.
+    static let adversary = -1
+
+    /// The position of the datagram in the order in which nodes sent them. Copies made by the network keep the number.
+    let number: UInt64
+    /// The purpose of the datagram.
+    let kind: DatagramKind
+    let sentAt: Instant
+    let sender: Int
+    /// The start of the sender's node, counted from 1.
+    let incarnation: Int
+    let source: Address
+    let destination: Address
+    let bytes: [UInt8]
+    /// The chats in which the sender's user was typing at the time, as bits.
+    let typing: UInt32
+    /// The chats in which the sender showed the receiver's person at the time, as bits.
+    let shows: UInt32
+    /// The bytes that the sender's node sent; nil for a datagram of the adversary.
+    let original: [UInt8]?
+
+    init(
+        number: UInt64, kind: DatagramKind, sentAt: Instant, sender: Int, incarnation: Int = 0, source: Address,
+        destination: Address, bytes: [UInt8], original: [UInt8]?, typing: UInt32, shows: UInt32 = 0
+    ) {
+        self.number = number
+        self.kind = kind
+        self.sentAt = sentAt
+        self.sender = sender
+        self.incarnation = incarnation
+        self.source = source
+        self.destination = destination
+        self.bytes = bytes
+        self.original = original
+        self.typing = typing
+        self.shows = shows
+    }
+
+    /// Whether the bytes are those of a node. The attacker may repair a damaged datagram by cutting it short.
+    var isGenuine: Bool { bytes == original }
+
+    /// The receiver index of a host's sealed datagram; nil if the datagram was cut too short.
+    var session: UInt32? { kind.isSealed && bytes.count >= 27 ? SealedHeader(bytes).index : nil }
+
+    var summary: String {
+        "number \(number), \(kind.rawValue) of host \(sender), sent at \(sentAt.nanoseconds / 1_000), typing \(typing)"
+    }
+}
+
+/// The unencrypted part of a sealed datagram.
+struct SealedHeader {
+    let index: UInt32
+    let counter: UInt32
+
+    init(_ bytes: [UInt8]) {
+        func word(at start: Int) -> UInt32 { bytes[start..<start + 4].reduce(0) { $0 << 8 | UInt32($1) } }
+        index = word(at: 1)
+        counter = word(at: 5)
+    }
+}
+
+extension DatagramKind {
+    var isSealed: Bool {
+        switch self {
+        case .initiation, .response, .retry, .ask, .tell: false
+        case .heartbeat, .typing, .record, .ack, .forward, .ping, .pong, .bye: true
+        }
+    }
+
+    /// Returns whether a datagram of a size contains a typing status: in a heartbeat or a typing frame, alone or before
+    /// another frame.
+    func hasStatus(size: Int) -> Bool {
+        switch self {
+        case .heartbeat, .typing, .record, .pong: true
+        // A ping alone has 28 bytes. The pings of a session that joins also carry a heartbeat (L-74).
+        case .ping: size > 28
+        case .ack, .forward, .bye, .initiation, .response, .retry, .ask, .tell: false
+        }
+    }
+}
+
+/// An attacker on the LAN who records datagrams and sends them again: later, from another address, cut short or
+/// changed.
+struct ReplayAttacker {
+    private var generator: SeededGenerator
+    private let ratio: Int
+    private var kept: [Packet] = []
+    private(set) var replayed = 0
+
+    init(_ scenario: Scenario) {
+        generator = SeededGenerator(seed: scenario.seed, purpose: 3)
+        ratio = scenario.network.replay
+    }
+
+    mutating func overhear(_ packet: Packet) {
+        guard ratio > 0, !packet.bytes.isEmpty else { return }
+        if kept.count < 64 {
+            kept.append(packet)
+        } else if generator.oneIn(4) {
+            kept[generator.number(in: 0...63)] = packet
+        }
+    }
+
+    /// Returns the milliseconds until the next replay.
+    mutating func pause() -> Int { generator.number(in: 1...max(2, 6_000 / max(ratio, 1))) }
+
+    mutating func replay(isOwner: (Address) -> Bool) -> Packet? {
+        guard !kept.isEmpty else { return nil }
+        let packet = generator.pick(kept)
+        guard isOwner(packet.destination) else { return nil }
+        replayed += 1
+        var bytes = packet.bytes
+        if generator.oneIn(4) { bytes.removeLast(generator.number(in: 1...bytes.count)) }
+        let source = generator.oneIn(2) ? packet.source : Address(ipv4: 0x0A00_00FA, port: 9)
+        return Packet(
+            number: packet.number, kind: packet.kind, sentAt: packet.sentAt, sender: packet.sender,
+            incarnation: packet.incarnation, source: source, destination: packet.destination, bytes: bytes,
+            original: packet.original, typing: packet.typing, shows: packet.shows)
+    }
+}
+
+/// A path whose datagrams are held back.
+struct Hold: Hashable {
+    let from: Int
+    let to: Int
+}
+
+/// An attacker on the path who keeps a node's last datagrams and delivers them long after the node crashed.
+extension Simulation {
+    /// The time after which held datagrams are older than a pong may be, with the time for a name (L-80, L-86).
+    private static let age = Duration.seconds(17)
+    private static let mostReleased = 8
+
+    /// Returns whether the attacker keeps a datagram.
+    func hold(_ packet: Packet, to target: Int) -> Bool {
+        let path = Hold(from: packet.sender, to: target)
+        guard held[path] != nil, hasFaults else { return false }
+        held[path]?.append(packet)
+        return true
+    }
+
+    /// Crashes the sender, and delivers its held datagrams one by one.
+    func endHold(from: Int, to: Int) {
+        guard let packets = held.removeValue(forKey: Hold(from: from, to: to)) else { return }
+        actOnMachine(hosts[from], .crash(will: false))
+        var at = now + Simulation.age
+        for packet in packets.prefix(Simulation.mostReleased) {
+            events.add(.release(packet), at: at)
+            at = at + holdPause
+        }
+    }
+}

@@ -1,3 +1,5 @@
+import SeededRandom
+
 /// All events of one run: the hosts, the network's effects on datagrams, and the actions of people and machines.
 ///
 /// A seed determines a scenario (``init(seed:)``) and the network's single decisions. Steps and faults can be left out,
@@ -192,5 +194,91 @@ extension Scenario.HostPlan {
         Scenario.HostPlan(
             identity: identity, chats: chats, sendsTyping: sendsTyping, keepsWills: keepsWills,
             hasTwoAddresses: hasTwoAddresses, lateness: 0)
+    }
+}
+
+extension Scenario.Action {
+    /// The kind of an action, without its target and duration.
+    package enum Kind: Sendable {
+        case edit, empty, send, open, join, leave, goAway, comeBack, rename, block, unblock
+        case quit, crash, crashWithLastWill, start, suspend, resume, pause, sleep
+        case snapshot, revert
+        case unplug, partition, clog, holdBack, move, swapAddresses, flap, doubt
+        case remove, handOver, renew, rush, leak, forge, disown, confess
+    }
+
+    package var kind: Kind {
+        switch self {
+        case .edit: .edit
+        case .empty: .empty
+        case .open: .open
+        case .send: .send
+        case .join: .join
+        case .leave: .leave
+        case .goAway: .goAway
+        case .comeBack: .comeBack
+        case .rename: .rename
+        case .block: .block
+        case .unblock: .unblock
+        case .quit: .quit
+        case .crash(let will): will ? .crashWithLastWill : .crash
+        case .start: .start
+        case .suspend: .suspend
+        case .resume: .resume
+        case .pause: .pause
+        case .sleep: .sleep
+        case .unplug: .unplug
+        case .partition: .partition
+        case .clog: .clog
+        case .move: .move
+        case .holdBack: .holdBack
+        case .snapshot: .snapshot
+        case .revert: .revert
+        case .swapAddresses: .swapAddresses
+        case .flap: .flap
+        case .doubt: .doubt
+        case .remove: .remove
+        case .handOver: .handOver
+        case .renew: .renew
+        case .rush: .rush
+        case .leak: .leak
+        case .forge: .forge
+        case .disown: .disown
+        case .confess: .confess
+        }
+    }
+}
+
+package typealias SeededGenerator = SeededRandom.SeededGenerator
+
+/// The simulator makes all decisions with whole numbers, so that no rounding can make two runs of a seed differ.
+extension SeededGenerator {
+    /// A generator of its own for one purpose, so that what another purpose draws changes nothing here.
+    init(seed: UInt64, purpose: UInt64) {
+        var mixer = SeededGenerator(seed: seed ^ (purpose &* 0xD6E8_FEB8_6659_FD93))
+        self.init(seed: mixer.next())
+    }
+
+    /// Returns true with a probability of `perMille` in 1,000.
+    mutating func happens(perMille: Int) -> Bool {
+        perMille > 0 && next() % 1_000 < UInt64(perMille)
+    }
+
+    /// Returns true with a probability of one in `count`.
+    mutating func oneIn(_ count: Int) -> Bool { next() % UInt64(count) == 0 }
+
+    /// Returns a random element of an array that is not empty.
+    mutating func pick<Element>(_ elements: [Element]) -> Element {
+        elements[Int(next() % UInt64(elements.count))]
+    }
+
+    /// Returns a random index, with probabilities in proportion to the weights.
+    mutating func pick(weights: [Int]) -> Int {
+        var rest = Int(next() % UInt64(weights.reduce(0, +)))
+        for (index, weight) in weights.enumerated() {
+            if rest < weight { return index }
+            rest -= weight
+        }
+        return weights.count - 1
     }
 }

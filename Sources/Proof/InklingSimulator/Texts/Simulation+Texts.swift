@@ -135,3 +135,191 @@ extension Simulation {
         }
     }
 }
+
+extension Scenario {
+    /// Draws the scenario of a seed in which nodes keep texts for people who are away.
+    ///
+    /// The faults are those of other scenarios, with more kills and cuts around texts. All nodes are in one chat, and
+    /// some people have two devices.
+    package init(textsOf seed: UInt64) {
+        var generator = SeededGenerator(seed: seed, purpose: 14)
+        let count = generator.pick([2, 2, 3, 3, 4])
+        self.init(seed: seed, hosts: count)
+        adversary = nil
+        keepsTexts = true
+        network.isByHand = false
+        network.reorderingDelay = min(network.reorderingDelay, 200)
+        let hasTwoDevices = count > 2 && generator.oneIn(2)
+        hosts = hosts.enumerated().map { index, plan in
+            HostPlan(plan, identity: hasTwoDevices && index == count - 1 ? count - 2 : index, chats: [0])
+        }
+        steps = steps.compactMap(\.withoutSnapshots).filter(\.isInFirstChat)
+        let end = drawTexts(&generator)
+        faultsEnd = max(min(faultsEnd, 200_000), end)
+        steps = steps.sorted { ($0.at, $0.number) < ($1.at, $1.number) }.filter { $0.at <= faultsEnd }
+    }
+
+    /// - Returns: The end of the last step, in milliseconds from the start.
+    private mutating func drawTexts(_ generator: inout SeededGenerator) -> Int {
+        var drawn: [(at: Int, host: Int, action: Action)] = []
+        var at = generator.number(in: 500...5_000)
+        for _ in 0..<generator.pick([3, 10, 10, 30]) {
+            let (writer, other) = (generator.number(in: 0...hosts.count - 1), generator.number(in: 0...hosts.count - 1))
+            for _ in 0..<generator.pick([1, 1, 2, 5, 5, 70]) {
+                drawn.append((at, writer, .send(chat: 0, size: generator.pick([20, 20, 200, 1_140, 1_141, 4_000]))))
+                at += generator.pick([0, 0, 1, 20])
+            }
+            disturb(writer, other, around: at, &drawn, &generator)
+            at += generator.pick([1, 20, 200, 1_000, 3_000, 10_000])
+        }
+        for (at, host, action) in drawn {
+            steps.append(Step(number: steps.count, at: at, host: host, action: action))
+        }
+        return max(at, drawn.map(\.at).max() ?? 0) + generator.pick([0, 1_000, 5_000])
+    }
+
+    /// Adds a kill, a stop or a cut shortly before or after a text.
+    private func disturb(
+        _ writer: Int, _ other: Int, around at: Int, _ drawn: inout [(at: Int, host: Int, action: Action)],
+        _ generator: inout SeededGenerator
+    ) {
+        let time = max(0, at + generator.pick([-3_000, -500, -5, 0, 1, 3, 10, 40, 300]))
+        let length = generator.pick([1, 500, 2_000, 5_000, 20_000])
+        let host = generator.pick([writer, other])
+        switch generator.number(in: 0...6) {
+        case 0, 1: drawn += [(time, host, .crash(will: generator.oneIn(2))), (time + length, host, .start)]
+        case 2: drawn += [(time, host, .quit), (time + length, host, .start)]
+        case 3:
+            guard writer != other else { return }
+            drawn.append((time, writer, .partition(to: other, length)))
+            if generator.oneIn(2) { drawn.append((time, other, .partition(to: writer, length))) }
+        case 4:
+            guard writer != other else { return }
+            // Acks are lost, and then one end is killed.
+            drawn += [(time, other, .partition(to: writer, length)), (time + length / 2, host, .crash(will: false))]
+            drawn.append((time + length, host, .start))
+        case 5: drawn += [(time, host, .suspend), (time + length, host, .resume)]
+        default: return
+        }
+    }
+}
+
+extension Scenario.Step {
+    fileprivate var isInFirstChat: Bool {
+        switch action {
+        case .join, .leave: false
+        case .edit(let chat), .empty(let chat), .open(let chat), .send(let chat, _): chat == 0
+        default: true
+        }
+    }
+}
+
+/// The texts that a daemon keeps: on its disk, and in the memory of its process.
+struct TextStore {
+    /// An own text for one person.
+    struct Own {
+        let index: Int
+        let text: String
+        var id: TextID
+        /// The number of the unfinished message; nil while the text waits.
+        var message: UInt64?
+    }
+
+    /// A received text that is not on the disk yet.
+    struct Received {
+        let number: UInt64
+        let key: PublicKey
+        let id: TextID
+        let text: String
+    }
+
+    // The disk.
+
+    /// The unfinished own texts for each person, in the order of writing.
+    var own: [PublicKey: [Own]] = [:]
+    /// The IDs of the received texts.
+    var seen: [PublicKey: SeenTexts] = [:]
+
+    // The memory.
+
+    private var run: UInt64 = 0
+    private var numbers: [PublicKey: UInt64] = [:]
+    var received: [Received] = []
+    /// The people with a link that does not have their unfinished texts yet.
+    var due: Set<PublicKey> = []
+    /// The messages that failed within the call that sent them.
+    var failedAtOnce: Set<UInt64> = []
+
+    /// Forgets all that is not on the disk.
+    mutating func restart(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed, purpose: 15)
+        run = generator.next()
+        numbers = [:]
+        received = []
+        due = []
+        failedAtOnce = []
+        for (key, texts) in own {
+            own[key] = texts.map { Own(index: $0.index, text: $0.text, id: $0.id, message: nil) }
+        }
+    }
+
+    mutating func nextID(for key: PublicKey, _ now: Instant) -> TextID {
+        numbers[key, default: 0] += 1
+        return TextID(run: run, number: numbers[key] ?? 1, written: UInt64(now.nanoseconds / 1_000_000))
+    }
+
+    /// The unfinished texts of a person that may go now: those less than 64 above the lowest of their run (M-85).
+    func sendable(to key: PublicKey) -> [Own] {
+        var lowest: [UInt64: UInt64] = [:]
+        return Array(
+            (own[key] ?? []).prefix { text in
+                let low = lowest[text.id.run] ?? text.id.number
+                lowest[text.id.run] = low
+                return text.id.number - low < UInt64(Limits.textsSeen)
+            })
+    }
+
+    mutating func sent(_ index: Int, to key: PublicKey, as message: UInt64) {
+        guard let place = own[key]?.firstIndex(where: { $0.index == index }) else { return }
+        own[key]?[place].message = failedAtOnce.remove(message) == nil ? message : nil
+    }
+}
+
+/// All texts of a scenario in which nodes keep texts, and the devices that have shown each.
+struct TextLedger {
+    struct Text {
+        let writer: Int
+        let text: String
+        /// The people for whom the writer's daemon keeps the text.
+        let recipients: [PublicKey]
+        /// The hosts that have shown the text.
+        var shown: Set<Int> = []
+    }
+
+    private(set) var texts: [Text] = []
+    private var indices: [String: Int] = [:]
+    /// The newest text of each writer that each host has shown.
+    private var newest: [[Int]: Int] = [:]
+    /// The transmissions of each host beyond the first on each link, at the last check.
+    var repeats: [Int: (at: Instant, number: Int)] = [:]
+
+    mutating func add(size: Int, by writer: Int, for recipients: [PublicKey]) -> (index: Int, text: String) {
+        let name = "\(writer):\(texts.count):"
+        let text = name + String(repeating: "x", count: max(0, size - name.utf8.count))
+        indices[text] = texts.count
+        texts.append(Text(writer: writer, text: text, recipients: recipients))
+        return (texts.count - 1, text)
+    }
+
+    /// Records that a device shows a text from its disk.
+    mutating func show(_ text: String, on host: SimulatedHost) -> Violation.Rule? {
+        guard let index = indices[text], texts[index].recipients.contains(host.key) else { return .alteredMessage }
+        guard texts[index].shown.insert(host.index).inserted else { return .doubledMessage }
+        let before = newest.updateValue(index, forKey: [host.index, texts[index].writer]) ?? -1
+        return before < index ? nil : .reorderedMessage
+    }
+
+    func isShown(_ index: Int, to key: PublicKey, _ hosts: [SimulatedHost]) -> Bool {
+        texts[index].shown.contains { hosts[$0].key == key }
+    }
+}
