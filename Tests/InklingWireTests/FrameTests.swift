@@ -67,12 +67,6 @@ struct FrameSample: CustomTestStringConvertible, Sendable {
 
 @Suite("Frames")
 struct FrameTests {
-    @Test("W-1: frames have their bytes and come back from them", arguments: FrameSample.all)
-    func roundTrip(_ sample: FrameSample) throws {
-        #expect(hex(Frames.encode(sample.frames)) == sample.hex)
-        #expect(try Frames.parse(unhex(sample.hex)) == sample.frames)
-    }
-
     @Test("W-24: cut frames are refused as a whole, or are fewer", arguments: FrameSample.all)
     func truncations(_ sample: FrameSample) throws {
         let whole = try unhex(sample.hex)
@@ -109,20 +103,6 @@ struct FrameTests {
         }
     }
 
-    @Test("W-24: an error in the last of many frames drops them all")
-    func wholeDatagram() throws {
-        let good = try unhex("01010a" + "060001" + "410000")
-        #expect(try Frames.parse(good).count == 3)
-        #expect(throws: FrameError(reason: .unknownType, offset: 9)) { try Frames.parse(good + [0x03]) }
-    }
-
-    @Test("W-25: each type below 0x40 but eight is an error")
-    func types() {
-        for type in UInt8.min..<0x40 where !(1...9).contains(type) || type == 3 {
-            #expect(throws: FrameError(reason: .unknownType, offset: 0)) { try Frames.parse([type] + [0, 0, 0, 0, 3]) }
-        }
-    }
-
     @Test("W-30: frames apply as status, ping, pong, ack, forward, record, bye; unknown ones not at all")
     func order() {
         let record = Frame.record(Record(number: 1, type: .text, body: [0x61]))
@@ -132,15 +112,6 @@ struct FrameTests {
             let expected = [status] + others + [record, .bye(.quit)]
             let sent = [.bye(.quit), .unknown(type: 0x5A, body: [])] + others.reversed() + [status, record]
             #expect(Frames.inOrder(sent) == expected)
-        }
-    }
-
-    @Test("W-21: under the last will's counter only one bye parses, and its reason is 3", arguments: UInt8.min ... .max)
-    func lastWill(_ reason: UInt8) throws {
-        #expect(try Frames.parse([8, reason], counter: .max) == [.bye(.lastWill)])
-        #expect(try Frames.parse([8, reason], counter: 0) == [.bye(ByeReason(byte: reason))])
-        for plaintext in [[], [8], [8, reason, 0x40, 0, 0], [8, reason, 8, reason], [2, reason], [1, 0, reason]] {
-            #expect(throws: FrameError(reason: .lastWill, offset: 0)) { try Frames.parse(plaintext, counter: .max) }
         }
     }
 
@@ -156,23 +127,6 @@ struct FrameTests {
         let heartbeat = Heartbeat(status: Status(), interval: raw)
         #expect(heartbeat.idleInterval == .milliseconds(max(1_000, 100 * Int(raw))))
         #expect(heartbeat.idleInterval <= Limits.maximumIntervalTaken)
-    }
-
-    @Test("X-2: an unassigned reason of a bye is 0", arguments: UInt8.min ... .max)
-    func reasons(_ byte: UInt8) {
-        #expect(ByeReason(byte: byte).rawValue == (byte < 4 || byte == 6 ? byte : 0))
-    }
-
-    @Test("W-40: a type has four bits, of which 0 to 3 are known", arguments: UInt8.min..<16)
-    func recordTypes(_ code: UInt8) throws {
-        let type = RecordType(code: code)
-        #expect(type.code == code)
-        #expect(type.isKnown == (code < 4))
-        let isError = (1...3).contains(code)
-        for flags in UInt8.min..<3 {
-            let frame: [UInt8] = [4, 0, 0, 0, 9, code << 4 | flags, 0x61]
-            #expect(((try? Frames.parse(frame)) == nil) == isError)
-        }
     }
 
     @Test("M-31: the bitmap of an ack names the 16 records above the expected one")

@@ -5,22 +5,6 @@ import Testing
 struct ReplayWindowTests {
     private static let last = Limits.lastCounter
 
-    @Test("W-22: an empty window passes any ordinary counter", arguments: [0, 1, 1_023, 1_024, last])
-    func empty(_ counter: UInt32) {
-        let window = ReplayWindow()
-        #expect(window.highest == nil)
-        #expect(window.place(of: counter) == .newest)
-    }
-
-    @Test("W-22: a counter passes once", arguments: [0, 1, 63, 64, 1_023, 1_024, 1_087, 1_088, last])
-    func once(_ counter: UInt32) {
-        var window = ReplayWindow()
-        #expect(window.mark(counter) == .newest)
-        #expect(window.place(of: counter) == .marked)
-        #expect(window.mark(counter) == .marked)
-        #expect(window.highest == counter)
-    }
-
     @Test("W-20, W-21: 2^32 − 2 and the last will's counter enter no window", arguments: [UInt32.max - 1, .max])
     func reserved(_ counter: UInt32) {
         var window = ReplayWindow()
@@ -28,20 +12,6 @@ struct ReplayWindowTests {
         #expect(window.mark(counter) == .reserved)
         #expect(window.highest == 5)
         #expect(window.place(of: 4) == .older)
-    }
-
-    @Test(
-        "W-22: the window is 1,024 counters wide, wherever its end lies in a block",
-        arguments: [1_025, 1_087, 1_088, 1_089, 5_000, last])
-    func width(_ highest: UInt32) {
-        var window = ReplayWindow()
-        window.mark(highest)
-        #expect(window.place(of: highest - 1) == .older)
-        #expect(window.place(of: highest - 1_023) == .older)
-        #expect(window.place(of: highest - 1_024) == .tooOld)
-        #expect(window.place(of: 0) == .tooOld)
-        #expect(window.mark(highest - 1_024) == .tooOld)
-        #expect(window.place(of: highest - 1_023) == .older, "a counter below the window marks nothing")
     }
 
     @Test("W-23: asking for a place marks nothing")
@@ -52,29 +22,6 @@ struct ReplayWindowTests {
         #expect(window.highest == 10)
         #expect(window.place(of: 9) == .older)
         #expect(window.place(of: 11) == .newest)
-    }
-
-    @Test("L-23: only a counter above all marked ones is the newest")
-    func newest() {
-        var window = ReplayWindow()
-        #expect(window.mark(7) == .newest)
-        #expect(window.mark(6) == .older)
-        #expect(window.mark(8) == .newest)
-        #expect(ReplayWindow.Place.newest.passes && ReplayWindow.Place.older.passes)
-        #expect(![ReplayWindow.Place.marked, .tooOld, .reserved].contains { $0.passes })
-    }
-
-    @Test(
-        "W-22: a jump beyond the window forgets all marks and revives none",
-        arguments: 1_000...1_100 as ClosedRange<UInt32>)
-    func jump(_ distance: UInt32) {
-        var window = ReplayWindow()
-        for counter: UInt32 in 0...200 { window.mark(counter) }
-        window.mark(200 + distance)
-        for counter: UInt32 in 0...200 { #expect(!window.place(of: counter).passes) }
-        for counter in 201..<(200 + distance) where 200 + distance - counter < 1_024 {
-            #expect(window.place(of: counter) == .older)
-        }
     }
 
     @Test("W-22: it agrees with a set of everything marked", arguments: 1...8 as ClosedRange<UInt64>)

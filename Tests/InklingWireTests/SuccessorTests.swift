@@ -27,35 +27,6 @@ struct SuccessorTests {
         #expect(try Successor(successor.body) == successor)
     }
 
-    @Test("M-89: no shorter part of a body is a successor, and no longer one")
-    func truncations() {
-        let body = successor(removed: Array(Self.keys[1...3])).body
-        for count in 0..<body.count {
-            #expect(throws: SuccessorError.length) { try Successor(Array(body.prefix(count))) }
-        }
-        #expect(throws: SuccessorError.length) { try Successor(body + [0]) }
-    }
-
-    @Test("M-89: a body that removes its owner is none, at each place of the list", arguments: 0..<3)
-    func ownerRemoved(_ place: Int) {
-        var removed = Array(Self.keys[1...3])
-        removed[place] = Self.keys[0]
-        #expect(throws: SuccessorError.ownerRemoved) { try Successor(successor(removed: removed).body) }
-    }
-
-    @Test("W-42: the old chat's key and each byte of the body decide on the secret")
-    func secrets() throws {
-        let successor = successor(removed: Array(Self.keys[1...2]))
-        let secret = successor.secret(in: chat(1))
-        #expect(successor.secret(in: chat(1)) == secret && successor.secret(in: chat(2)) != secret)
-        #expect(successor.keys(in: chat(1)) == ChatKeys(secret: secret, owner: Self.keys[0]))
-        #expect(self.successor(removed: Array(Self.keys[1...2]), seed: 7).secret(in: chat(1)) != secret)
-        #expect(self.successor(removed: [Self.keys[2], Self.keys[1]]).secret(in: chat(1)) != secret)
-        #expect(self.successor(removed: [Self.keys[1]]).secret(in: chat(1)) != secret)
-        let other = Successor(seed: successor.seed, owner: Self.keys[3], removed: successor.removed)
-        #expect(other.secret(in: chat(1)) != secret)
-    }
-
     @Test("a fingerprint differs by chat, and shows neither the chat key nor another key of the chat")
     func fingerprints() {
         let (one, other) = (chat(1), chat(2))
