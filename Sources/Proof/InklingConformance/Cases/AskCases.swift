@@ -74,18 +74,6 @@ extension Catalogue {
                 peer.tell(earlier.value, to: later.source)
             }
         },
-        Case("D-12.4", "a tell whose key is not canonical is not taken", also: "W-3") { trial in
-            try expectNoOpening(trial) { peer, ask in
-                let key = [0xED] + [UInt8](repeating: 0xFF, count: 30) + [0x7F]
-                peer.sendBytes(peer.forgeTell(for: ask.value, key: key), to: ask.source)
-            }
-        },
-        Case("D-12.5", "a tell whose key is zero is not taken", also: "W-3") { trial in
-            try expectNoOpening(trial) { peer, ask in
-                let key = [UInt8](repeating: 0, count: 32)
-                peer.sendBytes(peer.forgeTell(for: ask.value, key: key), to: ask.source)
-            }
-        },
         Case("D-12.6", "a token serves once") { trial in
             let (program, peer) = try trial.startByHand(programIsSmaller: false, habits: .quiet)
             let other = trial.identity(thatIsSmaller: true, than: program.key)

@@ -51,31 +51,6 @@ extension Catalogue {
             }
             try refuse(samples, trial)
         },
-        Case("W-25.2", "a type below 0x40 that occurs twice is an error", also: "W-27") { trial in
-            let ack: [UInt8] = [5, 0, 0, 0, 1, 0, 0]
-            let forward: [UInt8] = [9, 0, 0, 0, 9]
-            try refuse(
-                [
-                    Sample("two pings", [6, 0, 1]), Sample("two equal pongs", [7, 0, 1, 7, 0, 1]),
-                    Sample("two acks", ack + ack), Sample("two forwards", forward + forward),
-                    Sample("two byes", [8, 0, 8, 0]), Sample("two heartbeats", [1, 0, 10, 1, 0, 10]),
-                    Sample("two typing frames", [2, 0, 2, 0]),
-                    Sample("two pongs with an extension between", [7, 0, 1, 0x40, 0, 0, 7, 0, 2]),
-                ], trial)
-        },
-        Case("W-27.1", "more than one frame with a status is an error") { trial in
-            try refuse(
-                [
-                    Sample("heartbeat and typing", [1, 0, 10, 2, 0]), Sample("typing and heartbeat", [2, 1, 1, 0, 10]),
-                    Sample("typing, pong and heartbeat", [2, 1, 7, 0, 1, 1, 1, 10]),
-                    Sample("two statuses around an extension", [2, 1, 0x40, 0, 0, 1, 1, 10]),
-                ], trial)
-        },
-        Case("W-28.1", "the text of a message is at least a byte, and valid UTF-8 by itself") { trial in
-            var samples = [Sample("a message without text", message)]
-            for (what, text) in badTexts { samples.append(Sample("a message with \(what)", message + text)) }
-            try refuse(samples, trial)
-        },
         Case("W-28.2", "what stands behind a message is its text") { trial in
             let (program, peer) = try trial.startLinked(needs: .messages)
             // The text has the bytes of a bye frame, which are two control characters.
@@ -102,45 +77,6 @@ extension Catalogue {
                     program.messages(from: peer.user).map { Array($0.utf8) } == texts.map { Array($0.utf8) }
                 })
         },
-        Case("W-40.1", "a name, invite or successor without both flags is an error") { trial in
-            var samples: [Sample] = []
-            for type: UInt8 in 1...3 {
-                for flags: UInt8 in 0...2 {
-                    samples.append(
-                        Sample("type \(type) with the flags \(flags)", [4, 0, 0, 0, 1, type << 4 | flags, 0x61]))
-                }
-            }
-            try refuse(samples, trial)
-        },
-        Case("M-25.1", "names of 0 to 64 bytes are shown, others are taken as empty", also: "J-7") { trial in
-            let program = try trial.start()
-            for name in [String(repeating: "n", count: 64), String(repeating: "\u{1F95E}", count: 16), "\u{E9}", ""] {
-                let peer = try trial.peer(named: name)
-                try peer.open(to: program)
-                try expectName(name, of: peer, by: program)
-            }
-            for bytes in [[UInt8](repeating: 0x6E, count: 65)] + badTexts.map(\.1) {
-                let peer = try trial.peer(named: "Bob")
-                try peer.open(to: program)
-                let number = peer.state.nextOwnRecord
-                peer.send([.typing(peer.status), .record(Record(number: number, type: .name, body: bytes))])
-                try program.await("peer", where: { $0["user"]?.string == peer.user && $0["name"]?.string == "" })
-            }
-        },
-    ]
-
-    private static func expectName(_ name: String, of peer: Peer, by program: Program) throws {
-        let event = program.peerEvents(peer.user).last?.value
-        try expect(
-            event?["name"]?.string.map({ Array($0.utf8) }) == Array(name.utf8), "the name \(name)",
-            actual: event.map(program.describe) ?? "no `peer`")
-    }
-
-    private static let badTexts: [(String, [UInt8])] = [
-        ("a lone continuation", [0x61, 0x80]), ("an overlong slash", [0xC0, 0xAF]),
-        ("an overlong form of three bytes", [0xE0, 0x80, 0xAF]), ("a surrogate", [0xED, 0xA0, 0x80]),
-        ("a scalar cut off", [0x61, 0xF0, 0x9F, 0x91]), ("a scalar above U+10FFFF", [0xF4, 0x90, 0x80, 0x80]),
-        ("the byte 0xff", [0xFF]),
     ]
 
     /// Sends plaintexts with a ping before each, and fails if the program answers one.

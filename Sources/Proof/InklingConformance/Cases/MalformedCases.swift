@@ -59,7 +59,8 @@ extension Catalogue {
             try trial.expectSilence(to: samples, from: stranger, at: program, witness: witness)
             try trial.expectAnswers(to: stranger, from: program)
         },
-        Case("W-15.3", "garbage in the form of initiations and asks is not answered", also: "L-8", "W-14") { trial in
+        Case("W-15.3", "garbage in the form of initiations and asks is not answered", also: "L-8", "W-14", "W-37") {
+            trial in
             let program = try trial.start()
             let (stranger, witness) = try trial.strangerAndWitness(of: program)
             var samples: [Sample] = []
@@ -78,7 +79,7 @@ extension Catalogue {
                 to: samples, from: stranger, at: program, witness: witness, batch: 5, pause: .milliseconds(80))
             try trial.expectAnswers(to: stranger, from: program)
         },
-        Case("W-15.4", "no initiation with one bit flipped is answered", also: "W-17", "W-12") { trial in
+        Case("W-15.4", "no initiation with one bit flipped is answered", also: "W-17", "W-12", "W-37") { trial in
             let program = try trial.start()
             let (stranger, witness) = try trial.strangerAndWitness(of: program)
             let opening = try stranger.makeOpening(to: program)

@@ -127,18 +127,6 @@ extension Catalogue {
                     witness: witness, batch: 1)
                 try trial.expectAnswers(to: stranger, from: program)
             },
-            family("W-12.v1", "the invalid datagrams of the vectors are not answered", Vector.invalidDatagrams) {
-                trial in
-                try refuseDatagrams(Vector.invalidDatagrams, "bytes", trial)
-            },
-            family("W-17.v1", "the invalid initiations of the vectors are not answered", Vector.invalidInitiations) {
-                trial in
-                try refuseDatagrams(Vector.invalidInitiations, "initiation", trial)
-            },
-            family("L-7.v1", "the invalid responses of the vectors are not answered", Vector.invalidResponses) {
-                trial in
-                try refuseDatagrams(Vector.invalidResponses, "response", trial)
-            },
             family("W-24.v1", "the valid frames of the vectors are taken", Vector.frames, also: "W-30") { trial in
                 let (program, peer) = try trial.startLinked()
                 // Vectors without a ping go out behind a ping of the case. Vectors with a ping of their own go out
@@ -265,18 +253,6 @@ extension Catalogue {
         let owner = try vector["chat"]?["owner"]?.string.map { try PublicKey(base64url: $0) }
         let invite = Invite(name: try ChatName("secret \(number)"), secret: secret, owner: owner)
         return (ChatKeys(secret: secret, owner: owner), ["do": "join", "invite": .string(invite.text)])
-    }
-
-    private static func refuseDatagrams(_ vectors: [Vector], _ member: String, _ trial: Trial) throws {
-        let program = try trial.start(ProgramArguments(chat: "lobby"))
-        let witness = try trial.peer(in: ChatKeys(open: "lobby"))
-        try witness.open(to: program)
-        let stranger = try trial.peer(named: "Stranger", in: ChatKeys(open: "lobby"))
-        stranger.habits = .none
-        try trial.expectSilence(
-            to: vectors.map { Sample($0.name, $0.bytes(member)) }, from: stranger, at: program, witness: witness,
-            batch: 1)
-        try trial.expectAnswers(to: stranger, from: program)
     }
 }
 

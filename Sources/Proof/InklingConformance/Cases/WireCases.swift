@@ -70,32 +70,6 @@ extension Catalogue {
                 at: program, witness: witness)
             try trial.expectAnswers(to: stranger, from: program)
         },
-        Case("W-3.2", "a tell with a key that is not valid opens nothing", also: "D-12") { trial in
-            let peer = try trial.peer()
-            peer.habits.answersAsks = false
-            let program = try trial.start(peers: [peer], needs: .peer)
-            let good = peer.identity.publicKey
-            let keys = [
-                ("32 zero bytes", [UInt8](repeating: 0, count: 32)),
-                ("a key with its top bit set", ForgedKey.topBitSet(good).bytes),
-                ("2^255 - 19", [0xED] + [UInt8](repeating: 0xFF, count: 30) + [0x7F]),
-            ]
-            var seen = 0
-            for (what, key) in keys {
-                let ask = try trial.wait(
-                    .seconds(7), for: "an ask", until: { peer.asks.count > seen ? peer.asks.last : nil })
-                seen = peer.asks.count
-                peer.sendBytes(peer.forgeTell(for: ask.value, key: key), to: ask.source)
-                try trial.never(
-                    for: .milliseconds(500), "no initiation after a tell of \(what)",
-                    when: { !peer.initiations.isEmpty })
-            }
-            let last = try trial.wait(
-                .seconds(7), for: "an ask", until: { peer.asks.count > seen ? peer.asks.last : nil })
-            peer.tell(last.value, to: last.source)
-            peer.habits.answersAsks = true
-            try peer.awaitLink(from: program)
-        },
         Case("W-4.1", "an initiation with an ephemeral or static key of low order is not answered") { trial in
             let program = try trial.start()
             let (stranger, witness) = try trial.strangerAndWitness(of: program)

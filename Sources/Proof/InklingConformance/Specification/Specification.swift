@@ -302,13 +302,11 @@ extension Vector {
     /// Keys with which nobody has a talk.
     static let invalidTalks = read("derivations", "invalidTalks")
     static let datagrams = read("datagrams", "valid")
-    static let invalidDatagrams = read("datagrams", "invalid")
     static let frames = read("frames", "valid")
     static let invalidFrames = read("frames", "invalid")
     static let names = read("frames", "names")
     static let inviteRecords = read("frames", "invites")
     static let invalidInitiations = read("handshake", "invalid").filter { $0["initiation"] != nil }
-    static let invalidResponses = read("handshake", "invalid").filter { $0["response"] != nil }
     static let invalidSealed = read("sealed", "invalid")
     static let replays = read("replay", "sequences")
     static let senderTimelines = read("timelines", "sender")
