@@ -59,7 +59,7 @@ extension NetworkTests {
             }
         }
 
-        // R16, R29, L-40
+        // R7, R16, R29, L-40
         @Test("an interface down for 1 s loses nothing; cable out for 6 s: back within 2 s, unannounced 4 s")
         func cable() async throws {
             try await Network.with(hosts: 3) { network in

@@ -31,33 +31,22 @@ final class Network: Sendable {
         let bridge = try await Host(name: "switch", number: 0)
         defer { bridge.end() }
         try await bridge.run("ip link add bridge type bridge mcast_snooping 0 && ip link set bridge up")
-        try await withHosts(options) { host in
-            // The command makes both ends of the pair inside namespaces, one in the switch's and one in the host's.
-            // Neither end ever exists in this machine's own network.
-            try await bridge.enteringNetworkOnly(
-                "ip link add port\(host.number) type veth peer name eth0 netns \(host.processID)"
-                    + " && ip link set port\(host.number) master bridge up")
-        } body: { hosts in
-            try await body(Network(hosts: hosts, bridge: bridge))
-        }
-    }
-
-    /// Brings up hosts for the duration of `body`. The caller must make `eth0` on them.
-    static func withHosts(
-        _ options: Options, connect: (Host) async throws -> Void, body: ([Host]) async throws -> Void
-    ) async throws {
         var hosts: [Host] = []
         defer { hosts.forEach { $0.end() } }
         for number in 1...options.hosts {
             let host = try await Host(name: "host\(number)", number: number)
             hosts.append(host)
-            try await connect(host)
+            // The command makes both ends of the pair inside namespaces, one in the switch's and one in the host's.
+            // Neither end ever exists in this machine's own network.
+            try await bridge.enteringNetworkOnly(
+                "ip link add port\(host.number) type veth peer name eth0 netns \(host.processID)"
+                    + " && ip link set port\(host.number) master bridge up")
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for host in hosts { group.addTask { try await host.configure(options) } }
             try await group.waitForAll()
         }
-        try await body(hosts)
+        try await body(Network(hosts: hosts, bridge: bridge))
     }
 
     static func with(hosts: Int, _ body: (Network) async throws -> Void) async throws {

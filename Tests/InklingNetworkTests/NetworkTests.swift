@@ -16,9 +16,6 @@ private let enduranceMinutes = Int(
 /// Whether the tests must run. With `INKLING_NETWORK_TESTS=required` they fail on a machine where they can't run.
 private let areRequired = ProcessInfo.processInfo.environment["INKLING_NETWORK_TESTS"] == "required"
 
-/// Whether the machine has TAP devices, which the switch in this process needs. Some containers lack them.
-let hasTAP = areRequired || access("/dev/net/tun", R_OK | W_OK) == 0
-
 private let hasNamespaces: Bool = {
     if areRequired { return true }
     guard geteuid() == 0, let child = try? Child(["unshare", "--net", "--mount", "--pid", "--fork", "true"]) else {

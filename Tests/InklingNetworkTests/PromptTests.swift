@@ -272,30 +272,6 @@ extension NetworkTests {
             }
         }
 
-        // A-20, R40
-        @Test("a private chat opens again by its name after /quit, and no open chat in its place after /leave")
-        func privateChatStays() async throws {
-            try await Network.with(.init(hosts: 1, discovery: false)) { network in
-                try await network[0].run("echo 'inkling:garden#abcdefghijklmnopqrstuvwxya' >/run/invite")
-                let terminal = try await RealTerminal(on: network[0], columns: 120)
-                try await terminal.chat("--invite-file /run/invite", as: "Alice", "--no-discovery")
-                for end in ["/quit", "/leave"] {
-                    try await terminal.wait("the private chat") { $0.last == "garden>" }
-                    try await terminal.type(end)
-                    try await terminal.press("Enter")
-                    if end == "/leave" {
-                        try await terminal.wait("no chat") { $0.last == "no chat>" }
-                        try await terminal.press("C-d")
-                    }
-                    try await terminal.wait("the shell") { $0.last == "$" }
-                    try await terminal.chat("garden", as: "Alice", "--no-discovery")
-                }
-                try await terminal.wait("the question") { screen in
-                    screen.has("A private chat of yours had the name \"garden\"") && screen.last == "$"
-                }
-            }
-        }
-
         @Test("hints name the chat that is open, as a shell has to be told, and no secret")
         func hints() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in

@@ -39,24 +39,5 @@ extension NetworkTests {
                 }
             }
         }
-
-        // R3, R10
-        @Test("typing ends 2.9 to 3.0 s after the last edit")
-        func idle() async throws {
-            try await Network.with(hosts: 2) { network in
-                let nodes = try await startNodes(["Alice", "Bob"], on: network.hosts)
-                try await waitUntilAllOnline(nodes)
-                let mark = nodes[1].mark
-                var last = 0.0
-                for length in 1...4 {
-                    last = nodes[0].compose(String(repeating: "a", count: length))
-                    try await pause(0.2)
-                }
-                let end = try await nodes[1].waitForTyping(of: nodes[0], false, from: mark)
-                figure("typing ends \(seconds(end.at - last)) after the last edit")
-                #expect(end.at - last >= 2.9)
-                #expect(end.at - last <= 3.0)
-            }
-        }
     }
 }
