@@ -1,11 +1,11 @@
-"""The memory of a node and of a daemon with ten peers."""
+"""The memory of a node with ten peers."""
 
 import re
 import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from processes import Daemon, Program, peers
+from processes import Program, peers
 
 PARTS = {
     "memory": "memory and threads of a node with ten peers, memory of its helper",
@@ -16,7 +16,7 @@ PEERS = 10
 def measure(benchmark):
     for build in benchmark.builds:
         if benchmark.wants("memory"):
-            memory(benchmark, build, "a node with ten peers", lambda *words: Program(*build.chat(*words)))
+            memory(benchmark, build)
 
 
 def status(process, name):
@@ -28,24 +28,21 @@ def add(table, group, label, process, name):
     table.text(group, label, f"{status(process, name) / 1024:.1f} MiB")
 
 
-def memory(benchmark, build, group, begin):
-    """`begin` starts a node, or a daemon with four front ends."""
+def memory(benchmark, build):
+    group = "a node with ten peers"
     benchmark.say(f"memory of {group}, {build.name}")
     state = benchmark.work / f"memory-{benchmark.ports(1)}"
     with ExitStack() as running:
         ports = [benchmark.ports(1) for _ in range(PEERS)]
         speakers = [running.enter_context(build.node(f"peer {port}", port, state)) for port in ports]
         arguments = "Alice", benchmark.ports(1), state, *peers(*ports)
-        measured = running.enter_context(begin(*arguments))
-        own = [measured]
-        if isinstance(measured, Daemon):
-            own = [running.enter_context(measured.at_socket()) for _ in range(4)]
+        measured = running.enter_context(Program(*build.chat(*arguments)))
         met = set()
         while len(met) < PEERS:
-            event, _ = own[0].wait_for(lambda event: event["on"] == "peer", "ten peers")
+            event, _ = measured.wait_for(lambda event: event["on"] == "peer", "ten peers")
             met.add(event["user"])
         # Some traffic, as memory grows with the first of it.
-        for speaker in speakers + own:
+        for speaker in [*speakers, measured]:
             speaker.compose(b"a")
             speaker.say(b'{"do":"send","text":"hello"}')
         time.sleep(3)

@@ -9,25 +9,23 @@ import sys
 import tempfile
 from pathlib import Path
 
-import daemons
 import footprint
-import links
 import speed
-from ends import PARTS as ENDS, Ends
 from processes import Build, Failure
+from starts import PARTS as STARTS, Starts
 from table import Table
 
 ROOT = Path(__file__).resolve().parents[1]
-PARTS = {**speed.PARTS, **ENDS, **links.PARTS, **daemons.PARTS, **footprint.PARTS}
+PARTS = {**speed.PARTS, **STARTS, **footprint.PARTS}
 EPILOG = """
 
-All systems of the first six parts take turns in one run, so that whatever else the machine does meets all of them.
+All systems of the first four parts take turns in one run, so that whatever else the machine does meets all of them.
 Close what else runs: the figures in the column "99 of 100" depend on it most. Samples begin with the time at which the
-measuring program is about to write a line or a key. Zenoh and Cyclone DDS are measured from Python, which takes
-some tens of microseconds at either end. The table names the parts for which a program or a library is missing.
+measuring program is about to write a line or a key. The table names the parts for which a program or a library is
+missing.
 
-`Scripts/benchmark --install` installs all of them, those from PyPI in .build/benchmark/venv. Where an init system runs,
-the package mosquitto starts a broker of its own, which is not used here."""
+`Scripts/benchmark --install` installs all of them. Where an init system runs, the package mosquitto starts a broker of
+its own, which is not used here."""
 
 
 class Benchmark:
@@ -61,9 +59,7 @@ class Benchmark:
 
     def run(self):
         speed.Speed(self).measure()
-        Ends(self).measure()
-        links.Links(self).measure()
-        daemons.measure(self)
+        Starts(self).measure()
         footprint.measure(self)
 
 
@@ -75,7 +71,7 @@ def parsed(arguments):
     parser.add_argument("--only", metavar="PARTS", type=lambda text: text.split(","), default=list(PARTS),
                         help="measure only these parts, separated by commas")
     parser.add_argument("--samples", metavar="N", type=int, default=300,
-                        help="so many events of each system (300), and of starts and kills at most 40")
+                        help="so many events of each system (300), and of starts at most 40")
     parser.add_argument("--before", metavar="FOLDER", type=Path,
                         help="measure the programs of another build too, in turn with those in .build/release")
     options = parser.parse_args(arguments)

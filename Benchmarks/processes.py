@@ -26,14 +26,6 @@ def is_online(name, presence="online"):
     return lambda event: event["on"] == "peer" and event["name"] == name and event["presence"] == presence
 
 
-def is_typing(name):
-    return lambda event: event["on"] == "typing" and any(user["name"] == name for user in event["users"])
-
-
-def nobody_types(event):
-    return event["on"] == "typing" and not event["users"]
-
-
 class Running:
     """A process or connection that ends with its `with` block."""
 

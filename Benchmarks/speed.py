@@ -17,8 +17,6 @@ PARTS = {
     "mqtt": "MQTT with QoS 0 through mosquitto, its clients in C",
     "inkling": "typing edges between two nodes that speak JSON lines",
     "attached": "the same between two front ends that are attached to a daemon each",
-    "zenoh": "Zenoh, by its Python binding",
-    "cyclonedds": "Cyclone DDS, by its Python binding",
     "key": "a key at the terminal, and a line on standard input → its datagram on loopback",
 }
 SLOT = 0.075  # seconds between two events, so that no copy of an edge, 30 and 120 ms later, goes out with another event
@@ -61,19 +59,6 @@ class Speed:
         program = self.compile("mqtt", "-lmosquitto")
         return Pair("MQTT, mosquitto", [program, "send", port], [program, "receive", port], [broker, "-c", settings])
 
-    def binding(self, module, label):
-        python = self.benchmark.cache / "venv/bin/python"
-        if not python.exists() or subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode:
-            return self.benchmark.leave_out(module, "its Python package is not installed")
-        command, port = [python, HERE / "bindings.py", module], self.ports(1)
-        return Pair(label, [*command, "send", port], [*command, "receive", port])
-
-    def zenoh(self):
-        return self.binding("zenoh", "Zenoh, from Python")
-
-    def cyclonedds(self):
-        return self.binding("cyclonedds", "Cyclone DDS, from Python")
-
     def own(self):
         """The nodes of each build, and the daemons of the present one: older ones have no daemons."""
         builds, work = self.benchmark.builds, self.benchmark.work
@@ -88,11 +73,10 @@ class Speed:
         return systems
 
     def speed(self):
-        parts = [part for part in ("udp", "mqtt", "zenoh", "cyclonedds") if self.benchmark.wants(part)]
+        parts = [part for part in ("udp", "mqtt") if self.benchmark.wants(part)]
         others = [system for part in parts if (system := getattr(self, part)())]
         own = self.own()
-        # After the two that it is held against.
-        systems = [*others[:2], *own, *others[2:]]
+        systems = [*others, *own]
         if not systems:
             return
         found = self.interleave(systems, "speed")
