@@ -55,30 +55,6 @@ struct ChatLinesTests {
         #expect(LocalTime.Day(year: year, month: month, day: day).text == text)
     }
 
-    @Test("rows of a stamped message stand below its name where there is room")
-    func hanging() {
-        var timeline = Timeline()
-        let text = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
-        let line = timeline.stamped(
-            [ChatLines.message(from: Self.bob, text: text)], at: LocalTime(day: Self.third, hour: 9, minute: 5))[0]
-        #expect(
-            line.plainRows(columns: 80) == [
-                "09:05 Bob: one two three four five six seven eight nine ten eleven twelve",
-                "        thirteen fourteen",
-            ])
-        #expect(
-            line.plainRows(columns: 40) == [
-                "09:05 Bob: one two three four five six", "  seven eight nine ten eleven twelve", "  thirteen fourteen",
-            ])
-    }
-
-    @Test("own messages are marked, in bold")
-    func own() {
-        let line = ChatLines.own(text: "hello\nthere")
-        #expect(line.plain == "You: hello\n  there")
-        #expect(line.spans[0].emphasis == .bold)
-    }
-
     @Test("what became of an own message is said where it did not reach everybody")
     func delivery() {
         let everybody = people("Bob", "Charlie", "Dora", "Eve", "Fay")
@@ -149,16 +125,6 @@ struct ChatLinesTests {
             delivery.succeed(Self.bob)
             #expect(delivery.mark == mark)
         }
-    }
-
-    @Test("a fingerprint is shown in rows, with what to do about it")
-    func fingerprint() {
-        let rows = ["66051 38087 10123 82159", "54195 26231 98267 70303"]
-        #expect(
-            ChatLines.fingerprint(Self.bob, rows: rows).map(\.text) == [
-                "* Fingerprint of you and Bob:", "*   66051 38087 10123 82159", "*   54195 26231 98267 70303",
-                "* If theirs is the same, type: /verify Bob ok",
-            ])
     }
 
     @Test("an own message says behind it who has it")
@@ -254,20 +220,6 @@ struct ChatLinesTests {
         #expect(
             ChatLines.chat(number: 2, name: "kitchen", isOpen: false, unread: 0, isCurrent: true).text
                 == "* 2 kitchen: here")
-    }
-
-    @Test("the indicator begins dim and is plain from then on, without motion at once")
-    func appearance() {
-        func emphasis(_ milliseconds: Int, decorated: Bool = true, reducedMotion: Bool = false) -> Line.Emphasis {
-            IndicatorText.emphasis(age: .milliseconds(milliseconds), decorated: decorated, reducedMotion: reducedMotion)
-        }
-        #expect(emphasis(0) == .dim && emphasis(299) == .dim && emphasis(300) == .plain && emphasis(9_000) == .plain)
-        #expect(emphasis(0, decorated: false) == .plain && emphasis(0, reducedMotion: true) == .plain)
-        var screen = Screen(columns: 40, rows: 10, decorated: true)
-        let dim = screen.draw(indicator: "Bob is typing.", emphasis: .dim, prompt: "> ", editor: LineEditor())
-        let plain = screen.draw(indicator: "Bob is typing.", emphasis: .plain, prompt: "> ", editor: LineEditor())
-        #expect(String(decoding: dim, as: UTF8.self).contains("\u{1B}[2mBob is typing.\u{1B}[0m"))
-        #expect(String(decoding: plain, as: UTF8.self).contains("\u{1B}[KBob is typing.\u{1B}[?7h"))
     }
 
     struct PromptRow: CustomTestStringConvertible, Sendable {

@@ -13,15 +13,6 @@ private let noon = LocalTime(day: LocalTime.Day(year: 2026, month: 3, day: 3), h
 
 @Suite("Floods of messages")
 struct FloodTests {
-    @Test("the first 10 messages of anybody are no flood, however fast they come; the next one is")
-    func first() {
-        var floods = Floods()
-        for user in ["Bob", "Charlie"] {
-            let answers = (1...12).map { _ in floods.countMessage(from: user, at: 0) }
-            #expect(answers == Array(repeating: false, count: 10) + [true, true])
-        }
-    }
-
     @Test(
         "ordinary chat is never a flood",
         arguments: [
@@ -66,19 +57,6 @@ struct FloodTests {
 
 @Suite("Folded messages")
 struct FoldedMessagesTests {
-    @Test("a flood that pauses is reported once, with how to see it")
-    func pause() {
-        var folded = FoldedMessages()
-        let labels = labels("Bob")
-        #expect(folded.nextDeadline == nil)
-        for number in 0..<12 { folded.fold("spam \(number)", from: "Bob", at: Int64(number), time: noon) }
-        #expect(folded.nextDeadline == 11 + FoldedMessages.pause)
-        #expect(folded.due(at: 10 + FoldedMessages.pause, labels: labels).isEmpty)
-        let lines = folded.due(at: 11 + FoldedMessages.pause, labels: labels)
-        #expect(lines.map(\.text) == ["* 12 more messages from Bob: /show Bob"])
-        #expect(folded.nextDeadline == nil && folded.due(at: 100_000, labels: labels).isEmpty)
-    }
-
     @Test("a flood that goes on makes a line every 5 s, and the lines count all of it")
     func endless() throws {
         var folded = FoldedMessages()
@@ -111,17 +89,6 @@ struct FoldedMessagesTests {
         #expect(folded.nextDeadline == nil)
     }
 
-    @Test("what is about to be shown of somebody comes after the report on what was not")
-    func before() {
-        var folded = FoldedMessages()
-        let labels = labels("Bob", "Charlie")
-        folded.fold("spam", from: "Bob", at: 0, time: noon)
-        folded.fold("spam", from: "Charlie", at: 0, time: noon)
-        #expect(folded.report(on: "Bob", labels: labels).map(\.text) == ["* 1 more message from Bob: /show Bob"])
-        #expect(folded.report(on: "Bob", labels: labels).isEmpty)
-        #expect(folded.due(at: 1_000, labels: labels).map(\.text) == ["* 1 more message from Charlie: /show Charlie"])
-    }
-
     @Test("what was folded is handed out once, in the order in which it came, and needs no report then")
     func drains() {
         var folded = FoldedMessages()
@@ -136,24 +103,6 @@ struct FoldedMessagesTests {
         #expect(folded.drain().messages.map(\.text) == ["1", "3", "long"])
         #expect(folded.nextDeadline == nil && folded.users.isEmpty && folded.drain().isEmpty)
         #expect(folded.report(labels: labels("Bob")).isEmpty)
-    }
-
-    @Test("a message that shows in part is kept, but is none of those that a report counts")
-    func part() {
-        var folded = FoldedMessages()
-        folded.keep("long", from: "Bob", time: noon)
-        #expect(folded.nextDeadline == nil && folded.report(labels: labels("Bob")).isEmpty)
-        #expect(folded.drain(from: "Bob").messages.map(\.text) == ["long"])
-    }
-
-    @Test("of one person the latest 200 messages are kept, and the others counted")
-    func messages() {
-        var folded = FoldedMessages()
-        folded.fold("of Charlie", from: "Charlie", at: 0, time: noon)
-        for number in 1...1_000 { folded.fold("\(number)", from: "Bob", at: 0, time: noon) }
-        let answer = folded.drain()
-        #expect(answer.messages.map(\.text) == ["of Charlie"] + (801...1_000).map { "\($0)" })
-        #expect(answer.missing == [.init(user: "Bob", count: 800)] && answer.missingOfOthers == 0)
     }
 
     @Test("of one person 256 KiB are kept, of all 1 MiB: whoever takes the most room gives way")
@@ -386,22 +335,6 @@ struct KeyAlarmsTests {
 
 @Suite("Muted people")
 struct MutedPeopleTests {
-    @Test("messages of those who are muted are counted, those of others are not")
-    func counts() {
-        var muted = MutedPeople()
-        let labels = people("Bob", "Charlie")
-        #expect(muted.countMessage(from: "Bob") == false)
-        let isNew = [muted.mute(labels[0]), muted.mute(labels[0]), muted.mute(labels[1])]
-        #expect(isNew == [true, false, true])
-        for _ in 0..<7 { #expect(muted.countMessage(from: "Bob") == true) }
-        #expect(muted.countMessage(from: "Dora") == false)
-        #expect(muted.all.map { "\($0.label.text) \($0.messages)" } == ["Bob 7", "Charlie 0"])
-        #expect(muted.unmute("Bob")?.messages == 7 && muted.unmute("Bob") == nil)
-        #expect(!muted.contains("Bob") && muted.contains("Charlie"))
-        _ = muted.mute(labels[0])
-        #expect(muted.all.first?.messages == 0)
-    }
-
     @Test("they are found by label, name, suffix and identity, as they are called now")
     func find() {
         var labels = Labels(ownName: "Alice")

@@ -150,40 +150,6 @@ struct ScreenTests {
         }
     }
 
-    @Test(
-        "R21: a thousand messages while a line is typed and edited leave the line as it is", arguments: [40, 80, 200])
-    func storm(columns: Int) {
-        var stage = Stage(columns: columns, rows: 10, decorated: true)
-        stage.draw()
-        var expected: [String] = []
-        let draft = "the quick brown fox jumps over the lazy dog and back again"
-        for (index, scalar) in zip(0..., Array(draft.unicodeScalars)) {
-            stage.press(.text(scalar))
-            for part in 0..<17 {
-                stage.indicator = (index + part) % 3 == 0 ? "Bob is typing." : nil
-                stage.draw([ChatLines.message(from: people("Bob")[0], text: "message \(index) \(part)")])
-                expected.append("Bob: message \(index) \(part)")
-            }
-            if index % 7 == 3 {
-                stage.press(.left)
-                stage.press(.text("?"))
-                stage.press(.backspace)
-                stage.press(.right)
-            }
-        }
-        stage.indicator = nil
-        stage.draw()
-        var input = "lobby> " + draft
-        var rows: [String] = []
-        while input.count > columns {
-            rows.append(String(input.prefix(columns)).trimmingBlanks)
-            input = String(input.dropFirst(columns))
-        }
-        #expect(stage.editor.text == draft)
-        #expect(stage.terminal.everything == expected + rows + [input])
-        #expect(stage.terminal.notUnderstood.isEmpty)
-    }
-
     @Test("long messages wrap between words, and no row of one begins where a name stands", arguments: [40, 80, 200])
     func messageRows(columns: Int) {
         var stage = Stage(columns: columns, rows: 30)
@@ -212,17 +178,6 @@ struct ScreenTests {
                 "Alice: 0123456789012", "  345678901234567",
             ])
         #expect(Line("one\ntwo").plainRows(columns: 20) == ["one", "  two"])
-    }
-
-    @Test("R21: after a resize the input is whole and no message is lost", arguments: [(80, 40), (40, 80), (200, 40)])
-    func resize(from: Int, to: Int) {
-        var stage = Stage(columns: from)
-        stage.type("some text that is here")
-        stage.draw([ChatLines.message(from: people("Bob")[0], text: "hello")])
-        // The tiny terminal does not wrap again, so what fits both widths is what can be looked at.
-        stage.screen.resize(columns: to, rows: 12)
-        stage.draw()
-        #expect(stage.terminal.screen == ["Bob: hello", "lobby> some text that is here"])
     }
 
     @Test("only what changed is written")
@@ -298,20 +253,6 @@ struct ScreenTests {
         }
     }
 
-    @Test("an open chat is marked at the prompt")
-    func prompt() {
-        #expect(Prompt(chat: "lobby", isOpen: true).text(columns: 80) == "lobby (open)> ")
-        #expect(Prompt(chat: "team", isOpen: false).text(columns: 80) == "team> ")
-        #expect(Prompt(chat: "a\u{1B}[2Jb", isOpen: false).text(columns: 80) == "a\\x1b[2Jb> ")
-    }
-
-    @Test("a message that was not delivered names who did not get it")
-    func notDelivered() {
-        var delivery = Delivery(text: "hello\nthere", recipients: 1)
-        delivery.fail(people("Bob")[0], why: .silence)
-        #expect(delivery.line?.text == "* May not have reached Bob (out of reach): hello...")
-    }
-
     @Test(
         "display width of clusters",
         arguments: [
@@ -324,13 +265,5 @@ struct ScreenTests {
         ])
     func widths(text: String, width: Int) {
         #expect(DisplayWidth.of(text) == width)
-    }
-}
-
-extension String {
-    fileprivate var trimmingBlanks: String {
-        var text = self
-        while text.last == " " { text.removeLast() }
-        return text
     }
 }

@@ -68,24 +68,4 @@ struct NormalFormTests {
             Array(Blanks.trimmed(text, lineEnds: true).unicodeScalars)
                 == Array(text.trimmingCharacters(in: .whitespacesAndNewlines).unicodeScalars))
     }
-
-    // W-11
-    @Test(
-        "a name in an invite is encoded and read as a URL's path is",
-        arguments: ["kitchen", "a b", "Küche", "50%", "x;y&z", "~._-", "日本", "\u{301}x", "#", "%41"])
-    func percent(_ name: String) throws {
-        let chat = try Chat(name, secret: Secret("abcdefghijklmnopqrstuvwxya"))
-        let invite = try #require(chat.invite)
-        let unreserved = CharacterSet(
-            charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-        let encoded = try #require(chat.name.addingPercentEncoding(withAllowedCharacters: unreserved))
-        #expect(invite == "inkling:\(encoded)#\(try #require(chat.secret).text)")
-        #expect(try Chat(invite: invite) == chat)
-    }
-
-    @Test(
-        "an invite whose name is not percent-encoded UTF-8 is refused", arguments: ["%", "%4", "%G1", "%FF", "a%C3b"])
-    func notEncoded(_ name: String) {
-        #expect(throws: NodeError.invite(.encoding)) { try Chat(invite: "inkling:\(name)#abcdefghijklmnopqrstuvwxya") }
-    }
 }
