@@ -77,21 +77,6 @@ class ChatTests(TestWithPeople):
         page.click("#ask-yes")
         page.wait_for(lambda: page.title() == self.chat, "the open chat")
 
-    def test_leaving_ends_the_chat_here_and_the_presence_there(self):
-        for person in self.alice, self.bob:
-            person.page.open_chat(self.chat)
-        self.bob.page.wait_for_person("Alice")
-        self.alice.page.click("#leave")
-        self.alice.page.wait_for(lambda: self.chat in self.alice.page.text("#ask-text"), "the question names the chat")
-        self.alice.page.click("#ask-yes")
-        self.alice.page.wait_for(lambda: self.alice.page.chats() == [], "the list is empty")
-        self.bob.page.wait_for_person("Alice", "ast seen")
-
-    def test_chats_are_there_after_a_reload(self):
-        self.alice.page.open_chat(self.chat)
-        self.alice.page.reload()
-        self.alice.page.wait_for(lambda: any(self.chat in row for row in self.alice.page.chats()), "the chat")
-
     def test_a_draft_is_there_after_a_reload_and_does_not_count_as_typing(self):
         page, bob = self.alice.page, self.bob.page
         page.open_chat(self.chat)

@@ -73,25 +73,6 @@ class TestWithInvitations(TestWithPeople):
 
 
 class InvitationTests(TestWithInvitations):
-    def test_an_invitation_is_sent_and_accepted(self):
-        self.make_private()
-        self.invite()
-        self.wait_for_remark(self.alice, f"Bob is invited to {self.secrets}")
-        self.assertEqual(self.alice.page.all("dialog[open]"), [])
-        self.wait_for_card(self.bob, "Alice", f"(not verified, {self.user_id(self.alice)})",
-                           f"invites you to {self.secrets}, a private chat of their own.")
-        self.assertEqual(self.bob.page.title(), self.chat)
-        self.press_on_card(self.bob, "Accept")
-        self.wait_for_title(self.bob, self.secrets)
-        self.wait_for_no_card(self.bob)
-        self.assertIn("Private", self.bob.page.text("#subtitle"))
-        self.bob.page.wait_for_person("Alice")
-        self.bob.page.send("Here I am")
-        self.alice.page.choose(self.secrets)
-        self.alice.page.wait_for_text("Here I am")
-        self.assertTrue(any(chat["chat"] == self.secrets and chat["kept"]
-                            for chat in self.bob.front_end.ask(do="chats")["chats"]))
-
     def test_a_chat_that_looks_like_another_private_one_is_joined_only_after_a_question(self):
         page, own = self.bob.page, self.secrets
         self.own = own
@@ -197,16 +178,6 @@ class InvitationTests(TestWithInvitations):
         page.wait_for(lambda: page.text("#person-note"), "the reason")
         self.assertNotIn("invited", page.text("#conversation"))
         page.close_dialog()
-
-    def test_a_declined_invitation_ends_and_joins_nothing(self):
-        self.make_private()
-        self.invite()
-        self.wait_for_card(self.bob, self.secrets)
-        self.press_on_card(self.bob, "Decline")
-        self.wait_for_no_card(self.bob)
-        self.assertNotIn("Invitation", self.bob.page.text("#conversation"))
-        self.assertEqual(self.bob.front_end.ask(do="invitations")["invitations"], [])
-        self.assertEqual([chat["chat"] for chat in self.bob.front_end.ask(do="chats")["chats"]], [self.chat])
 
     def test_an_invitation_is_there_after_a_reload_and_in_each_tab(self):
         self.make_private()

@@ -7,7 +7,7 @@ import scripted
 from page import Page
 from people import TestWithPeople
 from test_accessibility import Accessibility
-from test_invitations import CARDS, TestWithInvitations
+from test_invitations import CARDS
 
 PEOPLE = "return [...document.querySelectorAll('#people > li .name')].map((name) => name.textContent)"
 LISTED = "return [...document.querySelectorAll('#ask-list > li')].map((row) => row.textContent)"
@@ -63,84 +63,6 @@ class ScriptedRemovals(TestWithPeople):
 
     def wait_for_cards(self, count):
         self.page.wait_for(lambda: len(self.cards()) == count, lambda: f"{count} cards: {self.cards()}")
-
-
-class RemovalTests(TestWithInvitations):
-    """Alice has a private chat, and its invite."""
-
-    def setUp(self):
-        super().setUp()
-        self.page = self.alice.page
-        self.page.open_chat(self.secrets, private=True)
-        self.page.wait_for(lambda: self.page.one("#dialog-invite").is_displayed(), "the invite")
-        self.invite_text = self.page.script("return document.getElementById('invite-text').value")
-        self.page.close_dialog()
-
-    def bob_joins(self):
-        page = self.bob.page
-        page.click("#join-invite")
-        page.one("#join-text").send_keys(self.invite_text, Keys.ENTER)
-        self.wait_for_title(self.bob, self.secrets)
-        self.page.wait_for_person("Bob")
-
-    def carol_comes(self):
-        self.carol.front_end.ask(do="join", invite=self.invite_text)
-
-    def remove(self, name):
-        self.page.person(name)
-        self.page.click("#remove")
-        self.page.wait_for(lambda: self.page.text("#ask-yes") == f"Remove {name}", "the question")
-        listed = self.page.script(LISTED)
-        self.page.click("#ask-yes")
-        self.wait_for_remark(self.alice, f"{self.secrets} has moved to a new secret. You own it.")
-        return listed
-
-    def wait_for_people(self, person, *names):
-        person.page.wait_for(lambda: person.page.script(PEOPLE) == [*names],
-                             lambda: f"{names} are there: {person.page.script(PEOPLE)}")
-
-    def test_the_user_owns_a_chat_made_here(self):
-        key = self.alice.front_end.ask(do="identity")["key"]
-        self.assertTrue(self.invite_text.endswith(f"@{key}"), self.invite_text)
-        owner, = (chat.get("owner") for chat in self.alice.front_end.ask(do="chats")["chats"]
-                  if chat["chat"] == self.secrets)
-        self.assertEqual(owner, key)
-
-    def test_a_removed_member_stays_behind_and_the_others_go_on(self):
-        self.bob_joins()
-        self.carol_comes()
-        self.page.wait_for_person("Carol")
-        self.bob.page.wait_for_person("Carol")
-        self.page.send("Before")
-        self.page.wait_for_outcome("Before", "Delivered to all 2")
-        self.assertEqual(self.remove("Carol"), [f"Bob (not verified, {self.user_id(self.bob)})"])
-        self.wait_for_remark(self.bob, f"{self.secrets} has moved to a new secret. Its owner is Alice.")
-        self.wait_for_people(self.alice, "Bob")
-        self.wait_for_people(self.bob, "Alice")
-        self.page.wait_for_person("Bob")
-        self.bob.page.wait_for_person("Alice")
-        self.page.send("After")
-        self.bob.page.wait_for_text("After")
-        self.page.wait_for_outcome("After", "Delivered")
-        self.bob.page.send("Here I am")
-        self.page.wait_for_text("Here I am")
-        self.carol.front_end.ask(do="identity")  # reads all lines before its answer
-        heard = [line["text"] for line in self.carol.front_end.lines if line["on"] == "message"]
-        self.assertEqual(heard, ["Before"])
-        self.bob.page.reload()
-        self.bob.page.wait_for_text("After")
-        self.assertEqual(self.bob.page.texts(), ["Before", "After", "Here I am"])
-
-    def test_somebody_with_the_old_invite_comes_as_a_card(self):
-        self.bob_joins()
-        self.assertEqual(self.remove("Bob"), [])
-        self.carol_comes()
-        self.wait_for_card(self.alice, "Carol", f"looks for {self.secrets}, which has moved without them")
-        self.press_on_card(self.alice, "Accept")
-        self.wait_for_no_card(self.alice)
-        self.page.wait_for_person("Carol")
-        self.carol.front_end.wait_for(lambda line: line.get("code") == "moved", "the notice")
-        self.assertNotIn("Bob", self.page.script(PEOPLE))
 
 
 class OwnerTests(ScriptedRemovals):
