@@ -163,12 +163,13 @@ extension Catalogue {
             try expect(!words.isEmpty, "a `notice` that the address is the node's own", actual: "no line came")
             try trial.peer(named: "Bob").open(to: program)
         },
-        Case("D-14.2", "an address that told the own key is asked again after 60 s") { trial in
+        Case("D-14.2", "an address that told the own key is asked again after 60 s", load: .long) { trial in
             let (program, peer) = try trial.startByHand(habits: .quiet)
             let ask = try peer.awaitAsk()
             peer.tell(ask.value, to: ask.source, key: program.key)
             let start = trial.now + .milliseconds(100)
-            try trial.never(for: .seconds(13), "no ask for a minute") { peer.asks.contains { $0.at > start } }
+            try trial.never(for: .seconds(58), "no ask for a minute") { peer.asks.contains { $0.at > start } }
+            try trial.wait(.seconds(4), for: "an ask after a minute", when: { peer.asks.contains { $0.at > start } })
             try trial.peer(named: "Bob").open(to: program)
         },
     ]

@@ -211,18 +211,23 @@ extension Catalogue {
             peer.sendName()
             try program.awaitPresence("online", of: peer.user)
         },
-        Case("M-43.1", "a message that goes on after 35 s is given up until a forward", load: .long) { trial in
+        Case("M-43.1", "a message goes on after 34 s, and is given up after 35 s until a forward", load: .long) {
+            trial in
             let (program, peer) = try trial.startLinked(needs: .messages)
-            peer.sendRecord(1, "begun ", first: true, last: false)
+            peer.sendRecord(1, "slow, ", first: true, last: false)
+            trial.run(for: .milliseconds(34_000))
+            peer.sendRecord(2, "but whole", first: false, last: true)
+            try program.await("message", where: { $0["text"]?.string == "slow, but whole" })
+            peer.sendRecord(3, "begun ", first: true, last: false)
             trial.run(for: .milliseconds(35_500))
-            peer.sendRecord(2, "ended", first: false, last: true)
-            peer.sendRecord(3, "next")
+            peer.sendRecord(4, "ended", first: false, last: true)
+            peer.sendRecord(5, "next")
             trial.run(for: .milliseconds(300))
             try expect(
-                program.messages(from: peer.user).isEmpty && peer.state.acknowledged == 2,
+                program.messages(from: peer.user).count == 1 && peer.state.acknowledged == 4,
                 "no record is taken any more", actual: "\(peer.state.acknowledged) is expected next")
-            peer.send([.forward(5)])
-            peer.sendRecord(5, "after the forward")
+            peer.send([.forward(7)])
+            peer.sendRecord(7, "after the forward")
             try program.await("message", where: { $0["text"]?.string == "after the forward" })
         },
         Case("M-27.1", "no name goes out within a message", also: "M-24") { trial in
