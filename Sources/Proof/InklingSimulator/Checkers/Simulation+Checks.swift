@@ -57,9 +57,10 @@ extension Simulation {
     /// Checks that at most one link leads to each run of a node (L-61).
     func checkLinks() {
         for host in hosts where host.isActive {
+            guard let node = host.node else { continue }
             for chat in host.chats.sorted() {
-                for person in host.node?.endpoint.present(in: chats[chat].id) ?? []
-                where person.addresses.count > 1 {
+                let people = node.ask { $0.present(in: chats[chat].id) }
+                for person in people where person.addresses.count > 1 {
                     let runs = hosts.filter { $0.key == person.person.key }.map(\.incarnation).reduce(0, +)
                     guard person.addresses.count > runs, adversary?.holds(person.person.key) != true else { continue }
                     checker.report(.doubledLink, "host \(host.index), chat \(chat): \(person.addresses.count)", now)

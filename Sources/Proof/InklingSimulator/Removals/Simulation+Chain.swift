@@ -8,18 +8,17 @@ extension Simulation {
         guard let chain else { return }
         for host in hosts {
             guard let node = host.node else { continue }
+            let linked = node.ask { endpoint in chats.map { endpoint.linkedKeys(in: $0.id) } }
             for chat in Simulation.chats.count..<chats.count {
-                let keys = node.endpoint.linkedKeys(in: chats[chat].id)
                 let refused =
                     host.lie == chat ? [] : host.membership?.chat == chat ? host.membership?.refused ?? [] : []
-                for key in keys where !chain[chat].admitted.contains(key) || refused.contains(key) {
+                for key in linked[chat] where !chain[chat].admitted.contains(key) || refused.contains(key) {
                     let other = hosts.first { $0.key == key }?.index ?? -1
                     checker.report(.intruder, "host \(host.index) has a link with host \(other), chat \(chat)", now)
                 }
             }
             for (chat, departure) in host.departures where host.lie != chat {
-                let keys = node.endpoint.linkedKeys(in: chats[chat].id)
-                for key in keys where key != host.key && !departure.chosen.contains(key) {
+                for key in linked[chat] where key != host.key && !departure.chosen.contains(key) {
                     let other = hosts.first { $0.key == key }?.index ?? -1
                     checker.report(
                         .intruder, "host \(host.index) has a link with host \(other), departed chat \(chat)", now)
@@ -31,7 +30,7 @@ extension Simulation {
 
     /// Checks how often a node sends successors. A link sends one at most every 200 ms (M-11).
     private func checkRate(of host: SimulatedHost, _ node: SimulatedNode) {
-        let number = node.endpoint.counters.successorsSent
+        let number = node.ask { $0.counters.successorsSent }
         let before = chain?.sent[host.index] ?? (at: now, number: 0)
         guard now - before.at >= .seconds(1) || number < before.number || before.at == now else { return }
         chain?.sent[host.index] = (now, number)
@@ -44,8 +43,9 @@ extension Simulation {
     /// Returns how many successors a node has sent, and how many links it has in the chats that it departed from.
     func successors(of host: SimulatedHost, _ node: SimulatedNode) -> (sent: Int, links: Int) {
         let departed = Set(host.departures.keys).union(host.lie.map { [$0] } ?? [])
-        let links = departed.reduce(0) { $0 + node.endpoint.linkedKeys(in: chats[$1].id).count }
-        return (node.endpoint.counters.successorsSent, links)
+        return node.ask { endpoint in
+            (endpoint.counters.successorsSent, departed.reduce(0) { $0 + endpoint.linkedKeys(in: chats[$1].id).count })
+        }
     }
 
     /// Checks that a node takes one successor of a chat at most (M-90).

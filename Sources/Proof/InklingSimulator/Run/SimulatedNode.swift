@@ -56,6 +56,9 @@ final class SimulatedNode {
         return reaction
     }
 
+    /// Answers a question about the endpoint in place. A copy of the endpoint costs more than most questions.
+    func ask<Answer>(_ question: (inout Endpoint) -> Answer) -> Answer { question(&endpoint) }
+
     /// Resets the state that is no part of a snapshot.
     func reverted() {
         wills = [:]
