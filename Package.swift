@@ -11,17 +11,13 @@ let buildsTests = Context.environment["INKLING_TESTABLE"] != nil
 /// shipped code gets optimised as a whole.
 let testable: [SwiftSetting] = buildsTests ? [.unsafeFlags(["-enable-testing"])] : []
 
-/// The tests use the shipped code as it ships. Most tests and the conformance suite need no optimisation, which
-/// shortens a first build.
-let tests: [SwiftSetting] = strict + (buildsTests ? [.unsafeFlags(["-Onone"])] : [])
+/// Whether a build for tests leaves out what only `Scripts/test --all` runs: the mutants and the examples.
+let isShort = buildsTests && Context.environment["INKLING_ALL"] == nil
 
-/// The examples, which do not ship.
-let unshipped: [Product] =
-    buildsTests
-    ? [
-        .executable(name: "inkling-example-attach", targets: ["InklingExampleAttach"]),
-        .executable(name: "inkling-example-embed", targets: ["InklingExampleEmbed"]),
-    ] : []
+/// The tests use the shipped code as it ships. Tests and the conformance suite need no optimisation, which shortens a
+/// first build.
+let tests: [SwiftSetting] =
+    strict + (buildsTests ? [.unsafeFlags(["-Onone", "-no-emit-module-separately-wmo"])] : [])
 
 /// Programs that wait for people need no speed, so the compiler makes them small.
 let small: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
@@ -46,6 +42,43 @@ let standalone: [LinkerSetting] = [
     ])
 ]
 
+/// The examples, which do not ship.
+let unshipped: [Product] = [
+    .executable(name: "inkling-example-attach", targets: ["InklingExampleAttach"]),
+    .executable(name: "inkling-example-embed", targets: ["InklingExampleEmbed"]),
+]
+
+/// An example of each way to use Inkling from Swift. Protocol/examples has the others. The examples see only the public
+/// names of the library.
+let examples: [Target] = [
+    .executableTarget(
+        name: "InklingExampleEmbed",
+        dependencies: ["Inkling", "InklingText", .product(name: "Logging", package: "swift-log")],
+        path: "Sources/Examples/InklingExampleEmbed", packageAccess: false, swiftSettings: strict),
+    .executableTarget(
+        name: "InklingExampleAttach",
+        dependencies: [
+            "InklingText", .product(name: "NIOCore", package: "swift-nio"),
+            .product(name: "NIOPosix", package: "swift-nio"),
+        ],
+        path: "Sources/Examples/InklingExampleAttach", packageAccess: false, swiftSettings: strict),
+]
+
+/// The core and the simulator once more, as one module that can run mutants of the core, with their tests.
+let mutants: [Target] = [
+    .target(
+        name: "MutatedSimulator", dependencies: ["InklingWire", "SeededRandom"],
+        path: "Tests/InklingMutantTests/Mutants/Simulator", swiftSettings: strict, plugins: ["MutantsPlugin"]),
+    .plugin(
+        name: "MutantsPlugin", capability: .buildTool(), dependencies: ["plant-mutants"],
+        path: "Tests/InklingMutantTests/Mutants/Plugin"),
+    .executableTarget(
+        name: "plant-mutants", path: "Tests/InklingMutantTests/Mutants/Tool", swiftSettings: strict),
+    .testTarget(
+        name: "InklingMutantTests", dependencies: ["MutatedSimulator", "ProcessSupport"], exclude: ["Mutants"],
+        swiftSettings: tests),
+]
+
 let package = Package(
     name: "inkling",
     products: [
@@ -55,7 +88,7 @@ let package = Package(
         .executable(name: "inkling-lastwill", targets: ["InklingLastWill"]),
         .executable(name: "inkling-sim", targets: ["InklingSimulatorCLI"]),
         .executable(name: "inkling-conformance", targets: ["InklingConformanceCLI"]),
-    ] + unshipped,
+    ] + (isShort ? [] : unshipped),
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -157,19 +190,6 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Proof/InklingConformanceCLI", swiftSettings: tests),
-        // An example of each way to use Inkling from Swift. Protocol/examples has the others. The examples see only the
-        // public names of the library.
-        .executableTarget(
-            name: "InklingExampleEmbed",
-            dependencies: ["Inkling", "InklingText", .product(name: "Logging", package: "swift-log")],
-            path: "Sources/Examples/InklingExampleEmbed", packageAccess: false, swiftSettings: strict),
-        .executableTarget(
-            name: "InklingExampleAttach",
-            dependencies: [
-                "InklingText", .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            path: "Sources/Examples/InklingExampleAttach", packageAccess: false, swiftSettings: strict),
         // Tests.
         .testTarget(name: "InklingWireTests", dependencies: ["InklingWire", "SeededRandom"], swiftSettings: tests),
         .testTarget(
@@ -210,25 +230,14 @@ let package = Package(
             name: "InklingProgramTests",
             dependencies: ["Inkling", "InklingCLI", "InklingConsole", "InklingModel", "InklingText", "ProcessSupport"],
             swiftSettings: tests),
-        // Optimised, because its switch and its readers share the processors with the measured nodes.
         .testTarget(
-            name: "InklingNetworkTests", dependencies: ["ProcessSupport", "SeededRandom"], swiftSettings: strict),
+            name: "InklingNetworkTests", dependencies: ["ProcessSupport", "SeededRandom"], swiftSettings: tests),
         .testTarget(
             name: "InklingConformanceTests",
             dependencies: ["InklingConformance", "InklingCore", "InklingWire", "SeededRandom"], swiftSettings: tests),
         .testTarget(
             name: "InklingSimulatorTests",
-            dependencies: ["InklingSimulator", "MutatedSimulator", "ProcessSupport"],
-            exclude: ["Mutants"], swiftSettings: tests),
-        // The core and the simulator once more, as one module that can run mutants of the core.
-        .target(
-            name: "MutatedSimulator", dependencies: ["InklingWire", "SeededRandom"],
-            path: "Tests/InklingSimulatorTests/Mutants/Simulator", swiftSettings: strict, plugins: ["MutantsPlugin"]),
-        .plugin(
-            name: "MutantsPlugin", capability: .buildTool(), dependencies: ["plant-mutants"],
-            path: "Tests/InklingSimulatorTests/Mutants/Plugin"),
-        .executableTarget(
-            name: "plant-mutants", path: "Tests/InklingSimulatorTests/Mutants/Tool", swiftSettings: strict),
-    ],
+            dependencies: ["InklingCore", "InklingSimulator", "ProcessSupport"], swiftSettings: tests),
+    ] + (isShort ? [] : examples + mutants),
     cxxLanguageStandard: .cxx17
 )

@@ -77,7 +77,7 @@ def numbers():
     if not given:
         yield "Protocol/ gives no number at all"
     yield from (f"{number} is given twice" for number in sorted({*given}) if given.count(number) > 1)
-    proofs = contents("Tests", "Protocol/vectors", CASES, "Sources/Proof/InklingConformance/Specification")
+    proofs = contents("Tests", "Protocol/vectors", CASES, "Sources/Proof/InklingConformance/Specification/Specification.swift")
     proved = {number for text in proofs.values() for number in NUMBER.findall(text)}
     yield from (f"{number} is named by no test, case or vector" for number in given if number not in proved)
     letters = {number[0] for number in given}
@@ -132,7 +132,7 @@ def claims():
     """`Suite.function` is a test, `name` an attack or a mutant of the simulator, and L-12.1 a case of the suite."""
     cases = "".join(contents(CASES).values())
     tests = contents("Tests").values()
-    simulator = "".join(contents("Sources/Proof/InklingSimulator", "Tests/InklingSimulatorTests/Mutants").values())
+    simulator = "".join(contents("Sources/Proof/InklingSimulator", "Tests/InklingMutantTests/Mutants").values())
     proofs = {name.strip("`") for text in ("security.md", "../Documentation/security.md")
               for table in texts.tables(text) if table[0][0] == "claim"
               for row in table for name in re.findall(r"`[^`]+`|[A-Z]-\d+\.\d+", row[2])}
@@ -151,6 +151,21 @@ def claims():
             yield f"a text on security names {name}, which does not exist"
 
 
+def mutants():
+    """Mutants that can't be planted. `Scripts/test --all` builds them."""
+    sources = {path.name: path.read_text() for folder in ("Protocol/InklingCore", "Proof/InklingSimulator")
+               for path in ROOT.glob(f"Sources/{folder}/**/*.swift")}
+    file = mutant = ""
+    for line in (ROOT / "Tests/InklingMutantTests/Mutants/mutants.txt").read_text().splitlines():
+        word, _, text = line.partition(" ")
+        if word == "mutant":
+            mutant = text
+        elif word == "file":
+            file = text
+        elif word == "from" and (count := sources.get(file, "").count(text)) != 1:
+            yield f"mutant {mutant}: not one, but {count} places in {file} read {text}"
+
+
 def copies():
     """Vectors that differ from what their script makes."""
     if not all(importlib.util.find_spec(module) for module in ("cryptography", "noise")):
@@ -165,7 +180,7 @@ def copies():
             yield line
 
 
-faults = [fault for check in (sentences, numbers, claims, limits, copies) for fault in check()]
+faults = [fault for check in (sentences, numbers, claims, limits, mutants, copies) for fault in check()]
 print("\n".join(faults)
       or f"clauses: {len(texts.clauses())} rules, each numbered, named by a test, and as the code has it")
 sys.exit(bool(faults))

@@ -360,22 +360,23 @@ struct PresenceLinesTests {
 
     @Test("who comes and goes is one line that claims no more, and one about where they are when that is over")
     func flapping() {
-        let flaps: [(Int64, String, PresenceChange)] = (0..<10).map {
-            (Int64($0) * 2_000, "Bob", $0 % 2 == 0 ? .online : .silent)
+        func changes(_ count: Int64, every interval: Int64) -> [(Int64, String, PresenceChange)] {
+            (0..<count).map { ($0 * interval, "Bob", $0 % 2 == 0 ? PresenceChange.online : PresenceChange.silent) }
         }
+        let flaps = changes(10, every: 2_000)
+        let comeback: (Int64, String, PresenceChange) = (20_000, "Bob", .online)
         #expect(
             Self.told(flaps) == [
                 "500 * Bob is here", "2500 * Bob is out of reach", "4500 * Bob is here", "6500 * Bob is out of reach",
                 "8500 * Bob is here", "10000 * Bob keeps coming and going", "28000 * Bob is out of reach",
             ])
         #expect(
-            Self.told(flaps + [(20_000, "Bob", .online)]).suffix(2)
+            Self.told(flaps + [comeback]).suffix(2)
                 == ["10000 * Bob keeps coming and going", "30000 * Bob is here"])
-        let quick: [(Int64, String, PresenceChange)] = (0..<9).map {
-            (Int64($0) * 100, "Bob", $0 % 2 == 0 ? .online : .silent)
-        }
         #expect(
-            Self.told(quick) == ["500 * Bob is here", "500 * Bob keeps coming and going", "10800 * Bob is here"])
+            Self.told(changes(9, every: 100)) == [
+                "500 * Bob is here", "500 * Bob keeps coming and going", "10800 * Bob is here",
+            ])
     }
 
     @Test("somebody who returns twice, or is away twice, has ordinary lines")

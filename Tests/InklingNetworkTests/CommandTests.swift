@@ -417,7 +417,7 @@ extension NetworkTests {
             }
         }
 
-        @Test("doctor, run as root as it says, looks at the same port, and leaves the user's home alone")
+        @Test("doctor, run as root as it says, looks at the same port, and leaves the user's home alone", .long)
         func doctorAsRoot() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
                 let (host, program) = (network[0], try NodeProcess.program())

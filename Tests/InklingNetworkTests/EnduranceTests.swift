@@ -10,7 +10,9 @@ extension NetworkTests {
         }
 
         // R27
-        @Test("a chat opened and closed 1,000 times leaves no memory, descriptors or threads behind, here or there")
+        @Test(
+            "a chat opened and closed 1,000 times leaves no memory, descriptors or threads behind, here or there",
+            .long)
         func openedAndClosed() async throws {
             try await Network.with(hosts: 2) { network in
                 let nodes = try await startNodes(["Alice", "Bob"], on: network.hosts)
@@ -72,7 +74,7 @@ extension NetworkTests {
         }
 
         // R2, R25, R26, R27, R28
-        @Test("dense traffic among 20 nodes, with one datagram in ten lost: nothing grows")
+        @Test("dense traffic among 20 nodes, with one datagram in ten lost: nothing grows", .long)
         func traffic() async throws {
             let minutes = ProcessInfo.processInfo.environment["INKLING_ENDURANCE_MINUTES"].flatMap { Double($0) }
             try await Network.with(hosts: 5) { network in

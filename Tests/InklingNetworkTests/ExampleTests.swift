@@ -4,7 +4,7 @@ import Testing
 
 extension NetworkTests {
     /// The programs of Protocol/examples and Sources/Examples, on a host with Bob in the kitchen.
-    @Suite("Examples", .serialized, .sideBySide) struct ExampleTests {
+    @Suite("Examples", .serialized, .sideBySide, .long) struct ExampleTests {
         private static let bobAddress = "127.0.0.1:40001"
         private static let directory = "/run/inkling-day"
 

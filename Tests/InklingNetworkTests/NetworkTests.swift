@@ -16,6 +16,14 @@ private let enduranceMinutes = Int(
 /// Whether the tests must run. With `INKLING_NETWORK_TESTS=required` they fail on a machine where they can't run.
 private let areRequired = ProcessInfo.processInfo.environment["INKLING_NETWORK_TESTS"] == "required"
 
+extension Trait where Self == ConditionTrait {
+    /// The test takes tens of seconds, so only `Scripts/test --all` runs it.
+    static var long: Self {
+        .enabled(
+            if: ProcessInfo.processInfo.environment["INKLING_ALL"] != nil, "left out: `Scripts/test --all` runs it")
+    }
+}
+
 private let hasNamespaces: Bool = {
     if areRequired { return true }
     guard geteuid() == 0, let child = try? Child(["unshare", "--net", "--mount", "--pid", "--fork", "true"]) else {

@@ -22,7 +22,9 @@ extension NetworkTests {
         private static let text = String(repeating: "x", count: 2_700)
 
         // R37, J-14, M-20
-        @Test("a node whose output is not read for 12 s under 500 messages a second holds back, stays, and counts")
+        @Test(
+            "a node whose output is not read for 12 s under 500 messages a second holds back, stays, and counts",
+            .long)
         func unread() async throws {
             try await Network.with(Network.Options(hosts: 1, discovery: false)) { network in
                 let reader = try await NodeProcess(

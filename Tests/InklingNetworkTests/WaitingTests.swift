@@ -62,7 +62,7 @@ extension NetworkTests {
         }
 
         // M-82, M-83
-        @Test("what was told as waiting or delivered is there once, after kills of both daemons")
+        @Test("what was told as waiting or delivered is there once, after kills of both daemons", .long)
         func kills() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
                 let alice = User("Alice", port: 40001, peer: 40002, on: network[0])

@@ -8,7 +8,7 @@ struct MutantsPlugin: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: Target) throws -> [Command] {
         let tool = try context.tool(named: "plant-mutants")
         let package = context.package.directoryURL
-        let list = package.appending(path: "Tests/InklingSimulatorTests/Mutants/mutants.txt")
+        let list = package.appending(path: "Tests/InklingMutantTests/Mutants/mutants.txt")
         return try ["Protocol/InklingCore", "Proof/InklingSimulator"].flatMap { path in
             let folder = package.appending(path: "Sources/\(path)")
             let name = folder.lastPathComponent
