@@ -7,7 +7,8 @@ import Testing
 
 @Suite("The simulated LAN", .serialized)
 struct SimulationTests {
-    /// How many seeds one run of the tests takes; `.ci/run` asks for more.
+    /// How many seeds one run of the tests takes; `.ci/run` asks for more. Scenarios with removals or with waiting texts,
+    /// which take longer, get a quarter of them each.
     private static let seeds = number("INKLING_SEEDS") ?? 200
     /// The first of these seeds; `.ci/run` makes one from each commit's ID, so that each landing runs new seeds.
     private static let first = number("INKLING_FIRST_SEED") ?? 0
@@ -17,9 +18,9 @@ struct SimulationTests {
     }
 
     /// Runs the scenarios of these seeds on all processors.
-    private func sum(of scenario: @Sendable (UInt64) -> Scenario) -> SeedSum {
+    private func sum(of seeds: UInt64 = Self.seeds, _ scenario: @Sendable (UInt64) -> Scenario) -> SeedSum {
         let shared = Mutex(SeedSum())
-        concurrently(Self.seeds) { number in
+        concurrently(seeds) { number in
             let seed = Self.first &+ number
             let result = Simulation(scenario(seed)).run()
             shared.withLock { $0.add(result, of: seed) }
@@ -58,7 +59,7 @@ struct SimulationTests {
 
     @Test("each kept text shows once and in order, over kills of both ends, in every scenario that a seed draws")
     func texts() {
-        let sum = sum { Scenario(textsOf: $0) }
+        let sum = sum(of: Self.seeds / 4) { Scenario(textsOf: $0) }
         let failures = sum.failed.prefix(5).map { "inkling-sim replay \($0.seed) --texts: \($0.violation)" }
         #expect(failures.isEmpty, "\(failures.joined(separator: "\n"))")
         #expect(sum.coverage.counters[.messagesReceived] ?? 0 > 0, "\(sum.coverage.counters)")
@@ -67,7 +68,7 @@ struct SimulationTests {
 
     @Test("an owner's chat keeps removed members out and loses no chosen one, in every scenario that a seed draws")
     func removals() {
-        let sum = sum { Scenario(removalsOf: $0) }
+        let sum = sum(of: Self.seeds / 4) { Scenario(removalsOf: $0) }
         let failures = sum.failed.prefix(5).map { "inkling-sim replay \($0.seed) --removals: \($0.violation)" }
         #expect(failures.isEmpty, "\(failures.joined(separator: "\n"))")
         let actions: [Scenario.Action.Kind] = [.remove, .handOver, .renew, .rush, .leak, .forge, .disown]
