@@ -138,6 +138,9 @@ struct SimulationTests {
                 10_078_439, keeping: [], without: [.loss, .bursts, .duplication],
                 "instances of two hostile members list one address, which the links of both ping (L-26)"),
             MendedSeed(
+                2_757_520_045, keeping: [8], without: [.lateness],
+                "a node leaves a chat of 20 links between two looks at its traffic (T-21)"),
+            MendedSeed(
                 10_092_279, keeping: [16, 18], without: [.loss, .reordering],
                 "a chat that the user left and joined again has no repetitions (T-26)"),
             MendedSeed(removalsOf: 2_866_679_454, "a member follows eight successors after a slow disk (M-93)"),

@@ -222,6 +222,9 @@ struct TrafficMeter {
         if kind == .initiation { seconds[host].initiations += 1 }
     }
 
+    /// Records the links of a node after an input. A node may leave a chat between two ticks.
+    mutating func has(_ links: Int, by host: Int) { seconds[host].mostLinks = max(seconds[host].mostLinks, links) }
+
     /// Records that a member took a successor. The owner's node then ends the link, mostly between two ticks (M-65).
     mutating func gaveSuccessor(_ host: Int) { seconds[host].endedLinks += 1 }
 

@@ -250,6 +250,7 @@ package final class Simulation {
         let reaction = node.react(to: body, ofSession: cause?.session, now)
         if adversary != nil { host.processor.spend(node.work(reaction, cause?.bytes, before), now) }
         if reaction.wantsSocketDrained { host.lateAt = now }
+        traffic.has(reaction.links, by: host.index)
         var newest: Packet?
         if let cause, let chat = reaction.chat {
             let isTaken = reaction.dropped == 0
