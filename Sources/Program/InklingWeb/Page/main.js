@@ -85,6 +85,8 @@ export async function enter(name) {
 	model.current = name;
 	history.replaceState(name, "");
 	dataset.view = "chat";
+	// While the daemon joins the chat, it would take messages in the former one for read.
+	if (!chat.isJoined) tell({do: "open"});
 	const joined = !chat.isJoined && ask("join", {chat: name, open: false});
 	const recent = !chat.isRecent && ask("recent", {chat: name});
 	showChat();
