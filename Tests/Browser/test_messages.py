@@ -129,6 +129,9 @@ class MessageTests(TestWithPeople):
 
     def test_unread_messages_are_counted_in_list_and_title(self):
         self.bob.page.open_chat(self.chat + "-other")
+        # The daemon shows the other chat too, once it has answered this.
+        self.bob.page.send("Is anybody here?")
+        self.bob.page.wait_for_outcome("Is anybody here?", "Nobody was here")
         for number in 1, 2:
             self.alice.page.send(f"Unread {number}")
         self.bob.page.wait_for(lambda: any(row.split("\n")[1] == self.chat and "2" in row.split("\n")[3:]
@@ -137,6 +140,25 @@ class MessageTests(TestWithPeople):
         self.bob.page.choose(self.chat)
         self.bob.page.wait_for_text("Unread 2")
         self.bob.page.wait_for(lambda: "(2)" not in self.bob.browser.driver.title, "the title has no count")
+
+    def test_the_former_chat_is_closed_before_another_is_joined(self):
+        page, other = self.bob.page, self.chat + "-other"
+        page.open_chat(other)
+        page.choose(self.chat)
+        self.bob.browser.driver.refresh()
+        page.wait_for(lambda: page.title() == self.chat, "the chat is open again")
+        page.script("""
+            const {send} = WebSocket.prototype;
+            window.requests = [];
+            WebSocket.prototype.send = function(text) {
+              window.requests.push(JSON.parse(text));
+              send.call(this, text);
+            };
+            window.forget = () => Object.assign(WebSocket.prototype, {send});""")
+        self.addCleanup(page.script, "window.forget()")
+        page.choose(other)
+        requests = [(one["do"], one.get("chat")) for one in page.script("return window.requests") if one["do"] in ("open", "join")]
+        self.assertEqual(requests, [("open", None), ("join", other), ("open", other)])
 
     def test_search_finds_a_message_in_the_chat(self):
         for text in "Milk", "Sugar", "Tea":

@@ -76,7 +76,8 @@ async function begin() {
 export async function enter(name) {
 	const chat = model.chats.get(name), isOther = chat !== model.open;
 	if (isOther) {
-		closeChat();
+		// While the daemon joins the other chat, it would take messages in the former one for read.
+		closeChat(tell({do: "open"}));
 		draft.value = chat.draft;
 		stand = "";
 		hint();
@@ -85,8 +86,6 @@ export async function enter(name) {
 	model.current = name;
 	history.replaceState(name, "");
 	dataset.view = "chat";
-	// While the daemon joins the chat, it would take messages in the former one for read.
-	if (!chat.isJoined) tell({do: "open"});
 	const joined = !chat.isJoined && ask("join", {chat: name, open: false});
 	const recent = !chat.isRecent && ask("recent", {chat: name});
 	showChat();
