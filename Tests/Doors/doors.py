@@ -310,6 +310,8 @@ class Prompt(Door):
         shell = self.terminal.tmux("display-message", "-p", "#{pane_pid}").strip()
         with open(f"/proc/{shell}/task/{shell}/children", encoding="ascii") as children:
             process = int(children.read().split()[0])
+        with open(f"/proc/{process}/cmdline", encoding="utf-8") as command:
+            assert command.read().startswith(f"{PROGRAM}\0"), f"{process} is no prompt"
         os.kill(process, signal.SIGKILL)
         until(lambda: not os.path.exists(f"/proc/{process}"), "the prompt has ended")
         self.close()

@@ -13,7 +13,7 @@ class Terminal(harness.Running):
         settings = home / "tmux.conf"
         settings.write_text("set -g history-limit 20000\nset -g status off\nset -sg escape-time 0\n")
         self.environment = {**environment, "PS1": "$ ", "TERM": "xterm-256color"}
-        self.tmux("-f", settings, "new-session", "-d", "-x", 200, "-y", 50, "-c", home, "sh")
+        self.tmux("-f", settings, "new-session", "-d", "-x", 200, "-y", 50, "-c", home, "exec sh")
         super().__init__()
         self.wait("the shell", lambda: self.rows()[-1] == "$")
 
