@@ -213,10 +213,12 @@ extension NetworkTests {
             }
         }
     }
+}
 
+extension NetworkTests.Alone {
     /// All peers change at once, so only discovery leads them together again. Load beside the suite would delay the
     /// daemons until a peer is offline.
-    @Suite("Renumbered networks", .serialized, .alone) struct RenumberedNetworkTests {
+    @Suite("Renumbered networks", .serialized) struct RenumberedNetworkTests {
         // R16, R24, L-40, L-41
         @Test(
             "a whole network gets other addresses, at once or one by one: nobody goes; a bound address goes and comes")

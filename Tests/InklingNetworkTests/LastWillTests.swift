@@ -54,8 +54,8 @@ extension NetworkTests {
     }
 }
 
-extension NetworkTests {
-    @Suite("Last will, in milliseconds", .serialized, .alone) struct LastWillDelayTests {
+extension NetworkTests.Alone {
+    @Suite("Last will, in milliseconds", .serialized) struct LastWillDelayTests {
         // R7, L-33
         @Test("kill -9 in mid-typing clears typing and presence on the others at once, five times in a row")
         func killed() async throws {

@@ -45,8 +45,8 @@ extension NetworkTests {
     }
 }
 
-extension NetworkTests {
-    @Suite("Messages, in milliseconds", .serialized, .alone) struct MessageDelayTests {
+extension NetworkTests.Alone {
+    @Suite("Messages, in milliseconds", .serialized) struct MessageDelayTests {
         // R4, R25
         @Test("in each of 51 sends typing is over before the message shows")
         func typingEndsFirst() async throws {

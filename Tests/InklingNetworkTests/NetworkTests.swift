@@ -3,11 +3,14 @@ import Glibc
 import Testing
 
 /// Real nodes on separate hosts, with real daemons. These tests show the effects of a real network. Other tests check
-/// the rules under a virtual clock. A ``Turn`` decides whether a suite runs beside others or alone.
+/// the rules under a virtual clock. Suites run side by side, but those in ``Alone`` by themselves.
 @Suite(
     "Real network", .enabled(if: hasNamespaces, "left out: only root can make network namespaces"),
     .timeLimit(.minutes(3 + enduranceMinutes)))
-enum NetworkTests {}
+enum NetworkTests {
+    /// The suites that measure milliseconds, or keep both processors busy. `Scripts/test` runs them after all others.
+    @Suite("Alone on the machine", .serialized, .alone) enum Alone {}
+}
 
 /// The minutes of the endurance test, rounded up.
 private let enduranceMinutes = Int(

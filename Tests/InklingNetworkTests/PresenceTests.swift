@@ -59,8 +59,8 @@ extension NetworkTests {
     }
 }
 
-extension NetworkTests {
-    @Suite("Arrivals and farewells, in milliseconds", .serialized, .alone) struct PresenceDelayTests {
+extension NetworkTests.Alone {
+    @Suite("Arrivals and farewells, in milliseconds", .serialized) struct PresenceDelayTests {
         // R22, R24
         @Test("three nodes, started at once, each list the other two as online within 2 s")
         func mutualDiscovery() async throws {

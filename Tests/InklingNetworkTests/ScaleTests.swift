@@ -2,12 +2,12 @@ import Foundation
 import Glibc
 import Testing
 
-extension NetworkTests {
+extension NetworkTests.Alone {
     /// `INKLING_SCALE=2,10,50,100,200` sets the sizes of the chats. The default is one small chat.
     ///
     /// The nodes get each other's addresses as arguments, because so many nodes overload the few discovery daemons of
     /// one machine. In a real network each machine has its own daemon.
-    @Suite("Scale", .serialized, .alone) struct ScaleTests {
+    @Suite("Scale", .serialized) struct ScaleTests {
         private static let hostCount = 5
 
         private static var sizes: [Int] {

@@ -30,7 +30,7 @@ extension Trait where Self == Turn {
     /// The suite runs beside a few others.
     static var sideBySide: Self { Turn(kind: .sideBySide) }
 
-    /// The suite runs while no other suite on a network does.
+    /// The suite runs while no other suite on a network does. Only ``NetworkTests/Alone`` does so.
     static var alone: Self { Turn(kind: .alone) }
 }
 

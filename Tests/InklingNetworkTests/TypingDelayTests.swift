@@ -1,7 +1,7 @@
 import Testing
 
-extension NetworkTests {
-    @Suite("Typing, in milliseconds", .serialized, .alone) struct TypingDelayTests {
+extension NetworkTests.Alone {
+    @Suite("Typing, in milliseconds", .serialized) struct TypingDelayTests {
         // R1, R5
         @Test("102 edges: typing and its end show on the others, half of them within 2 ms, 99 of 100 within 50 ms")
         func latency() async throws {

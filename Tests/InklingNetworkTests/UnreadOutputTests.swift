@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-extension NetworkTests {
+extension NetworkTests.Alone {
     @Suite(
-        "Output that nobody reads", .serialized, .alone,
+        "Output that nobody reads", .serialized,
         .standalone("a daemon cuts off a front end that does not read for 10 s (A-29)"))
     struct UnreadOutputTests {
         /// A script that passes the first lines on, then nothing for 12 s, and then the rest.

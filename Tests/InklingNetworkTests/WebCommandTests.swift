@@ -122,8 +122,8 @@ extension NetworkTests {
     }
 }
 
-extension NetworkTests {
-    @Suite("The page, while another user floods its server", .serialized, .alone) struct WebFloodTests {
+extension NetworkTests.Alone {
+    @Suite("The page, while another user floods its server", .serialized) struct WebFloodTests {
         private static let seconds = 3.0
 
         /// Connects and closes up to 32,000 times a second, in two processes, and prints the number of connections.
@@ -170,8 +170,8 @@ extension NetworkTests {
         func flood() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
                 let host = network[0]
-                let (server, link) = try await WebCommandTests.web(on: host)
-                let place = try WebCommandTests.parts(link).place.split(separator: ":").map(String.init)
+                let (server, link) = try await NetworkTests.WebCommandTests.web(on: host)
+                let place = try NetworkTests.WebCommandTests.parts(link).place.split(separator: ":").map(String.init)
                 let flood = try Child(
                     host.rootCommand(User.command(["python3", "-c", Self.flood] + place, id: 65_534)))
                 flood.closeInput()
