@@ -231,10 +231,10 @@ struct TrafficMeter {
     mutating func restarted(_ host: Int, _ now: Instant) { seconds[host] = Second(since: now) }
 
     /// Called at each tick: every 250 ms, or 2 s in the hours of a long scenario.
-    mutating func check(_ host: SimulatedHost, _ now: Instant, _ checker: inout StateChecker) {
-        guard let endpoint = host.node?.endpoint else { return }
-        let sizes = endpoint.tableSizes
-        checkTables(sizes, of: host, now, &checker)
+    mutating func check(_ host: SimulatedHost, _ now: Instant, _ checker: StateChecker) {
+        guard let node = host.node else { return }
+        let sizes = node.ask { $0.tableSizes }
+        checkTables(sizes, of: host, now, checker)
         var second = seconds[host.index]
         second.mostLinks = max(second.mostLinks, sizes.links)
         guard now - second.since >= .seconds(1) else {
@@ -246,7 +246,7 @@ struct TrafficMeter {
         func budget(_ rate: Int, _ besides: Int) -> Int {
             Int(Int64(rate) * length.nanoseconds / 1_000_000_000) + 1 + besides
         }
-        let counters = endpoint.counters.sent.counts
+        let counters = node.ask { $0.counters.sent.counts }
         func sent(_ kind: DatagramKind) -> Int { (counters[kind] ?? 0) - (second.counters[kind] ?? 0) }
         let links = second.mostLinks + second.endedLinks + 1
         // Links to all others may have come and gone between two ticks. If the meter saw only few links, a wider limit
@@ -280,7 +280,7 @@ struct TrafficMeter {
 
     private func checkTables(
         _ sizes: (links: Int, sessions: Int, instances: Int, messages: Int), of host: SimulatedHost, _ now: Instant,
-        _ checker: inout StateChecker
+        _ checker: StateChecker
     ) {
         // A peer that restarts often has one link for each start. Down links count too (L-53).
         let links = min(Limits.links, Limits.linksPerKey * (checker.mostLinks + 1))

@@ -4,7 +4,7 @@ import InklingWire
 /// Compares what the nodes show with what people did and which datagrams arrived.
 ///
 /// The checker takes the truth from the scenario alone: a node's own state proves nothing.
-struct StateChecker {
+final class StateChecker {
     /// How one node shows one person in one chat.
     struct Shown {
         var presence = Presence.offline
@@ -118,7 +118,7 @@ struct StateChecker {
         identities = Dictionary(hosts.map { ($0.key, $0.plan.identity) }) { first, _ in first }
     }
 
-    mutating func report(_ rule: Violation.Rule, _ text: String, _ now: Instant) {
+    func report(_ rule: Violation.Rule, _ text: String, _ now: Instant) {
         if violation == nil { violation = Violation(rule: rule, at: now, text: text) }
     }
 
@@ -128,7 +128,7 @@ struct StateChecker {
     // MARK: Statuses
 
     /// Checks that a node shows no outdated typing. Called before and after each input of the node.
-    mutating func checkStatuses(of viewer: Int, _ now: Instant) {
+    func checkStatuses(of viewer: Int, _ now: Instant) {
         guard excused.remove(viewer) == nil, let typists = typists[viewer], !typists.isEmpty else { return }
         // A node that was stopped first reads its socket (L-30), and a list may wait (T-22).
         let pace = hosts.count > Limits.lists ? Duration.milliseconds(50) : .zero
@@ -151,7 +151,7 @@ struct StateChecker {
     }
 
     /// Records a sealed datagram that is a sign of life.
-    mutating func heard(_ packet: Packet, in tag: ChatID, by viewer: Int, _ now: Instant) {
+    func heard(_ packet: Packet, in tag: ChatID, by viewer: Int, _ now: Instant) {
         guard let chat = chatIndices[tag], packet.session != nil else { return }
         // Evidence must be newer than all earlier datagrams of its state (L-23).
         let state = StateID(viewer: viewer, chat: chat, sender: packet.sender, incarnation: packet.incarnation)
@@ -163,7 +163,7 @@ struct StateChecker {
     ///
     /// - Parameter handshake: Returns when the last handshake of a host and the viewer went out.
     /// - Returns: Whether the datagram has the newest status of its state so far.
-    mutating func took(
+    func took(
         _ packet: Packet, in tag: ChatID, by viewer: Int, arrivedAt: Instant, isNew: Bool, _ now: Instant,
         handshake: (Int) -> Instant
     ) -> Bool {
@@ -226,7 +226,7 @@ struct StateChecker {
     /// - Parameter cause: The datagram of the input, if the node accepted it and it was the newest of its session.
     ///
     /// - Returns: The identities that the node no longer shows, each with the chat.
-    mutating func typing(
+    func typing(
         _ people: [Person], in tag: ChatID, by viewer: Int, cause: Packet?, _ now: Instant
     ) -> [(identity: Int, chat: Int)] {
         guard let chat = chatIndices[tag] else { return [] }
@@ -292,7 +292,7 @@ struct StateChecker {
     /// (L-83).
     ///
     /// - Parameter handshake: The time of the last handshake between the two, which may have begun a state.
-    mutating func failedBySilence(
+    func failedBySilence(
         to identity: Int, in tag: ChatID, by viewer: Int, handshake: Instant, _ now: Instant
     ) {
         guard let chat = chatIndices[tag], let device = devices[identity]?.first, devices[identity]?.count == 1,
@@ -329,7 +329,7 @@ struct StateChecker {
     func typistsShown(by viewer: Int) -> Int { typists[viewer]?.count ?? 0 }
 
     /// Forgets what a node showed that ended or left a chat.
-    mutating func forget(_ viewer: Int, chat: Int? = nil) {
+    func forget(_ viewer: Int, chat: Int? = nil) {
         for id in shown.keys where id.viewer == viewer && (chat == nil || id.chat == chat) { shown[id] = nil }
         typists[viewer] = (typists[viewer] ?? []).filter { chat != nil && $0.chat != chat }
         forgetHeard(by: viewer, in: chat)
@@ -341,7 +341,7 @@ struct StateChecker {
     }
 
     /// Resets a node that returned to a snapshot. The node forgot everything since then, and repeats itself.
-    mutating func reverted(_ host: SimulatedHost, _ node: SimulatedNode, _ now: Instant) {
+    func reverted(_ host: SimulatedHost, _ node: SimulatedNode, _ now: Instant) {
         forget(host.index)
         excused.insert(host.index)
         messages.reverted(host, now)
@@ -361,17 +361,17 @@ struct StateChecker {
     }
 
     /// Forgets the evidence of a node that gave up all its links.
-    mutating func forgetHeard(by viewer: Int, in chat: Int? = nil) {
+    func forgetHeard(by viewer: Int, in chat: Int? = nil) {
         for id in heard.keys where id.viewer == viewer && (chat == nil || id.chat == chat) { heard[id] = nil }
     }
 
     /// Skips the next check of a node that was stopped, which could not update its display.
-    mutating func pausedViewerWakes(_ viewer: Int) { excused.insert(viewer) }
+    func pausedViewerWakes(_ viewer: Int) { excused.insert(viewer) }
 
     // MARK: Nonces
 
     /// Checks that no two different sealed datagrams share a nonce.
-    mutating func sent(_ bytes: [UInt8], _ kind: DatagramKind, by sender: Int, _ now: Instant) {
+    func sent(_ bytes: [UInt8], _ kind: DatagramKind, by sender: Int, _ now: Instant) {
         // A machine that returned to a snapshot repeats itself, including session indices.
         guard kind.isSealed, !hosts.contains(where: \.wasReverted) else { return }
         let header = SealedHeader(bytes)
@@ -395,7 +395,7 @@ extension StateChecker {
     ///
     /// - Parameter handshake: Returns when a host last sent the viewer a handshake. A replaced state keeps its person
     ///   shown for some time (L-103).
-    mutating func checkPresence(of viewer: SimulatedHost, _ now: Instant, handshake: (Int) -> Instant) {
+    func checkPresence(of viewer: SimulatedHost, _ now: Instant, handshake: (Int) -> Instant) {
         // A node that was stopped first asks its peers for signs of life.
         if let wokeAt = viewer.wokeAt, now - wokeAt < .seconds(4) { return }
         if let lateAt = viewer.lateAt, now - lateAt < .seconds(4) { return }
@@ -434,7 +434,7 @@ extension StateChecker {
     /// Checks a report of a person's presence.
     ///
     /// - Parameter handshake: Returns when the last handshake of a host and the viewer went out.
-    mutating func presence(
+    func presence(
         _ person: Person, in tag: ChatID, is presence: Presence, why: PresenceReason, by viewer: Int, _ now: Instant,
         handshake: (Int) -> Instant
     ) {
@@ -508,7 +508,7 @@ extension StateChecker {
 
     /// Checks that a node replaced a state because the other node had lost it. The other node then shows no person of
     /// that state (L-65, L-69). In large scenarios reports come too late for this check.
-    mutating func checkLoss(of identity: Int, in tag: ChatID, by viewer: Int, _ now: Instant) {
+    func checkLoss(of identity: Int, in tag: ChatID, by viewer: Int, _ now: Instant) {
         guard let chat = chatIndices[tag] else { return }
         let id = PersonID(viewer: viewer, chat: chat, identity: identity)
         // After a long sleep the sessions of a machine are erased (L-38).
@@ -528,7 +528,7 @@ extension StateChecker {
 
     /// Checks that a person appears only shortly after a pong: datagrams that were held back revive no person (L-80). A
     /// name may follow up to 10 s later (L-86), and reports may be delayed a little.
-    mutating func checkRevival(of id: PersonID, _ now: Instant) {
+    func checkRevival(of id: PersonID, _ now: Instant) {
         let limit = Limits.pongAwaited + Limits.unnamedPeriod + .seconds(2) + lateness[id.viewer]
         let hasAnswered = devices[id.identity]?.contains { host in
             pongs[DeviceID(viewer: id.viewer, chat: id.chat, host: host)].map { now - $0 < limit } ?? false
@@ -538,7 +538,7 @@ extension StateChecker {
     }
 
     /// Checks that a person's shown name is one that the person took, and not older than the name shown before (M-24).
-    mutating func checkName(_ name: String, of id: PersonID, _ now: Instant) {
+    func checkName(_ name: String, of id: PersonID, _ now: Instant) {
         guard let owners = devices[id.identity], owners.count == 1 else { return }
         let names = hosts[owners[0]].names
         guard let place = names.firstIndex(of: name) else {
@@ -555,7 +555,7 @@ extension StateChecker {
     }
 
     /// Expects that a viewer shows a farewell that nothing delays.
-    mutating func expectDeparture(_ departure: Departure, identity: Int) {
+    func expectDeparture(_ departure: Departure, identity: Int) {
         let id = PersonID(viewer: departure.viewer, chat: departure.chat, identity: identity)
         guard let shown = shown[id], shown.presence != .offline, departure.at - shown.since > .seconds(2) else {
             return
@@ -565,7 +565,7 @@ extension StateChecker {
 
     /// Checks that people are shown as gone after their farewells. Pairs with a disturbed or restarted node are left
     /// out.
-    mutating func checkDepartures(_ now: Instant) {
+    func checkDepartures(_ now: Instant) {
         guard let first = departures.first, first.due <= now else { return }
         for departure in departures where departure.due <= now {
             let (host, viewer) = (hosts[departure.host], hosts[departure.viewer])
@@ -590,7 +590,7 @@ extension StateChecker {
         return hasOthers ? .milliseconds(1_200) : .milliseconds(2_900)
     }
 
-    mutating func change(_ id: PersonID, _ body: (inout Shown) -> Void) {
+    func change(_ id: PersonID, _ body: (inout Shown) -> Void) {
         var state = shown[id] ?? Shown()
         let before = state.visible
         body(&state)

@@ -88,7 +88,7 @@ package final class Simulation {
     var now = Instant.zero
     var events = EventQueue<Event>()
     var network: SimulatedNetwork
-    var checker: StateChecker
+    let checker: StateChecker
     var coverage = Coverage()
     var accuracy: AccuracyMeter?
     var hostsByAddress: [Address: Int] = [:]
@@ -219,7 +219,7 @@ package final class Simulation {
         for host in hosts where host.isActive {
             checker.checkStatuses(of: host.index, now)
             checker.checkPresence(of: host, now) { liveness.lastHandshake(of: $0, with: host.index) }
-            traffic.check(host, now, &checker)
+            traffic.check(host, now, checker)
         }
         checker.checkDepartures(now)
         liveness.check(self)
@@ -245,7 +245,7 @@ package final class Simulation {
     ) {
         guard case .running(let node) = host.state else { return }
         checker.checkStatuses(of: host.index, now)
-        let before = adversary == nil ? [:] : node.endpoint.counters.drops
+        let before = adversary == nil ? [:] : node.ask { $0.counters.drops }
         let given = chain == nil ? nil : successors(of: host, node)
         let reaction = node.react(to: body, ofSession: cause?.session, now)
         if adversary != nil { host.processor.spend(node.work(reaction, cause?.bytes, before), now) }

@@ -124,8 +124,7 @@ extension Simulation {
     func checkTexts() {
         guard texts != nil else { return }
         for host in hosts {
-            guard let counters = host.node?.endpoint.counters else { continue }
-            let number = counters.textsRetransmitted
+            guard let number = host.node?.ask({ $0.counters.textsRetransmitted }) else { continue }
             let before = texts?.repeats[host.index] ?? (at: now, number: 0)
             guard now - before.at >= .seconds(1) || number < before.number || before.at == now else { continue }
             texts?.repeats[host.index] = (now, number)
