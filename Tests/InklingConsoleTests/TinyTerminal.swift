@@ -186,8 +186,7 @@ struct TinyTerminal {
     private static func blank(_ columns: Int) -> Cells { Cells(cells: Array(repeating: " ", count: columns)) }
 
     private static func trimmed(_ cells: Cells) -> String {
-        var text = cells.cells.joined()
-        while text.last == " " { text.removeLast() }
-        return text
+        let last = cells.cells.lastIndex { $0 != " " && !$0.isEmpty }
+        return cells.cells[...(last ?? -1)].joined()
     }
 }
