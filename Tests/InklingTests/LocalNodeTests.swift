@@ -570,7 +570,8 @@ struct LocalNodeTests {
         try await alice.forget()
         try await alice.run { $0.takesEvents = true }
         let outputs = try await alice.outputs
-        #expect(outputs.compactMap(\.text) == (0..<20).map(String.init))
+        let texts = (0..<20).map { "\($0)" }
+        #expect(outputs.compactMap(\.text) == texts)
         #expect(outputs.count <= 22)
         #expect(await alice.node.heldText == 0)
         await bob.stop()
