@@ -18,8 +18,8 @@ struct DeliveryDecisionTests {
     }
 
     private static func peer(_ number: Int, _ presence: InklingModel.Presence = .online) -> Peer {
-        let person = EventQueueTests.person(number)
-        return Peer(user: person.user, name: person.name, presence: presence, key: EventQueueTests.key)
+        let person = MailboxTests.person(number)
+        return Peer(user: person.user, name: person.name, presence: presence, key: MailboxTests.key)
     }
 
     // R25

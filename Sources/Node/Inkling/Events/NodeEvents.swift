@@ -6,9 +6,9 @@ import InklingModel
 /// - Only the latest list of typists of a chat waits, and the latest presence of a person in a chat. Of several notices
 ///   on one subject, only the latest waits, 32 at most.
 /// - Messages wait whole, 8 MiB of text at most in all readers of the node. Beyond that, peers must wait before they
-///   can send more. Those who send the most wait first (M-20). Each sender's messages keep their order. Senders take
-///   turns, so a flood from one doesn't delay the others' messages. A person's typing, coming and going keep their
-///   order with their messages.
+///   can send more. Those who send the most wait first (M-20). Messages keep their order, so those of others wait
+///   behind a flood. After eight messages, all that has changed comes first, so typing and presence are true within
+///   eight messages. A person's typing, coming and going keep their order with their messages.
 /// - Outcomes of this node's messages wait one by one, 131,072 at most.
 ///
 /// A reader that takes nothing for 10 s, while events wait for it, delays nobody any longer. The node drops messages
@@ -45,7 +45,7 @@ public struct NodeEvents: AsyncSequence, Sendable {
 
     /// A sequence that has ended.
     static var ended: NodeEvents {
-        let mailbox = EventMailbox()
+        let mailbox = SharedMailbox()
         mailbox.finish()
         return NodeEvents(EventReader(mailbox) {})
     }
@@ -56,10 +56,10 @@ public struct NodeEvents: AsyncSequence, Sendable {
 
 /// Reports to a node that the reader of a mailbox is gone.
 final class EventReader: Sendable {
-    let mailbox: EventMailbox
+    let mailbox: SharedMailbox
     private let leave: @Sendable () -> Void
 
-    init(_ mailbox: EventMailbox, leave: @escaping @Sendable () -> Void) {
+    init(_ mailbox: SharedMailbox, leave: @escaping @Sendable () -> Void) {
         self.mailbox = mailbox
         self.leave = leave
     }

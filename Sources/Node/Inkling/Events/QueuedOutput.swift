@@ -17,6 +17,15 @@ package enum QueuedOutput: Sendable {
         }
     }
 
+    /// Whether the output says what became of a message of this node.
+    var isOutcome: Bool {
+        guard case .event(let timed) = self else { return false }
+        return switch timed.event {
+        case .delivered, .failed, .waiting: true
+        case .peer, .typing, .message, .notice, .missed: false
+        }
+    }
+
     /// A message that the node received; nil for other outputs.
     package var message: ReceivedMessage? {
         if case .event(let timed) = self, case .message(let message) = timed.event { message } else { nil }

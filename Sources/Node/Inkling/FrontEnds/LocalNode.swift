@@ -280,7 +280,7 @@ package final class LocalNode: ChatService {
                 events += people.map { .peer(.init(chat: chat, $0, why: $0.presence == .away ? .away : .hello)) }
             }
             guard isNew(.typing, chat) else { continue }
-            outputs.backlog.queue.forgetTyping(in: chat)
+            outputs.mailbox.forgetTyping(in: chat)
             if !typing.isEmpty { events.append(.typing(chat: chat, typing)) }
         }
         if subscription.kinds.contains(.notice), !former.kinds.contains(.notice) {

@@ -20,7 +20,7 @@ package final class OutputQueue {
         case direct(ServiceOutput)
         case held(HeldAnswer)
         /// Direct outputs that depend on the events before them.
-        case deferred((inout EventQueue) -> [ServiceOutput])
+        case deferred((inout Mailbox) -> [ServiceOutput])
     }
 
     /// The answer to a request, released later. Later arrivals wait for it.
@@ -39,7 +39,7 @@ package final class OutputQueue {
     package private(set) var sink: ((ServiceOutput) -> Void)?
     /// The arrivals not processed yet: at most those of one input.
     private var arrivals = CircularBuffer<Arrival>()
-    package var backlog = EventBacklog()
+    package var mailbox = Mailbox()
     private var state = State.open
     /// The messages delivered to the sink, or dropped, since the node last asked.
     private var settled: [MessageID] = []
@@ -47,20 +47,20 @@ package final class OutputQueue {
     var subscription = Subscription()
     /// Whether events go to the sink, if there is one.
     package var takesEvents = true {
-        didSet { if takesEvents, sink != nil { backlog.attend() } }
+        didSet { if takesEvents, sink != nil { mailbox.attend() } }
     }
 
     package init() {}
 
     /// Whether events wait that the front end does not take.
     var isWatched: Bool {
-        if case .ended = state { false } else { backlog.isWatched }
+        if case .ended = state { false } else { mailbox.isWatched }
     }
 
     /// Sets the sink of all outputs.
     package func attach(_ sink: @escaping (ServiceOutput) -> Void) {
         self.sink = sink
-        backlog.attend()
+        mailbox.attend()
     }
 
     // MARK: Arrivals
@@ -72,7 +72,7 @@ package final class OutputQueue {
     package func add(direct output: ServiceOutput) { insert(.direct(output), before: arrivals.count) }
 
     /// Adds direct outputs, which `outputs` makes when their turn comes.
-    package func add(deferred outputs: @escaping (inout EventQueue) -> [ServiceOutput]) {
+    package func add(deferred outputs: @escaping (inout Mailbox) -> [ServiceOutput]) {
         insert(.deferred(outputs), before: arrivals.count)
     }
 
@@ -122,14 +122,14 @@ package final class OutputQueue {
         return true
     }
 
-    /// Takes the next output for the sink; nil if there is none now. Without a sink, the backlog still bounds the
+    /// Takes the next output for the sink; nil if there is none now. Without a sink, the mailbox still bounds the
     /// waiting events.
     ///
     /// - Parameter isWanted: Called with each queued output that the front end takes. The queue drops an unwanted one.
     package func next(_ isWanted: (QueuedOutput) -> Bool) -> ServiceOutput? {
         while true {
             let takesEvents = takesEvents && sink != nil
-            if takesEvents, !backlog.isEmpty, let output = backlog.next() {
+            if takesEvents, !mailbox.isEmpty, let output = mailbox.next() {
                 guard isWanted(output) else { continue }
                 return ServiceOutput(output)
             }
@@ -141,14 +141,14 @@ package final class OutputQueue {
                     continue
                 }
                 if takesEvents {
-                    if let output = backlog.next(after: arrived), isWanted(output) { return ServiceOutput(output) }
-                } else if !backlog.add(arrived), let message = arrived.message {
+                    if let output = mailbox.next(after: arrived), isWanted(output) { return ServiceOutput(output) }
+                } else if !mailbox.add(arrived), let message = arrived.message {
                     settled.append(message.id)
                 }
             case .direct(let output): return output
             case .held(let held): return held.answer.map { .answer($0, to: held.request) }
             case .deferred(let outputs):
-                for output in outputs(&backlog.queue).reversed() { arrivals.prepend(.direct(output)) }
+                for output in outputs(&mailbox).reversed() { arrivals.prepend(.direct(output)) }
             }
         }
     }
@@ -169,7 +169,7 @@ package final class OutputQueue {
 
     private func end() -> ServiceOutput? {
         guard sink != nil, arrivals.isEmpty, case .ending(let why, let isPatient) = state,
-            !isPatient || backlog.isEmpty
+            !isPatient || mailbox.isEmpty
         else { return nil }
         state = .ended
         return .ended(why)
@@ -187,5 +187,5 @@ package final class OutputQueue {
     /// takes again.
     ///
     /// - Returns: The messages that don't wait for the front end any more.
-    func look(patience: Int) -> [MessageID] { backlog.look(patience: patience) }
+    func look(patience: Int) -> [MessageID] { mailbox.look(patience: patience) }
 }

@@ -7,7 +7,7 @@ import Synchronization
 struct EventReaders {
     private static let ids = Atomic(0)
     private struct Reader {
-        let mailbox: EventMailbox
+        let mailbox: SharedMailbox
         /// The chat whose events the reader gets; nil for all chats and notices.
         let chat: String?
     }
@@ -16,7 +16,7 @@ struct EventReaders {
     /// The messages that some readers have not taken, and the number of those readers.
     private var untaken: [MessageID: Int] = [:]
     /// The events that came while nobody read them, by chat.
-    private var untold: [String: EventQueue.Gap] = [:]
+    private var untold: [String: Mailbox.Gap] = [:]
     /// Whether the node has a front end, which reads too.
     var hasFrontEnd = false
     /// The timer for the next check of readers that take nothing.
@@ -35,18 +35,18 @@ struct EventReaders {
     static func nextID() -> Int { ids.add(1, ordering: .relaxed).newValue }
 
     /// Returns the counts of missed events that no reader has received.
-    mutating func takeUntold() -> [String: EventQueue.Gap] {
+    mutating func takeUntold() -> [String: Mailbox.Gap] {
         defer { untold = [:] }
         return untold
     }
 
     /// Returns the count of missed events of a chat that no reader has received.
-    mutating func takeUntold(in chat: String) -> EventQueue.Gap? { untold.removeValue(forKey: chat) }
+    mutating func takeUntold(in chat: String) -> Mailbox.Gap? { untold.removeValue(forKey: chat) }
 
     /// Adds a reader.
     ///
     /// - Parameter chat: The chat whose events the reader gets; nil for all chats and notices.
-    mutating func add(_ mailbox: EventMailbox, _ id: Int, chat: String? = nil) {
+    mutating func add(_ mailbox: SharedMailbox, _ id: Int, chat: String? = nil) {
         readers[id] = Reader(mailbox: mailbox, chat: chat)
     }
 
@@ -80,7 +80,7 @@ struct EventReaders {
 
     private mutating func miss(messages: Int = 0, outcomes: Int = 0, in chat: String, at time: Timestamp) {
         let before = untold[chat]
-        untold[chat] = EventQueue.Gap(
+        untold[chat] = Mailbox.Gap(
             messages: (before?.messages ?? 0) + messages, outcomes: (before?.outcomes ?? 0) + outcomes, at: time)
     }
 
@@ -155,14 +155,14 @@ extension Node {
     public func events() -> NodeEvents {
         guard !isStopped else { return NodeEvents.ended }
         let id = EventReaders.nextID()
-        var queue = EventQueue()
-        for (chat, gap) in readers.takeUntold() { queue.miss(gap, in: chat) }
-        for notice in earlyNotices { queue.add(notice) }
+        var mailbox = Mailbox()
+        for (chat, gap) in readers.takeUntold() { mailbox.miss(gap, in: chat) }
+        for notice in earlyNotices { mailbox.add(notice) }
         for entry in joined {
-            queue.begin(
+            mailbox.begin(
                 chat: entry.name, present: entry.present.values.map(\.user), typing: typingPeople(in: entry.name))
         }
-        let reader = reader(id, queue)
+        let reader = reader(id, mailbox)
         earlyNotices = []
         readers.add(reader.mailbox, id)
         return NodeEvents(reader)
@@ -171,13 +171,13 @@ extension Node {
     /// Returns the events of one chat. The sequence begins with the chat's state at the node's next step.
     nonisolated func events(of chat: ChatHandle) -> NodeEvents {
         let id = EventReaders.nextID()
-        let reader = reader(id, EventQueue())
+        let reader = reader(id, Mailbox())
         let mailbox = reader.mailbox
         eventLoop.execute { [self] in assumeIsolated { $0.add(mailbox, id, to: chat) } }
         return NodeEvents(reader)
     }
 
-    private func add(_ mailbox: EventMailbox, _ id: Int, to chat: ChatHandle) {
+    private func add(_ mailbox: SharedMailbox, _ id: Int, to chat: ChatHandle) {
         guard let entry = joinedChat(chat), !isStopped else {
             mailbox.finish()
             return
@@ -197,9 +197,9 @@ extension Node {
         watchReaders()
     }
 
-    private nonisolated func reader(_ id: Int, _ queue: EventQueue) -> EventReader {
+    private nonisolated func reader(_ id: Int, _ waiting: Mailbox) -> EventReader {
         let loop = eventLoop
-        let mailbox = EventMailbox(queue) { [weak self] in
+        let mailbox = SharedMailbox(waiting) { [weak self] in
             loop.execute { [weak self] in self?.assumeIsolated { $0.collectTaken(by: id) } }
         }
         return EventReader(mailbox) { [weak self] in

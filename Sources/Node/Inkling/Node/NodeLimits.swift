@@ -9,12 +9,8 @@ package enum NodeLimits {
     /// The number of outcomes of this node's messages that wait for a reader. Further ones count as missed. If eight
     /// peers with full queues of the shortest messages (M-14) fail, they cause this many.
     package static let waitingOutcomes = 131_072
-    /// The number of one sender's waiting messages that keep their order among those of others; see ``Flow``.
-    package static let messagesInOrder = 8
-    /// The number of waiting changes of presence, and of waiting outcomes, that keep their order of arrival.
-    package static let changesInOrder = 4
-    /// The number of waiting notices that keep their order of arrival.
-    package static let noticesInOrder = 4
+    /// The number of messages and outcomes after which the states that wait come first; see ``Mailbox``.
+    package static let outputsInRow = 8
     /// The time for which a reader may take no events. After it, the node no longer holds messages for that reader.
     package static let readerPatience = Duration.seconds(10)
     /// The number of checks of a reader within that time. A suspension of the process counts as one check.

@@ -20,7 +20,7 @@ package final class HubFrontEnd: ChatService {
         let at: Timestamp
 
         /// The last events of the chat, for a front end that knows what `queue` has delivered.
-        func farewells(_ queue: inout EventQueue) -> [ServiceOutput] {
+        func farewells(_ queue: inout Mailbox) -> [ServiceOutput] {
             let told = queue.end(chat: chat)
             let gone = peers.filter { told.present.contains($0.user) }
             let events: [Event] =
@@ -182,7 +182,7 @@ package final class HubFrontEnd: ChatService {
 
     /// Records the people whom an answer listed in a chat, so that the front end also learns when they leave.
     func knows(_ peers: [Peer], in chat: String) {
-        outputs.backlog.queue.begin(
+        outputs.mailbox.begin(
             chat: chat, present: peers.filter { $0.presence != .offline }.map(\.user), typing: [])
     }
 
@@ -194,7 +194,7 @@ package final class HubFrontEnd: ChatService {
         state = .asked(id, then: Parting(chat: chat, peers: present, at: time))
     }
 
-    func forgetTyping(in chat: String) { outputs.backlog.queue.forgetTyping(in: chat) }
+    func forgetTyping(in chat: String) { outputs.mailbox.forgetTyping(in: chat) }
 
     func forgetTold(in chat: String) {
         told[chat] = nil
@@ -211,7 +211,7 @@ package final class HubFrontEnd: ChatService {
         isDelivering = true
         while let output = outputs.next(recordTaken) { outputs.sink?(output) }
         isDelivering = false
-        idleSince = outputs.backlog.isEmpty ? nil : idleSince ?? hub.now
+        idleSince = outputs.mailbox.isEmpty ? nil : idleSince ?? hub.now
     }
 
     /// Records an output that the front end takes.

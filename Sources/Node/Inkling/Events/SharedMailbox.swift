@@ -2,21 +2,21 @@ import InklingModel
 import Synchronization
 
 /// The events that a node leaves for one reader on any thread.
-package final class EventMailbox: Sendable {
+package final class SharedMailbox: Sendable {
     /// The result of putting an event into the mailbox.
     package enum Fate: Sendable {
         /// The event waits.
         case waiting
         /// The reader was waiting for the event, and took it.
         case taken
-        /// The event is a message to a reader that gets no messages. The queue counts it.
+        /// The event is a message to a reader that gets no messages. The mailbox counts it.
         case missed
         /// The sequence has ended, so the event was dropped.
         case ended
     }
 
     private struct State {
-        var backlog: EventBacklog
+        var mailbox: Mailbox
         var isFinished = false
         var waiting: [CheckedContinuation<TimedEvent?, Never>] = []
         /// The messages that the reader took since the node last asked.
@@ -25,7 +25,7 @@ package final class EventMailbox: Sendable {
 
         /// Takes the next event. Returns it, and whether the node has to ask for the messages taken.
         mutating func take() -> Answer? {
-            guard let event = backlog.take() else { return nil }
+            guard let event = mailbox.take() else { return nil }
             guard case .message(let message) = event.event else { return .event(event, reports: false) }
             taken.append(message.id)
             defer { isReported = true }
@@ -45,11 +45,11 @@ package final class EventMailbox: Sendable {
     /// Makes a mailbox for one reader.
     ///
     /// - Parameters:
-    ///   - queue: The events that wait from the beginning.
+    ///   - mailbox: The events that wait from the beginning.
     ///   - report: Makes the node ask for the messages taken, or whether the sequence has ended. The mailbox calls it
     ///     on the reader's thread.
-    package init(_ queue: EventQueue = EventQueue(), report: @escaping @Sendable () -> Void = {}) {
-        state = Mutex(State(backlog: EventBacklog(queue)))
+    package init(_ mailbox: Mailbox = Mailbox(), report: @escaping @Sendable () -> Void = {}) {
+        state = Mutex(State(mailbox: mailbox))
         self.report = report
     }
 
@@ -61,9 +61,9 @@ package final class EventMailbox: Sendable {
         var event: TimedEvent?
         let fate = state.withLock { state -> Fate in
             guard !state.isFinished else { return .ended }
-            guard state.backlog.add(.event(timed)) else { return .missed }
+            guard state.mailbox.add(.event(timed)) else { return .missed }
             guard !state.waiting.isEmpty else { return .waiting }
-            event = state.backlog.take()
+            event = state.mailbox.take()
             if event != nil { reader = state.waiting.removeFirst() }
             return event == timed ? .taken : .waiting
         }
@@ -83,14 +83,14 @@ package final class EventMailbox: Sendable {
     package var isFinished: Bool { state.withLock { $0.isFinished } }
 
     /// Whether events wait, so that the node has to watch the reader.
-    package var isWatched: Bool { state.withLock { $0.backlog.isWatched && !$0.isFinished } }
+    package var isWatched: Bool { state.withLock { $0.mailbox.isWatched && !$0.isFinished } }
 
     /// Stops messages to a reader after `patience` calls in a row without a taken event. Messages resume when the
     /// reader takes again.
     ///
     /// - Returns: The messages that don't wait for the reader any more.
     package func look(patience: Int) -> [MessageID] {
-        state.withLock { $0.isFinished ? [] : $0.backlog.look(patience: patience) }
+        state.withLock { $0.isFinished ? [] : $0.mailbox.look(patience: patience) }
     }
 
     /// Ends the sequence. The reader can still take waiting events.
@@ -102,7 +102,7 @@ package final class EventMailbox: Sendable {
         let (readers, numbers) = state.withLock { state in
             state.isFinished = true
             defer { state.waiting = [] }
-            return (state.waiting, state.taken + state.backlog.waitingMessages)
+            return (state.waiting, state.taken + state.mailbox.waitingMessages)
         }
         for reader in readers { reader.resume(returning: nil) }
         return numbers
@@ -111,9 +111,9 @@ package final class EventMailbox: Sendable {
     /// Ends the sequence of a reader that no longer exists.
     ///
     /// - Returns: The messages that waited for the reader, and the counts of events that it missed.
-    package func close() -> (numbers: [MessageID], gaps: [String: EventQueue.Gap]) {
+    package func close() -> (numbers: [MessageID], gaps: [String: Mailbox.Gap]) {
         finish()
-        return state.withLock { $0.backlog.giveUp() }
+        return state.withLock { $0.mailbox.giveUp() }
     }
 
     // MARK: The reader
@@ -133,7 +133,7 @@ package final class EventMailbox: Sendable {
                     let answer = state.withLock { state -> Answer in
                         if let answer = state.take() { return answer }
                         guard !state.isFinished else { return .end }
-                        state.backlog.attend()
+                        state.mailbox.attend()
                         state.waiting.append(reader)
                         return .nothing
                     }
