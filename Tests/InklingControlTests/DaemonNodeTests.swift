@@ -4,6 +4,7 @@ import InklingModel
 import Logging
 import NIOCore
 import NIOPosix
+import ProcessSupport
 import Testing
 
 /// A daemon over a real node on the loopback interface, with another node that sees the daemon as one person.
@@ -22,10 +23,15 @@ struct DaemonNodeTests {
     }
 
     /// Starts a node on the daemon's event loop.
-    private static func startNode(_ loop: any EventLoop) async throws -> NIOLoopBound<LocalNode> {
+    private static func startNode(
+        _ loop: any EventLoop, in folder: TemporaryFolder? = nil
+    ) async throws -> NIOLoopBound<LocalNode> {
         let started = loop.makePromise(of: NIOLoopBound<LocalNode>.self)
-        loop.execute {
-            LocalNode.start(configuration("Alice"), on: loop, logger: quiet) { result in
+        var configuration = configuration("Alice")
+        configuration.isEphemeral = folder == nil
+        configuration.stateDirectory = folder?.path
+        loop.execute { [configuration] in
+            LocalNode.start(configuration, on: loop, logger: quiet) { result in
                 started.completeWith(result.map { NIOLoopBound($0, eventLoop: loop) }.mapError { $0 as any Error })
             }
         }
@@ -114,5 +120,59 @@ struct DaemonNodeTests {
         // The daemon has written the end by now, but the front end may not have read it yet.
         try await third.wait("the end") { $0.end != nil }
         #expect(try await third.run { $0.end } == .stopped)
+    }
+
+    //
+    @Test("while the disk stands still for 3 s, others type, send and join; the one that waits gets its answer first")
+    func stillDisk() async throws {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let folder = try TemporaryFolder()
+        let local = try await Self.startNode(loop, in: folder)
+        let disk = NIOLoopBoundBox<[() -> Void]>.makeBoxSendingValue([], eventLoop: loop)
+        try await loop.submit {
+            local.value.keepName = { _, completion in disk.value.append { completion(nil) } }
+        }.get()
+        let port = try await loop.submit { local.value.identity.port }.get()
+        let stage = try await DaemonStage(on: loop, texts: { UnreadTexts() }) { local.value }
+        let bob = try await Node.start(Self.configuration("Bob", peers: [port]), logger: Self.quiet)
+        let lobby = try Chat("lobby")
+        try await bob.join(lobby)
+        let (first, second) = (try await stage.attach(), try await stage.attach())
+        for frontEnd in [first, second] { _ = try await frontEnd.ask(.join(lobby)) }
+        try await second.wait("Bob") { !$0.events.isEmpty }
+        try await Self.wait("Alice is there") { await bob.peers(in: "lobby").contains { $0.presence == .online } }
+
+        let began = ContinuousClock.now
+        try await first.run { frontEnd in
+            frontEnd.forget()
+            _ = frontEnd.ask(.rename("Alicia"))
+            _ = frontEnd.ask(.chats)
+        }
+        try await Self.wait("the disk has the name to write") { try await loop.submit { disk.value.count == 1 }.get() }
+        let typing = await bob.typing(in: "lobby")
+        _ = try await second.ask(.compose("h", chat: "lobby"))
+        for await people in typing where people.count == 1 { break }
+        #expect(try await second.ask(.send("hello", chat: "lobby")) == .sent(message: 1, recipients: 1))
+        try await second.wait("delivery") {
+            $0.events.contains(.delivered(.init(chat: "lobby", message: 1, user: bob.user)))
+        }
+        guard case .joined = try await second.ask(.join(try Chat("kitchen"))) else {
+            Issue.record("not joined")
+            return
+        }
+        _ = try await bob.send("hi", to: "lobby")
+        try await second.wait("Bob's message") { $0.texts == ["hi"] }
+        try await Task.sleep(until: began + .seconds(3))
+        #expect(try await first.run { $0.outputs } == [])
+
+        try await loop.submit { for complete in disk.value { complete() } }.get()
+        try await first.wait("both answers") { $0.answers.count == 2 && $0.texts == ["hi"] }
+        let outputs = try await first.run { $0.outputs }
+        guard case .answer(.done, _) = outputs.first else {
+            Issue.record("the answer is not the first output: \(outputs)")
+            return
+        }
+        await bob.stop()
+        try await stage.end()
     }
 }

@@ -12,7 +12,7 @@ final class DaemonStage: Sendable {
 
     /// The objects that live on the event loop.
     final class World {
-        let service: any ChatService
+        let service: any ServiceNode
         let hub: NodeHub
         private let log = Log()
         /// The lines of the log.
@@ -25,7 +25,7 @@ final class DaemonStage: Sendable {
             return node
         }
 
-        init(_ loop: any EventLoop, _ service: any ChatService, _ texts: UnreadTexts) {
+        init(_ loop: any EventLoop, _ service: any ServiceNode, _ texts: UnreadTexts) {
             self.service = service
             hub = NodeHub(
                 service, kept: [], announcesAbsence: false, counts: { !$0.isEmpty },
@@ -64,7 +64,7 @@ final class DaemonStage: Sendable {
     init(
         on loop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next(),
         texts: @escaping @Sendable () -> UnreadTexts = { UnreadTexts() },
-        _ makeService: @escaping @Sendable () -> any ChatService = { FakeNode() }
+        _ makeService: @escaping @Sendable () -> any ServiceNode = { FakeNode() }
     ) async throws {
         folder = "/tmp/inkling-control-\(getpid())-\(UInt32.random(in: 0 ... .max))"
         try #require(mkdir(folder, 0o700) == 0)

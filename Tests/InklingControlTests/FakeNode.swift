@@ -2,7 +2,7 @@ import Inkling
 import InklingModel
 
 /// A node that the tests control. The node records its requests, and answers them at once or on ``release()``.
-final class FakeNode: ChatService {
+final class FakeNode: ServiceNode {
     var identity = NodeIdentity(
         user: UserID("aaaaaaaaaaaaaaaa").unsafelyUnwrapped, key: Somebody.key, name: "Alice",
         port: 7_000, isTemporary: false)
@@ -22,7 +22,7 @@ final class FakeNode: ChatService {
     var recipients = 1
     /// Whether the node's answers wait for ``release()``.
     var isSlow = false
-    private var held: [ServiceOutput] = []
+    private var held: [() -> Void] = []
     private var sent: MessageID = 0
     private var sink: ((ServiceOutput) -> Void)?
     private var outputs: [ServiceOutput] = []
@@ -30,12 +30,16 @@ final class FakeNode: ChatService {
 
     func attach(_ sink: @escaping (ServiceOutput) -> Void) { self.sink = sink }
 
+    func perform(_ request: ServiceRequest, _ completion: @escaping (ServiceAnswer) -> Void) {
+        requests.append(request)
+        let answer = answer(request)
+        if isSlow { held.append { completion(answer) } } else { completion(answer) }
+    }
+
     @discardableResult
     func ask(_ request: ServiceRequest) -> RequestID {
-        requests.append(request)
         let id = nextRequestID.advance()
-        let answer = ServiceOutput.answer(answer(request), to: id)
-        if isSlow { held.append(answer) } else { say(answer) }
+        perform(request) { [self] in say(.answer($0, to: id)) }
         return id
     }
 
@@ -43,7 +47,7 @@ final class FakeNode: ChatService {
     func release(inReverse: Bool = false) {
         let ready = inReverse ? held.reversed() : held
         held = []
-        ready.forEach(say)
+        for complete in ready { complete() }
     }
 
     /// Returns the requests since the last call.

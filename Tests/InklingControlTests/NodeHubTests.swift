@@ -137,7 +137,7 @@ struct NodeHubTests {
         third.service.stop {}
         stage.node.isSlow = false
         stage.node.release()
-        #expect(stage.node.chats == [kitchen] && third.answers.isEmpty)
+        #expect(stage.node.chats == [kitchen] && third.outputs == [.ended(.stopped)])
     }
 
     //

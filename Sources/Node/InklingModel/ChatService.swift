@@ -57,6 +57,14 @@ extension ChatService {
     }
 }
 
+/// A node as the daemon's hub calls it.
+package protocol ServiceNode: ChatService {
+    /// Performs a request. The answer comes before the events that the request causes.
+    ///
+    /// - Parameter completion: Called once with the answer: at once, or on the event loop after a wait for the disk.
+    func perform(_ request: ServiceRequest, _ completion: @escaping (ServiceAnswer) -> Void)
+}
+
 /// The number of a request among those of one service, from 1 and in order.
 package struct RequestID: Hashable, Comparable, Sendable {
     package private(set) var number: UInt64 = 1

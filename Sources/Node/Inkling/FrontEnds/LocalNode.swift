@@ -35,7 +35,7 @@ package protocol ChatRules {
 /// request and its datagrams.
 ///
 /// Only that event loop makes, uses and frees the node.
-package final class LocalNode: ChatService {
+package final class LocalNode: ServiceNode {
     package let node: Node
     private let eventLoop: any EventLoop
     private let outputs = OutputQueue()
@@ -108,18 +108,24 @@ package final class LocalNode: ChatService {
 
     @discardableResult
     package func ask(_ request: ServiceRequest) -> RequestID {
-        if case .join(let chat, isConfirmed: false) = request, let kept = kept(inPlaceOf: chat) {
-            return perform(.join(kept))
-        }
-        guard case .enter(let source, let name, let isKept, let isConfirmed) = request else { return perform(request) }
-        do throws(NodeError) {
-            let chat = try chat(of: source, named: name)
-            return perform(isKept ? .keep(chat) : .join(chat, isConfirmed: isConfirmed))
-        } catch {
-            let id = nextRequestID.advance()
-            outputs.add(.failed(error), to: id, before: outputs.arrivalCount)
+        let id = nextRequestID.advance()
+        // Outputs of later steps wait behind the answer.
+        let held = outputs.hold(to: id)
+        perform(request) { [self] answer in
+            held.release(answer)
             deliver()
-            return id
+        }
+        return id
+    }
+
+    /// Returns the request to join a chat that a join by its name alone, or by its source, means.
+    private func resolved(_ request: ServiceRequest) throws(NodeError) -> ServiceRequest {
+        switch request {
+        case .join(let chat, isConfirmed: false): return kept(inPlaceOf: chat).map { .join($0) } ?? request
+        case .enter(let source, let name, let isKept, let isConfirmed):
+            let chat = try chat(of: source, named: name)
+            return isKept ? .keep(chat) : .join(chat, isConfirmed: isConfirmed)
+        default: return request
         }
     }
 
@@ -129,21 +135,26 @@ package final class LocalNode: ChatService {
         return rules?.kept(as: chat.name)
     }
 
-    private func perform(_ request: ServiceRequest) -> RequestID {
-        let id = nextRequestID.advance()
-        let place = outputs.arrivalCount
+    package func perform(_ request: ServiceRequest, _ completion: @escaping (ServiceAnswer) -> Void) {
+        defer { deliver() }
+        let request = Result { () throws(NodeError) in try resolved(request) }
+        switch request {
+        case .success(let request): perform(resolved: request, completion)
+        case .failure(let error): completion(.failed(error))
+        }
+    }
+
+    private func perform(resolved request: ServiceRequest, _ completion: @escaping (ServiceAnswer) -> Void) {
         if let move = ServiceMove(request) {
-            let held = NIOLoopBound(outputs.hold(to: id, before: place), eventLoop: eventLoop)
-            node.assumeIsolated { node in
+            let completion = NIOLoopBound(completion, eventLoop: eventLoop)
+            return node.assumeIsolated { node in
                 node.holdingEvents { node in
                     node.perform(move) { [node] answer in
-                        held.value.release(answer)
+                        completion.value(answer)
                         node.assumeIsolated { $0.deliver() }
                     }
                 }
             }
-            deliver()
-            return id
         }
         let (isAway, openChat) = (isAway, openChat)
         let left: Chat? = if case .leave(let chat) = request { self.joined(chat) } else { nil }
@@ -151,55 +162,30 @@ package final class LocalNode: ChatService {
             refusal(of: request)
             ?? node.assumeIsolated { $0.holdingEvents { $0.answer(request, isAway: isAway, openChat: openChat) } }
         note(request, answer)
+        let complete = { completion(answer) }
         switch (request, answer) {
         case (.setVerified, .done), (.setBlocked, .done):
             // The disk has the user's decision before the answer goes out.
-            let held = NIOLoopBound(outputs.hold(to: id, before: place), eventLoop: eventLoop)
-            node.assumeIsolated { node in
-                node.saveKnownPeers { [node] in
-                    held.value.release(answer)
-                    node.assumeIsolated { $0.deliver() }
-                }
-            }
+            let complete = NIOLoopBound(complete, eventLoop: eventLoop)
+            node.assumeIsolated { node in node.saveKnownPeers { complete.value() } }
         case (.hold, .done), (.forget, .done):
-            let held = NIOLoopBound(outputs.hold(to: id, before: place), eventLoop: eventLoop)
+            let completion = NIOLoopBound(completion, eventLoop: eventLoop)
             node.assumeIsolated { node in
-                node.performTexts(request) { [node] reason in
+                node.performTexts(request) { reason in
                     let failure = reason.map { ServiceAnswer.failed(.other(code: "not-kept", text: $0)) }
-                    held.value.release(failure ?? answer)
-                    node.assumeIsolated { $0.deliver() }
+                    completion.value(failure ?? answer)
                 }
             }
-        case (.join, .joined(let chat, _)):
-            let release = release(answer, to: id, before: place)
-            afterMoves { [self] in keep(chat, then: release) }
+        case (.join, .joined(let chat, _)): afterMoves { [self] in keep(chat, then: complete) }
         case (.leave, .done):
-            let release = release(answer, to: id, before: place)
             afterMoves { [self] in
-                guard let rules, let left, !left.isOpen else { return release() }
-                store(release) { rules.left(left, completion: $0) }
+                guard let rules, let left, !left.isOpen else { return complete() }
+                store(complete) { rules.left(left, completion: $0) }
             }
         case (.rename(let name), .done):
-            let release = release(answer, to: id, before: place)
-            guard let keepName, !node.isTemporary else {
-                release()
-                break
-            }
-            store(release) { keepName(name, $0) }
-        default: outputs.add(answer, to: id, before: place)
-        }
-        deliver()
-        return id
-    }
-
-    /// Holds an answer until the disk has what the user decided.
-    ///
-    /// - Returns: A function that releases the answer.
-    private func release(_ answer: ServiceAnswer, to id: RequestID, before place: Int) -> () -> Void {
-        let held = outputs.hold(to: id, before: place)
-        return { [self] in
-            held.release(answer)
-            deliver()
+            guard let keepName, !node.isTemporary else { return complete() }
+            store(complete) { keepName(name, $0) }
+        default: complete()
         }
     }
 

@@ -24,7 +24,7 @@ package final class OutputQueue {
     }
 
     /// The answer to a request, released later. Later arrivals wait for it.
-    final class HeldAnswer {
+    package final class HeldAnswer {
         fileprivate let request: RequestID
         /// The answer; nil before its release.
         fileprivate private(set) var answer: ServiceAnswer?
@@ -32,7 +32,7 @@ package final class OutputQueue {
         fileprivate init(_ request: RequestID) { self.request = request }
 
         /// Allows the delivery of the answer.
-        func release(_ answer: ServiceAnswer) { self.answer = answer }
+        package func release(_ answer: ServiceAnswer) { self.answer = answer }
     }
 
     /// The sink of all outputs.
@@ -66,37 +66,31 @@ package final class OutputQueue {
     // MARK: Arrivals
 
     /// Adds an output after all earlier arrivals.
-    package func add(_ output: QueuedOutput) { insert(.queued(output), before: arrivals.count) }
+    package func add(_ output: QueuedOutput) { append(.queued(output)) }
 
     /// Adds an output that the front end gets even while it takes no events.
-    package func add(direct output: ServiceOutput) { insert(.direct(output), before: arrivals.count) }
+    package func add(direct output: ServiceOutput) { append(.direct(output)) }
 
     /// Adds direct outputs, which `outputs` makes when their turn comes.
     package func add(deferred outputs: @escaping (inout Mailbox) -> [ServiceOutput]) {
-        insert(.deferred(outputs), before: arrivals.count)
+        append(.deferred(outputs))
     }
 
-    /// The number of arrivals not processed yet.
-    var arrivalCount: Int { arrivals.count }
-
-    /// Adds the answer to a request before all arrivals that the request caused. `place` is the number of arrivals
-    /// before the request.
-    func add(_ answer: ServiceAnswer, to request: RequestID, before place: Int) {
-        insert(.direct(.answer(answer, to: request)), before: place)
-    }
-
-    /// Adds a place for an answer, as ``add(_:to:before:)`` does. The sink gets the answer after its release.
-    func hold(to request: RequestID, before place: Int) -> HeldAnswer {
+    /// Adds a place for the answer to a request, before all arrivals that the request causes. The sink gets the answer
+    /// after its release.
+    package func hold(to request: RequestID) -> HeldAnswer {
         let held = HeldAnswer(request)
-        insert(.held(held), before: place)
+        append(.held(held))
         return held
     }
 
-    private func insert(_ arrival: Arrival, before place: Int) {
-        guard case .open = state else { return }
-        // To insert at the end would copy all arrivals.
-        guard place < arrivals.count else { return arrivals.append(arrival) }
-        arrivals.insert(arrival, at: arrivals.index(arrivals.startIndex, offsetBy: place))
+    /// Drops the places of answers that were not released.
+    package func dropHeld() {
+        arrivals.removeAll { if case .held(let held) = $0 { held.answer == nil } else { false } }
+    }
+
+    private func append(_ arrival: Arrival) {
+        if case .open = state { arrivals.append(arrival) }
     }
 
     /// Ends the queue, which then accepts no more arrivals.

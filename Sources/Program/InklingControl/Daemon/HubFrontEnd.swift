@@ -8,8 +8,8 @@ import NIOCore
 package final class HubFrontEnd: ChatService {
     private enum State {
         case idle
-        /// A request awaits its answer, which the parting follows.
-        case asked(RequestID, then: Parting?)
+        /// A request awaits its answer, which the parting follows. Later outputs wait behind the answer.
+        case asked(OutputQueue.HeldAnswer, then: Parting?)
         case ended
     }
 
@@ -119,7 +119,7 @@ package final class HubFrontEnd: ChatService {
         guard !isWorking else { return }
         isWorking = true
         while case .idle = state, let (id, request) = requests.popFirst() {
-            state = .asked(id, then: nil)
+            state = .asked(outputs.hold(to: id), then: nil)
             hub.perform(request, for: self)
         }
         isWorking = false
@@ -128,9 +128,9 @@ package final class HubFrontEnd: ChatService {
 
     /// Delivers the answer to the request that was begun last, and then the messages that waited in its chat.
     func answer(_ answer: ServiceAnswer, then waited: [TimedEvent] = []) {
-        guard case .asked(let id, let parting) = state else { return }
+        guard case .asked(let held, let parting) = state else { return }
         state = .idle
-        outputs.add(direct: .answer(answer, to: id))
+        held.release(answer)
         if let parting, case .done = answer { outputs.add { parting.farewells(&$0) } }
         for timed in waited {
             if case .message(let message) = timed.event {
@@ -189,9 +189,9 @@ package final class HubFrontEnd: ChatService {
     /// Leaves a chat. After the answer, a front end that subscribes only to its own chats sees the people there go
     /// offline.
     func part(from peers: [Peer], in chat: String, at time: Timestamp) {
-        guard case .own = subscription.chats, case .asked(let id, _) = state else { return }
+        guard case .own = subscription.chats, case .asked(let held, _) = state else { return }
         let present = subscription.kinds.contains(.peer) ? peers : []
-        state = .asked(id, then: Parting(chat: chat, peers: present, at: time))
+        state = .asked(held, then: Parting(chat: chat, peers: present, at: time))
     }
 
     func forgetTyping(in chat: String) { outputs.mailbox.forgetTyping(in: chat) }
@@ -246,6 +246,7 @@ package final class HubFrontEnd: ChatService {
         if case .ended = state { return [] }
         state = .ended
         requests.removeAll()
+        outputs.dropHeld()
         outputs.finish(why, isPatient: false)
         let untaken = takesEvents ? [] : self.untaken.sorted { $0.key < $1.key }.map(\.value)
         deliver()

@@ -13,10 +13,14 @@ extension NodeHub {
             } catch {
                 frontEnd.answer(.failed(error))
             }
-        case .sendInvite: ask(request, .invite(frontEnd))
+        case .sendInvite:
+            ask(request) { [self] answer in
+                if case .invited(let message, _) = answer { invited(message, by: frontEnd) }
+                frontEnd.answer(answer)
+            }
         case .leave(let chat):
             guard mayLeave(chat, frontEnd) else { return frontEnd.answer(.failed(.unknownChat(chat))) }
-            ask(.peers(chat: chat), .part(frontEnd, chat))
+            people(in: chat, for: frontEnd) { [self] in leave(chat, of: $0, frontEnd) }
         case .open(let chat): open(chat, frontEnd)
         case .closeChat: closeChat(frontEnd)
         case .read(let chat): read(chat, frontEnd)
@@ -31,7 +35,7 @@ extension NodeHub {
             list(HistoryQuery(before: before, text: FoldedText(text)), in: chat, for: frontEnd)
         case .compose(_, let chat), .startTyping(let chat), .stopTyping(let chat):
             frontEnd.answer(edit(request, by: frontEnd) ? .done : .failed(.unknownChat(chat)))
-        case .send(let text, let chat): ask(request, .send(frontEnd, text, chat: chat))
+        case .send(let text, let chat): send(text, to: chat, for: frontEnd)
         case .setAway(let isAway):
             frontEnd.answer(.done)
             setAway(isAway)
@@ -39,48 +43,42 @@ extension NodeHub {
         case .shutDown:
             frontEnd.answer(.done)
             surroundings.shutDown()
-        case .rename: ask(request, .rename(frontEnd))
+        case .rename(let name): rename(name, for: frontEnd)
         case .setVerified, .setBlocked, .block, .unblock, .peers, .measureRoundTrips, .knownPeers,
             .blockedPeople, .fingerprint, .invite, .sightings, .chats, .status, .statistics, .invitations, .decline,
             .knock, .move, .admit, .waitingTexts, .forget:
-            ask(request, .answer(frontEnd))
+            pass(request, for: frontEnd)
         }
     }
 
-    /// Receives an answer of the node.
-    func receive(_ answer: ServiceAnswer, for purpose: Purpose) {
-        switch purpose {
-        case .none: break
-        case .answer(let frontEnd): frontEnd.answer(completed(answer))
-        case .join(let frontEnd, let chat, let isKept, let isConfirmed):
-            joined(answer, chat, isKept: isKept, isConfirmed: isConfirmed, frontEnd)
-        case .enter(let frontEnd, let chat):
-            if case .peers(let peers) = answer { enter(chat, peers, frontEnd) } else { frontEnd.answer(answer) }
-        case .part(let frontEnd, let chat):
-            if case .peers(let peers) = answer { leave(chat, of: peers, frontEnd) } else { frontEnd.answer(answer) }
-        case .leave(let frontEnd, _): frontEnd.answer(answer)
-        case .send(let frontEnd, let text, let chat):
+    /// Lets the node answer a request of a front end.
+    private func pass(_ request: ServiceRequest, for frontEnd: HubFrontEnd) {
+        ask(request) { [self] in frontEnd.answer(completed($0)) }
+    }
+
+    /// Calls `goOn` with the people in a chat. If the node is not in the chat, the front end gets that as its answer.
+    private func people(in chat: String, for frontEnd: HubFrontEnd, then goOn: @escaping ([Peer]) -> Void) {
+        ask(.peers(chat: chat)) { if case .peers(let peers) = $0 { goOn(peers) } else { frontEnd.answer($0) } }
+    }
+
+    /// Sends a message of a front end.
+    private func send(_ text: String, to chat: String, for frontEnd: HubFrontEnd) {
+        ask(.send(text, chat: chat)) { [self] answer in
             if case .sent(let message, let recipients) = answer {
                 sent(text, message, recipients: recipients, in: chat, by: frontEnd)
             }
             frontEnd.answer(answer)
-        case .invite(let frontEnd):
-            if case .invited(let message, _) = answer { invited(message, by: frontEnd) }
-            frontEnd.answer(answer)
-        case .present(let frontEnd, let chat):
-            if case .peers(let peers) = answer { enqueue(peers, in: chat, to: frontEnd) }
-        case .hold(let frontEnd): frontEnd.answer(answer)
-        case .rename(let frontEnd):
-            frontEnd?.answer(answer)
-            if answer == .done { enqueueUser() }
-        case .restore(let chat):
-            switch answer {
-            case .joined(let chat, _):
-                joined[chat.name] = chat
-                restoreTexts(in: chat.name)
-            case .failed(let error): chatRefused(chat, error)
-            default: break
-            }
+        }
+    }
+
+    /// Records the answer to the join of a kept chat at the start.
+    func restored(_ chat: Chat, _ answer: ServiceAnswer) {
+        switch answer {
+        case .joined(let chat, _):
+            joined[chat.name] = chat
+            restoreTexts(in: chat.name)
+        case .failed(let error): chatRefused(chat, error)
+        default: break
         }
     }
 
@@ -112,20 +110,21 @@ extension NodeHub {
         // The node answers for a chat that its user has left.
         let chat = surroundings.present(chat) ?? chat
         guard let existing = joined[chat.name] else {
-            return ask(
-                .join(chat, isConfirmed: isConfirmed), .join(frontEnd, chat, isKept: isKept, isConfirmed: isConfirmed))
+            return ask(.join(chat, isConfirmed: isConfirmed)) { [self] in
+                joined($0, chat, isKept: isKept, isConfirmed: isConfirmed, frontEnd)
+            }
         }
         // A join without a secret means the chat of that name, unless the user confirmed the open chat.
         // A talk can be joined again, which knocks again.
         let isAgain = isKept || chat.partner != nil || !frontEnd.isIn(chat.name)
         guard chat == existing || chat.isOpen && !isConfirmed else {
             // The node refuses the name.
-            return ask(.join(chat, isConfirmed: isConfirmed), .answer(frontEnd))
+            return pass(.join(chat, isConfirmed: isConfirmed), for: frontEnd)
         }
         guard isAgain else { return frontEnd.answer(.failed(.chatExists(chat.name))) }
         let enters = { [self] in
-            if let partner = existing.partner { ask(.knock(key: partner), .none) }
-            ask(.peers(chat: chat.name), .enter(frontEnd, existing))
+            if let partner = existing.partner { ask(.knock(key: partner)) }
+            people(in: chat.name, for: frontEnd) { [self] in enter(existing, $0, frontEnd) }
         }
         if isKept { keep(existing, for: frontEnd, then: enters) } else { enters() }
     }
@@ -139,7 +138,9 @@ extension NodeHub {
             restoreTexts(in: chat.name)
             guard isKept else { return enter(chat, peers, frontEnd) }
             // The people in the chat may have changed since the front end asked.
-            keep(chat, for: frontEnd) { [self] in ask(.peers(chat: chat.name), .enter(frontEnd, chat)) }
+            keep(chat, for: frontEnd) { [self] in
+                people(in: chat.name, for: frontEnd) { [self] in enter(chat, $0, frontEnd) }
+            }
         // Another front end has joined the chat in the meantime.
         case .failed(.chatExists) where joined[chat.name] != nil:
             join(chat, isKept: isKept, isConfirmed: isConfirmed, frontEnd)
@@ -150,7 +151,7 @@ extension NodeHub {
     private func enter(_ chat: Chat, _ peers: [Peer], _ frontEnd: HubFrontEnd) {
         guard isAttached(frontEnd) else {
             // The front end has detached in the meantime.
-            return release(chat.name) { ask(.leave(chat: chat.name), .none) }
+            return release(chat.name) { ask(.leave(chat: chat.name)) }
         }
         let wantedTyping = frontEnd.subscription.wants(.typing, in: chat.name, isMember: frontEnd.isIn(chat.name))
         if frontEnd.chats.insert(chat.name).inserted { frontEnd.forgetTold(in: chat.name) }
@@ -170,7 +171,7 @@ extension NodeHub {
                 return deadlineChanged()
             }
             kept.removeAll { $0 == chat }
-            release(chat.name) { ask(.leave(chat: chat.name), .none) }
+            release(chat.name) { ask(.leave(chat: chat.name)) }
             frontEnd.answer(.failed(.other(code: "not-kept", text: reason)))
             deadlineChanged()
         }
@@ -201,7 +202,7 @@ extension NodeHub {
         release(chat) {
             isLeft = true
             if let left { endHistory(of: left) }
-            ask(.leave(chat: chat), .leave(frontEnd, chat))
+            ask(.leave(chat: chat)) { frontEnd.answer($0) }
         }
         if !isLeft { frontEnd.answer(.done) }
         updateAttention()
@@ -280,7 +281,11 @@ extension NodeHub {
                 return subscription.wants(kind, in: chat, isMember: isMember)
                     && !former.wants(kind, in: chat, isMember: isMember)
             }
-            if isNew(.peer) { ask(.peers(chat: chat), .present(frontEnd, chat)) }
+            if isNew(.peer) {
+                ask(.peers(chat: chat)) { [self] in
+                    if case .peers(let peers) = $0 { enqueue(peers, in: chat, to: frontEnd) }
+                }
+            }
             if isNew(.typing) { enqueueTyping(in: chat, to: frontEnd) }
         }
         if subscription.kinds.contains(.notice), !former.kinds.contains(.notice) { enqueueNotices(to: frontEnd) }

@@ -63,7 +63,7 @@ extension NodeHub {
         guard let chat = joined[name] else { return frontEnd.answer(.failed(.unknownChat(name))) }
         let before = holds[name]
         holds[name] = isOn == !chat.isOpen ? nil : isOn
-        let apply = { [self] in ask(.hold(isOn, chat: name), .hold(frontEnd)) }
+        let apply = { [self] in ask(.hold(isOn, chat: name)) { frontEnd.answer($0) } }
         guard kept.contains(where: { $0.name == name }), holds[name] != before else { return apply() }
         storeKept { [weak self] reason in
             guard let self else { return }

@@ -48,30 +48,7 @@ package final class NodeHub {
         }
     }
 
-    /// The purpose of a request to the node.
-    enum Purpose {
-        case none
-        /// The front end gets the node's answer.
-        case answer(HubFrontEnd)
-        case join(HubFrontEnd, Chat, isKept: Bool, isConfirmed: Bool)
-        case enter(HubFrontEnd, Chat)
-        /// The hub asks for the people in a chat that a front end is about to leave.
-        case part(HubFrontEnd, String)
-        case leave(HubFrontEnd, String)
-        case send(HubFrontEnd, String, chat: String)
-        /// The front end that invites somebody gets the outcome.
-        case invite(HubFrontEnd)
-        /// A front end renames the user, or the daemon does.
-        case rename(HubFrontEnd?)
-        /// The hub asks for the people in a chat, for a front end that subscribed to it.
-        case present(HubFrontEnd, String)
-        /// The hub joins a kept chat at its start.
-        case restore(Chat)
-        /// A front end switches waiting texts, as the chat had them before.
-        case hold(HubFrontEnd)
-    }
-
-    private let node: any ChatService
+    private let node: any ServiceNode
     /// Called with each message that arrives while no front end shows its chat.
     package var messageUnseen: (TimedEvent, SenderRank) -> Void = { _, _ in }
     /// Called with a kept chat that the node can't join, and the reason.
@@ -84,7 +61,6 @@ package final class NodeHub {
     /// The front ends, in the order in which they attached.
     private(set) var frontEnds: [HubFrontEnd] = []
     private var nextNumber = 1
-    private var pending: [RequestID: Purpose] = [:]
     /// The chats that the node is in.
     var joined: [String: Chat] = [:]
     /// The chats that the node stays in without a front end, in the order in which they were kept.
@@ -115,7 +91,7 @@ package final class NodeHub {
     ///   - announcesAbsence: Whether the user is away while no front end shows a chat.
     ///   - counts: Returns whether a draft counts as typing (T-9).
     package init(
-        _ node: any ChatService, kept: [Chat], holds: [String: Bool] = [:], announcesAbsence: Bool,
+        _ node: any ServiceNode, kept: [Chat], holds: [String: Bool] = [:], announcesAbsence: Bool,
         counts: @escaping (String) -> Bool,
         _ surroundings: Surroundings
     ) {
@@ -133,7 +109,7 @@ package final class NodeHub {
         surroundings.history.begin { [unowned self] notice in report(notice) }
         announcePresence()
         // The user confirmed these names when the chats were kept.
-        for chat in kept { ask(.join(chat, isConfirmed: true), .restore(chat)) }
+        for chat in kept { ask(.join(chat, isConfirmed: true)) { [self] in restored(chat, $0) } }
     }
 
     /// Makes the hub drop events of presence and typing. The node is about to stop, which causes such events for all
@@ -170,7 +146,7 @@ package final class NodeHub {
                 hold(timed, rank: rank(of: message))
             }
         }
-        for chat in frontEnd.chats.sorted() { release(chat) { ask(.leave(chat: chat), .none) } }
+        for chat in frontEnd.chats.sorted() { release(chat) { ask(.leave(chat: chat)) } }
         frontEnd.chats = []
         updateAttention()
         deadlineChanged()
@@ -212,24 +188,24 @@ package final class NodeHub {
 
     // MARK: The node
 
-    func ask(_ request: ServiceRequest, _ purpose: Purpose) {
-        pending[node.nextRequestID] = purpose
-        node.ask(request)
+    /// Makes a request to the node. `completion` gets the answer, perhaps after a wait for the disk.
+    func ask(_ request: ServiceRequest, _ completion: @escaping (ServiceAnswer) -> Void = { _ in }) {
+        node.perform(request) { [self] answer in
+            turn { completion(answer) }
+            deadlineChanged()
+        }
     }
 
     private func receive(_ output: ServiceOutput) {
         switch output {
         case .event(let timed): receive(timed)
-        case .answer(let answer, let id):
-            guard let purpose = pending.removeValue(forKey: id) else { return }
-            receive(answer, for: purpose)
         case .ended(let why):
             for frontEnd in frontEnds {
                 remove(frontEnd)
                 _ = frontEnd.finish(why)
             }
-        // Only a daemon has several front ends. The node itself reports none of these.
-        case .waited, .own, .user: break
+        // Answers come to ``ask(_:_:)``. The node itself reports none of the others.
+        case .answer, .waited, .own, .user: break
         }
         deadlineChanged()
     }
@@ -327,8 +303,13 @@ package final class NodeHub {
         for frontEnd in frontEnds { frontEnd.add(.user(user)) }
     }
 
-    /// Renames the user after a change of the settings.
-    package func rename(_ name: String) { ask(.rename(name), .rename(nil)) }
+    /// Renames the user, by a front end's request or after a change of the settings.
+    package func rename(_ name: String, for frontEnd: HubFrontEnd? = nil) {
+        ask(.rename(name)) { [self] answer in
+            frontEnd?.answer(answer)
+            if answer == .done { enqueueUser() }
+        }
+    }
 
     /// Applies the user's request to be away or back.
     func setAway(_ isAway: Bool) {
@@ -361,7 +342,7 @@ package final class NodeHub {
         isAwayAnnounced = isAway
         // Going away ends typing.
         if isAway { drafts.restAll() }
-        ask(.setAway(isAway), .none)
+        ask(.setAway(isAway))
     }
 
     // MARK: Time
