@@ -125,6 +125,7 @@ struct ChatStage: ModelStage {
             case .draw: draw([])
             case .ask(let request):
                 asked.append(request)
+                guard !request.isEdit else { break }
                 let id = node.nextRequestID.advance()
                 model.assign(id)
                 if answersAtOnce {

@@ -30,6 +30,7 @@ struct PipeModelTests {
                 case .show(let new): lines += new.map(\.text)
                 case .ask(let request):
                     if case .send(let text, _) = request, node.failures.isEmpty { sent.append(text) }
+                    guard !request.isEdit else { break }
                     let id = node.nextRequestID.advance()
                     model.assign(id)
                     queue += model.receive(.answer(node.answer(request), to: id), at: moment)

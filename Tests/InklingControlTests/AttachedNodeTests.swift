@@ -239,6 +239,24 @@ struct AttachedNodeTests {
         try await stage.end()
     }
 
+    //
+    @Test("an edit has no answer, and one that fails answers no other request")
+    func edits() async throws {
+        let stage = try await DaemonStage()
+        let frontEnd = try await stage.attach()
+        _ = try await frontEnd.ask(.join(try Chat("kitchen")))
+        try await frontEnd.run { frontEnd in
+            frontEnd.forget()
+            for chat in ["attic", "kitchen"] { #expect(frontEnd.service.report(.compose("x", chat: chat))) }
+            frontEnd.ask(.chats)
+        }
+        try await frontEnd.wait("the answer") { !$0.answers.isEmpty }
+        let list = ServiceAnswer.chats([ChatStatus("kitchen")])
+        #expect(try await frontEnd.run { $0.outputs == [.answer(list, to: $0.lastID)] })
+        #expect(try await stage.run { $0.node.requests.contains(.startTyping(chat: "kitchen")) })
+        try await stage.end()
+    }
+
     //
     @Test("to stop is to go, once all is answered; its draft ends, and the node stays")
     func stopping() async throws {

@@ -24,7 +24,7 @@ package protocol ChatService: AnyObject {
 
     /// Makes a request whose success needs no answer. Only an edit of a draft can be done without an answer.
     ///
-    /// - Returns: Whether the request is done. Otherwise the answer comes as after ``ask(_:)``.
+    /// - Returns: Whether no answer comes. Otherwise the answer comes as after ``ask(_:)``.
     func report(_ request: ServiceRequest) -> Bool
 
     /// Whether the front end takes events: true at first, and false while its output is blocked.

@@ -82,6 +82,7 @@ final class LineSession<Model: LineInputModel>: Session {
         case .show(let lines): printer.print(lines)
         case .ask(let request):
             guard let node = host.node else { break }
+            guard !request.isEdit else { return _ = node.report(request) }
             model.assign(node.nextRequestID)
             node.ask(request)
         case .complain(let text): Output.error.write(line: "inkling: " + text)

@@ -109,6 +109,7 @@ final class TerminalSession: Session {
         case .draw: draw()
         case .ask(let request):
             guard let node = host.node else { break }
+            guard !request.isEdit else { return _ = node.report(request) }
             model.assign(node.nextRequestID)
             node.ask(request)
         case .bell: write([0x07])

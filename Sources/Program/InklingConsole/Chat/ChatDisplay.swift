@@ -103,7 +103,7 @@ package enum ChatEffect: Hashable, Sendable {
     case show([Line])
     /// Makes a screen draw its block again.
     case draw
-    /// A node is asked, after `assign(_:)`. The answer is for the model, now or later.
+    /// A node is asked, after `assign(_:)`. The answer is for the model, now or later. An edit of a draft has no answer.
     case ask(ServiceRequest)
     /// Makes the terminal ring.
     case bell

@@ -345,7 +345,7 @@ package struct ChatModel: Sendable {
     /// Makes a request whose answer does not matter.
     mutating func ask(_ request: ServiceRequest) {
         guard !isDetached else { return }
-        pending.add(request, at: moment.steady)
+        if !request.isEdit { pending.add(request, at: moment.steady) }
         emit(.ask(request))
     }
 

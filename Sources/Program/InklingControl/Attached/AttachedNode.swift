@@ -139,6 +139,16 @@ package final class AttachedNode: ChatService {
         return id
     }
 
+    /// Sends an edit, which has no answer.
+    package func report(_ request: ServiceRequest) -> Bool {
+        guard request.isEdit, let members = request.members else {
+            ask(request)
+            return false
+        }
+        if case .running = phase, !isStopping { write(members) }
+        return true
+    }
+
     package var takesEvents = true {
         didSet { read() }
     }
@@ -201,9 +211,9 @@ package final class AttachedNode: ChatService {
         channel.read()
     }
 
-    private func write(_ members: [(String, JSONValue)], id: UInt64) {
+    private func write(_ members: [(String, JSONValue)], id: UInt64? = nil) {
         guard let channel else { return }
-        var line = JSONValue.object(members + [("id", .unsigned(id))]).bytes[...]
+        var line = JSONValue.object(members + (id.map { [("id", .unsigned($0))] } ?? [])).bytes[...]
         line.append(UInt8(ascii: "\n"))
         if waiting == 0 {
             switch DirectWrite.write(line, to: descriptor) {
