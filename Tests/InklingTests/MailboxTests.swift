@@ -144,6 +144,25 @@ struct MailboxTests {
             Self.taken(from: &queue) == [.typing(chat: "c", [Self.carol, Self.bob]), Self.message(Self.bob, 3)])
     }
 
+    @Test("the arrival of a typist comes before the list, also if a list of others waited before it")
+    func arrivalBeforeList() {
+        var queue = Mailbox()
+        let (carolTypes, arrival) = (Event.typing(chat: "c", [Self.carol]), Self.peer(Self.bob, .online))
+        let bothType = Event.typing(chat: "c", [Self.carol, Self.bob])
+        Self.add([carolTypes, arrival, bothType], to: &queue)
+        #expect(Self.taken(from: &queue) == [carolTypes, arrival, bothType])
+    }
+
+    @Test("who leaves types no more before that, also if a change of their presence waited before")
+    func endOfTypingBeforeDeparture() {
+        var queue = Mailbox()
+        Self.add([Self.peer(Self.bob, .online), .typing(chat: "c", [Self.bob])], to: &queue)
+        #expect(Self.taken(from: &queue).count == 2)
+        let end = [Event.typing(chat: "c", []), Self.peer(Self.bob, .offline)]
+        Self.add([Self.peer(Self.bob, .away)] + end, to: &queue)
+        #expect(Self.taken(from: &queue) == end)
+    }
+
     @Test("a warning about somebody's key comes just before them")
     func warning() {
         var queue = Mailbox()

@@ -296,11 +296,11 @@ package struct Mailbox: Sendable {
         return TimedEvent(at: list.at, event: .typing(chat: list.chat, shown))
     }
 
-    /// Takes the waiting list of a chat before the next event of a person, if that person begins or ends to type in it.
-    private mutating func takeTyping(in chat: String, if user: UserID, types isTyping: Bool) -> TimedEvent? {
-        guard let index = typing.firstIndex(where: { $0.chat == chat }),
-            typing[index].told.contains(where: { $0.user == user }) != isTyping,
-            shown(typing[index]).contains(where: { $0.user == user }) == isTyping
+    /// Takes the waiting list of a chat before a person leaves, if the reader knows that they type.
+    private mutating func takeTyping(before member: Member) -> TimedEvent? {
+        guard let index = typing.firstIndex(where: { $0.chat == member.chat }),
+            typing[index].told.contains(where: { $0.user == member.user }),
+            !shown(typing[index]).contains(where: { $0.user == member.user })
         else { return nil }
         return takeTyping(index)
     }
@@ -308,7 +308,7 @@ package struct Mailbox: Sendable {
     private mutating func takePresence(of member: Member) -> TimedEvent? {
         guard let change = members[member]?.before else { return nil }
         if let warning = takeNotice(on: .person(member.user)) { return warning }
-        if !change.isThere, let list = takeTyping(in: member.chat, if: member.user, types: false) { return list }
+        if !change.isThere, let list = takeTyping(before: member) { return list }
         members[member]?.isThere = change.isThere
         place(nil, of: member)
         return change
@@ -320,13 +320,7 @@ package struct Mailbox: Sendable {
     }
 
     private mutating func takeItem() -> QueuedOutput? {
-        guard let item = items.first else { return nil }
-        if let member = item.member {
-            if let change = takePresence(of: member) { return .event(change) }
-            let isTyping = members[member]?.messages.first ?? false
-            if let list = takeTyping(in: item.chat, if: member.user, types: isTyping) { return .event(list) }
-        }
-        items.removeFirst()
+        guard let item = items.popFirst() else { return nil }
         inRow = isEmpty ? 0 : inRow + 1
         if inRow == NodeLimits.outputsInRow { (inRow, due) = (0, arrivals) }
         if let member = item.member { settle(member) } else if item.output.isOutcome { outcomes -= 1 }
