@@ -129,6 +129,7 @@ struct NodeHubTests {
         let (first, second, third) = (stage.frontEnd(), stage.frontEnd(), stage.frontEnd())
         stage.node.isSlow = true
         for frontEnd in [first, second] { frontEnd.ask(.join(kitchen)) }
+        #expect(stage.node.takeRequests() == [.join(kitchen)], "the second waits for the first")
         stage.node.isSlow = false
         stage.node.release()
         #expect(first.answers == [.joined(kitchen, [])] && second.answers == [.joined(kitchen, [])])

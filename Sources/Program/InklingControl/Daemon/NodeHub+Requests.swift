@@ -110,8 +110,17 @@ extension NodeHub {
         // The node answers for a chat that its user has left.
         let chat = surroundings.present(chat) ?? chat
         guard let existing = joined[chat.name] else {
-            return ask(.join(chat, isConfirmed: isConfirmed)) { [self] in
-                joined($0, chat, isKept: isKept, isConfirmed: isConfirmed, frontEnd)
+            // A second join of a name waits for the first.
+            if joining[chat.name] != nil {
+                let again = { [self] in join(chat, isKept: isKept, isConfirmed: isConfirmed, frontEnd) }
+                joining[chat.name]?.append(again)
+                return
+            }
+            joining[chat.name] = []
+            return ask(.join(chat, isConfirmed: isConfirmed)) { [self] answer in
+                let waiting = joining.removeValue(forKey: chat.name) ?? []
+                joined(answer, isKept: isKept, frontEnd)
+                for again in waiting { again() }
             }
         }
         // A join without a secret means the chat of that name, unless the user confirmed the open chat.
@@ -129,22 +138,14 @@ extension NodeHub {
         if isKept { keep(existing, for: frontEnd, then: enters) } else { enters() }
     }
 
-    private func joined(
-        _ answer: ServiceAnswer, _ chat: Chat, isKept: Bool, isConfirmed: Bool, _ frontEnd: HubFrontEnd
-    ) {
-        switch answer {
-        case .joined(let chat, let peers):
-            joined[chat.name] = chat
-            restoreTexts(in: chat.name)
-            guard isKept else { return enter(chat, peers, frontEnd) }
-            // The people in the chat may have changed since the front end asked.
-            keep(chat, for: frontEnd) { [self] in
-                people(in: chat.name, for: frontEnd) { [self] in enter(chat, $0, frontEnd) }
-            }
-        // Another front end has joined the chat in the meantime.
-        case .failed(.chatExists) where joined[chat.name] != nil:
-            join(chat, isKept: isKept, isConfirmed: isConfirmed, frontEnd)
-        default: frontEnd.answer(answer)
+    private func joined(_ answer: ServiceAnswer, isKept: Bool, _ frontEnd: HubFrontEnd) {
+        guard case .joined(let chat, let peers) = answer else { return frontEnd.answer(answer) }
+        joined[chat.name] = chat
+        restoreTexts(in: chat.name)
+        guard isKept else { return enter(chat, peers, frontEnd) }
+        // The people in the chat may have changed since the front end asked.
+        keep(chat, for: frontEnd) { [self] in
+            people(in: chat.name, for: frontEnd) { [self] in enter(chat, $0, frontEnd) }
         }
     }
 

@@ -63,6 +63,8 @@ package final class NodeHub {
     private var nextNumber = 1
     /// The chats that the node is in.
     var joined: [String: Chat] = [:]
+    /// The chats that the node is about to join, and what waits for that.
+    var joining: [String: [() -> Void]] = [:]
     /// The chats that the node stays in without a front end, in the order in which they were kept.
     var kept: [Chat] = []
     /// Whether texts wait, for the kept chats that differ from the usual.
