@@ -332,6 +332,33 @@ struct AttachedNodeTests {
         try await stage.end()
     }
 
+    //
+    @Test("an edit is one line without an ID, so no line comes back")
+    func editLine() async throws {
+        let stage = try await DaemonStage()
+        var pair: [Int32] = [0, 0]
+        let kind = SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue
+        try #require(socketpair(AF_UNIX, Int32(kind), 0, &pair) == 0)
+        let (own, loop) = (pair[0], stage.loop)
+        let (daemon, front) = (try RawFrontEnd(stage), RawFrontEnd(descriptor: pair[1]))
+        let attached = loop.makePromise(of: NIOLoopBound<AttachedNode>.self)
+        loop.execute {
+            AttachedNode.attach(own, state: nil, on: loop) {
+                attached.completeWith($0.map { NIOLoopBound($0, eventLoop: loop) }.mapError { $0 as any Error })
+            }
+        }
+        front.write(try #require(daemon.lines(until: "ready").last) + "\n")
+        daemon.write(try #require(front.line()) + "\n")
+        front.write(try #require(daemon.lines(until: "identity").last) + "\n")
+        let node = try await attached.futureResult.get()
+        #expect(try await loop.submit { node.value.report(.compose("x", chat: "kitchen")) }.get())
+        let line = try #require(front.line())
+        #expect(line.contains("compose") && !line.contains("id"), "\(line)")
+        front.close()
+        daemon.close()
+        try await stage.end()
+    }
+
     @Test("a daemon that does not answer is not waited for")
     func silent() async throws {
         var pair: [Int32] = [0, 0]

@@ -175,6 +175,12 @@ final class RawFrontEnd {
         _ = fcntl(descriptor, F_SETFL, 0)
     }
 
+    /// Uses the end of a socket, which then blocks.
+    init(descriptor: Int32) {
+        self.descriptor = descriptor
+        _ = fcntl(descriptor, F_SETFL, 0)
+    }
+
     /// Connects to the daemon as another user, which only root can do.
     init(_ stage: DaemonStage, of user: uid_t) throws {
         descriptor = try asOtherUser(user) { try stage.connect() }
