@@ -75,6 +75,11 @@ def imports_of(target):
     return ALLOWED.get(target, set()) | (set() if target in PURE else SYSTEM)
 
 
+# The names beside Package.swift. SwiftPM writes Package.resolved.
+TOP = {"Package.swift", "Package.resolved", "Sources", "Tests", "Protocol", "Benchmarks", "Documentation", "Scripts",
+       "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md"}
+
+
 def check_target(root, target):
     """One line for each violation in the target's files."""
     allowed = imports_of(target)
@@ -108,6 +113,7 @@ def check_package(root):
 
 
 def check(root):
+    yield from check_top(root)
     yield from check_package(root)
     for folder in sorted(root.glob("Sources/*/*/")):
         yield from check_target(root, folder.name)
@@ -135,8 +141,16 @@ func show() { print("a line") }
 """.strip().splitlines()
 
 
+def check_top(root):
+    yield from (f"{entry.name}: no such name belongs beside Package.swift" for entry in sorted(root.iterdir())
+                if entry.name not in TOP and not entry.name.startswith("."))
+
+
 def self_test(copy):
     """The planted violations that the check does not find."""
+    (copy / "Planted").touch()
+    if not any(line.startswith("Planted: ") for line in check_top(copy)):
+        yield "Planted"
     shutil.copytree(ROOT / "Sources", copy / "Sources")
     modules = {*ALLOWED, *set().union(*ALLOWED.values())}
     for folder in sorted(copy.glob("Sources/*/*/")):

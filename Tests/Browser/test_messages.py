@@ -157,7 +157,8 @@ class MessageTests(TestWithPeople):
             window.forget = () => Object.assign(WebSocket.prototype, {send});""")
         self.addCleanup(page.script, "window.forget()")
         page.choose(other)
-        requests = [(one["do"], one.get("chat")) for one in page.script("return window.requests") if one["do"] in ("open", "join")]
+        requests = [(one["do"], one.get("chat")) for one in page.script("return window.requests")
+                    if one["do"] in ("open", "join")]
         self.assertEqual(requests, [("open", None), ("join", other), ("open", other)])
 
     def test_search_finds_a_message_in_the_chat(self):

@@ -311,7 +311,7 @@ class Prompt(Door):
         with open(f"/proc/{shell}/task/{shell}/children", encoding="ascii") as children:
             process = int(children.read().split()[0])
         with open(f"/proc/{process}/cmdline", encoding="utf-8") as command:
-            assert command.read().startswith(f"{PROGRAM}\0"), f"{process} is no prompt"
+            assert command.read().startswith(f"{PROGRAM}\0"), f"process {process} is not the prompt"
         os.kill(process, signal.SIGKILL)
         until(lambda: not os.path.exists(f"/proc/{process}"), "the prompt has ended")
         self.close()

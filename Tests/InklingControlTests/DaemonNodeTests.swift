@@ -38,6 +38,17 @@ struct DaemonNodeTests {
         return try await started.futureResult.get()
     }
 
+    /// Starts a daemon over that node with two front ends, and Bob's node in the lobby.
+    private static func begin(
+        _ local: NIOLoopBound<LocalNode>, on loop: any EventLoop
+    ) async throws -> (DaemonStage, Node, AttachedStage, AttachedStage) {
+        let port = try await loop.submit { local.value.identity.port }.get()
+        let stage = try await DaemonStage(on: loop, texts: { UnreadTexts() }) { local.value }
+        let bob = try await Node.start(configuration("Bob", peers: [port]), logger: quiet)
+        try await bob.join(try Chat("lobby"))
+        return (stage, bob, try await stage.attach(), try await stage.attach())
+    }
+
     private static func wait(_ what: String, _ condition: () async throws -> Bool) async throws {
         for _ in 0..<1_000 {
             if try await condition() { return }
@@ -51,12 +62,8 @@ struct DaemonNodeTests {
     func onePerson() async throws {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let local = try await Self.startNode(loop)
-        let port = try await loop.submit { local.value.identity.port }.get()
-        let stage = try await DaemonStage(on: loop, texts: { UnreadTexts() }) { local.value }
-        let bob = try await Node.start(Self.configuration("Bob", peers: [port]), logger: Self.quiet)
+        let (stage, bob, first, second) = try await Self.begin(local, on: loop)
         let lobby = try Chat("lobby")
-        try await bob.join(lobby)
-        let (first, second) = (try await stage.attach(), try await stage.attach())
         _ = try await first.ask(.keep(lobby))
         try await first.wait("Bob") { frontEnd in
             frontEnd.events.contains {
@@ -132,12 +139,8 @@ struct DaemonNodeTests {
         try await loop.submit {
             local.value.keepName = { _, completion in disk.value.append { completion(nil) } }
         }.get()
-        let port = try await loop.submit { local.value.identity.port }.get()
-        let stage = try await DaemonStage(on: loop, texts: { UnreadTexts() }) { local.value }
-        let bob = try await Node.start(Self.configuration("Bob", peers: [port]), logger: Self.quiet)
+        let (stage, bob, first, second) = try await Self.begin(local, on: loop)
         let lobby = try Chat("lobby")
-        try await bob.join(lobby)
-        let (first, second) = (try await stage.attach(), try await stage.attach())
         for frontEnd in [first, second] { _ = try await frontEnd.ask(.join(lobby)) }
         try await second.wait("Bob") { !$0.events.isEmpty }
         try await Self.wait("Alice is there") { await bob.peers(in: "lobby").contains { $0.presence == .online } }

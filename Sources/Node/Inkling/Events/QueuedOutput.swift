@@ -17,7 +17,7 @@ package enum QueuedOutput: Sendable {
         }
     }
 
-    /// Whether the output says what became of a message of this node.
+    /// Whether the output is an outcome of a message of this node.
     var isOutcome: Bool {
         guard case .event(let timed) = self else { return false }
         return switch timed.event {

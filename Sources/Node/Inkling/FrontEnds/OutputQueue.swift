@@ -37,7 +37,7 @@ package final class OutputQueue {
 
     /// The sink of all outputs.
     package private(set) var sink: ((ServiceOutput) -> Void)?
-    /// The arrivals not processed yet: at most those of one input.
+    /// The arrivals not processed yet: those of one input, and those behind an answer that waits.
     private var arrivals = CircularBuffer<Arrival>()
     package var mailbox = Mailbox()
     private var state = State.open

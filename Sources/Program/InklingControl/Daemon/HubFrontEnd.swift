@@ -19,9 +19,9 @@ package final class HubFrontEnd: ChatService {
         let peers: [Peer]
         let at: Timestamp
 
-        /// The last events of the chat, for a front end that knows what `queue` has delivered.
-        func farewells(_ queue: inout Mailbox) -> [ServiceOutput] {
-            let told = queue.end(chat: chat)
+        /// The last events of the chat, for a front end that knows what `mailbox` has delivered.
+        func farewells(_ mailbox: inout Mailbox) -> [ServiceOutput] {
+            let told = mailbox.end(chat: chat)
             let gone = peers.filter { told.present.contains($0.user) }
             let events: [Event] =
                 (told.isTyping ? [.typing(chat: chat, [])] : [])
