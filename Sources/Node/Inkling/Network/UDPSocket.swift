@@ -141,13 +141,14 @@ struct UDPSocket {
         }
     }
 
-    /// The hop limit of the next datagram to read; nil if none waits, or the kernel does not report hop limits.
+    /// The hop limit of the next datagram to read; nil if the kernel does not report hop limits. It is 0 if no datagram
+    /// waits: the next one is then not known to come from this link.
     var nextHopLimit: Int? {
         withUnsafeTemporaryAllocation(byteCount: 128, alignment: MemoryLayout<cmsghdr>.alignment) { control in
             var message = msghdr()
             message.msg_control = control.baseAddress
             message.msg_controllen = control.count
-            guard recvmsg(descriptor, &message, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) >= 0 else { return nil }
+            guard recvmsg(descriptor, &message, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) >= 0 else { return 0 }
             return UDPSocket.hopLimit(UnsafeRawBufferPointer(rebasing: control.prefix(Int(message.msg_controllen))))
         }
     }

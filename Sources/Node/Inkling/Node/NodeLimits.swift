@@ -28,8 +28,9 @@ package enum NodeLimits {
     /// The size of the buffer for a datagram. The buffer is larger than the protocol's longest datagram (W-13), so that
     /// the node can recognise longer ones.
     static let receiveBufferSize = 2_048
-    /// The number of datagrams read in a row before other work gets its turn.
-    static let datagramsPerRead: UInt = 64
+    /// The number of datagrams read each time that the socket is readable. With more than one, a datagram that arrives
+    /// between two reads would come without its hop limit (L-92), and a single one would take two more system calls.
+    static let datagramsPerRead: UInt = 1
     /// The wait for further people after the last arrival; see ``Node/waitForOthers(in:within:)``.
     package static let settling = Duration.milliseconds(500)
     /// The pause between two writes of the age.
