@@ -6,8 +6,6 @@ final class FakeNode: ServiceNode {
     var identity = NodeIdentity(
         user: UserID("aaaaaaaaaaaaaaaa").unsafelyUnwrapped, key: Somebody.key, name: "Alice",
         port: 7_000, isTemporary: false)
-    var takesEvents = true
-    private(set) var nextRequestID = RequestID()
     private(set) var requests: [ServiceRequest] = []
     private(set) var stops = 0
     /// The prepared answers to certain requests. Other requests get a default answer.
@@ -23,12 +21,13 @@ final class FakeNode: ServiceNode {
     /// Whether the node's answers wait for ``release()``.
     var isSlow = false
     private var held: [() -> Void] = []
+    private var typing: [String: [Person]] = [:]
     private var sent: MessageID = 0
-    private var sink: ((ServiceOutput) -> Void)?
-    private var outputs: [ServiceOutput] = []
+    private var sink: (any EventSink)?
+    private var events: [TimedEvent] = []
     private var isDelivering = false
 
-    func attach(_ sink: @escaping (ServiceOutput) -> Void) { self.sink = sink }
+    func attach(_ sink: any EventSink) { self.sink = sink }
 
     func perform(_ request: ServiceRequest, _ completion: @escaping (ServiceAnswer) -> Void) {
         requests.append(request)
@@ -36,12 +35,14 @@ final class FakeNode: ServiceNode {
         if isSlow { held.append { completion(answer) } } else { completion(answer) }
     }
 
-    @discardableResult
-    func ask(_ request: ServiceRequest) -> RequestID {
-        let id = nextRequestID.advance()
-        perform(request) { [self] in say(.answer($0, to: id)) }
-        return id
+    func edit(_ request: ServiceRequest) -> Bool {
+        requests.append(request)
+        return answer(request) == .done
     }
+
+    func typists(in chat: String) -> [Person] { typing[chat] ?? [] }
+
+    func settle() { _ = sink?.takeSettled() }
 
     /// Delivers the answers that wait.
     func release(inReverse: Bool = false) {
@@ -56,18 +57,16 @@ final class FakeNode: ServiceNode {
         return requests
     }
 
-    /// Reports an event.
+    /// Reports an event, as a node does: one at a time, and never from within the sink.
     func tell(_ event: Event, at time: Timestamp = 1.5, isDelayed: Bool = false) {
-        say(.event(TimedEvent(at: time, event: event, isDelayed: isDelayed)))
-    }
-
-    /// Delivers an output as a node does: one at a time, and calls never nest.
-    func say(_ output: ServiceOutput) {
-        outputs.append(output)
+        if case .typing(let chat, let people) = event { typing[chat] = people }
+        events.append(TimedEvent(at: time, event: event, isDelayed: isDelayed))
         guard !isDelivering else { return }
         isDelivering = true
-        while !outputs.isEmpty { sink?(outputs.removeFirst()) }
+        while !events.isEmpty { sink?.take(events.removeFirst()) }
         isDelivering = false
+        sink?.flush()
+        settle()
     }
 
     private func answer(_ request: ServiceRequest) -> ServiceAnswer {
@@ -80,6 +79,7 @@ final class FakeNode: ServiceNode {
         case .leave(let name):
             guard let index = chats.firstIndex(where: { $0.name == name }) else { return .failed(.unknownChat(name)) }
             chats.remove(at: index)
+            typing[name] = nil
             return .done
         case .send(_, let name):
             guard chats.contains(where: { $0.name == name }) else { return .failed(.unknownChat(name)) }
@@ -108,9 +108,55 @@ final class FakeNode: ServiceNode {
 
     func stop(_ completion: @escaping () -> Void) {
         stops += 1
-        say(.ended(.stopped))
+        sink?.end()
+        sink = nil
         completion()
     }
+}
+
+/// The service of a front end that has the tests' node for itself.
+final class FakeService: ChatService, EventSink {
+    private let node: FakeNode
+    private(set) var nextRequestID = RequestID()
+    var takesEvents = true
+    let isWatched = false
+    private var sink: ((ServiceOutput) -> Void)?
+    private var outputs: [ServiceOutput] = []
+    private var isDelivering = false
+
+    init(_ node: FakeNode) {
+        self.node = node
+        node.attach(self)
+    }
+
+    var identity: NodeIdentity { node.identity }
+
+    func attach(_ sink: @escaping (ServiceOutput) -> Void) { self.sink = sink }
+
+    @discardableResult
+    func ask(_ request: ServiceRequest) -> RequestID {
+        let id = nextRequestID.advance()
+        node.perform(request) { [self] in say(.answer($0, to: id)) }
+        return id
+    }
+
+    /// Delivers an output as a service does: one at a time, and calls never nest.
+    func say(_ output: ServiceOutput) {
+        outputs.append(output)
+        guard !isDelivering else { return }
+        isDelivering = true
+        while !outputs.isEmpty { sink?(outputs.removeFirst()) }
+        isDelivering = false
+    }
+
+    func take(_ timed: TimedEvent) { say(.event(timed)) }
+    func flush() {}
+    func takeSettled() -> [MessageID] { [] }
+    func look(patience: Int) {}
+    func end() { say(.ended(.stopped)) }
+    func suspend(_ completion: @escaping () -> Void) { completion() }
+    func resume() {}
+    func stop(_ completion: @escaping () -> Void) { node.stop(completion) }
 }
 
 /// The people of the tests.

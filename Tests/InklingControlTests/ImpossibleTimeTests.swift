@@ -66,8 +66,9 @@ struct ImpossibleTimeTests {
         func join() async throws {
             let chat = try Chat("team", secret: Secret("aaaaaaaaaaaaaaaaaaaaaaaaaa"))
             try await loop.submit {
-                node.value.attach { _ in }
-                node.value.ask(.join(chat))
+                let frontEnd = NodeHub.drive(node.value)
+                frontEnd.attach { _ in }
+                frontEnd.ask(.join(chat))
             }.get()
         }
 

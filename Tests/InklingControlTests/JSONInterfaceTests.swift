@@ -8,17 +8,19 @@ struct JSONInterfaceTests {
     /// An interface over a node that the tests control.
     private final class Stage {
         let node = FakeNode()
+        let service: FakeService
         private var interface: JSONInterface?
         private(set) var lines: [String] = []
         private(set) var ends: [JSONInterface.End] = []
 
         init(_ stream: JSONInterface.Stream = .connection(state: "1:2")) {
+            service = FakeService(node)
             let interface = JSONInterface(
-                node, stream, texts: DaemonStage.texts,
+                service, stream, texts: DaemonStage.texts,
                 write: { [unowned self] in lines.append(String(decoding: $0.dropLast(), as: UTF8.self)) },
                 ended: { [unowned self] in ends.append($0) })
             self.interface = interface
-            node.attach { interface.receive($0) }
+            service.attach { interface.receive($0) }
             interface.begin()
         }
 
@@ -207,7 +209,7 @@ struct JSONInterfaceTests {
         stage.node.messageAnswers = [.failed(.queueFull(Somebody.bob.user)), .sent(message: 7, recipients: 1)]
         let line = #"{"do":"send","text":"x","id":"#
         stage.write(line + "1}\n" + line + "2}")
-        stage.node.say(.answer(.sent(message: 6, recipients: 1), to: stage.node.nextRequestID))
+        stage.service.say(.answer(.sent(message: 6, recipients: 1), to: stage.service.nextRequestID))
         #expect(stage.take().isEmpty)
         stage.node.release()
         let refusals = stage.take()

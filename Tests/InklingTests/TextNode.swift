@@ -7,16 +7,36 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// A node whose texts are in its folder, on an event loop of its own, with a front end that records all outputs.
+/// A node whose texts are in its folder, on an event loop of its own, which records all events and answers.
 final class TextNode: Sendable {
-    private final class State {
+    private final class State: EventSink {
         let node: LocalNode
         let store: FaultyTexts
-        var outputs: [ServiceOutput] = []
+        var events: [TimedEvent] = []
+        var answers: [ServiceAnswer] = []
+        private var settled: [MessageID] = []
 
         init(_ node: LocalNode, _ store: FaultyTexts) {
             (self.node, self.store) = (node, store)
         }
+
+        let isWatched = false
+
+        func take(_ timed: TimedEvent) {
+            events.append(timed)
+            if case .message(let message) = timed.event { settled.append(message.id) }
+        }
+
+        func takeSettled() -> [MessageID] {
+            defer { settled = [] }
+            return settled
+        }
+
+        func flush() {}
+
+        func look(patience: Int) {}
+
+        func end() {}
     }
 
     static let chat = try? Chat("team", secret: Secret("aaaaaaaaaaaaaaaaaaaaaaaaaa"))
@@ -53,8 +73,8 @@ final class TextNode: Sendable {
                     let made = State(node, store)
                     state.value = made
                     node.keepTexts(in: store, holds: holds)
-                    node.attach { output in state.value?.outputs.append(output) }
-                    node.ask(.join(joined))
+                    node.attach(made)
+                    node.perform(.join(joined)) { state.value?.answers.append($0) }
                     started.succeed(node.identity)
                 case .failure(let error): started.fail(error)
                 }
@@ -74,15 +94,20 @@ final class TextNode: Sendable {
         try await loop.submit { [state] in state.value?.store.failure = reason }.get()
     }
 
-    func send(_ text: String) async throws { try await run { $0.ask(.send(text, chat: "team")) } }
+    func send(_ text: String) async throws { try await ask(.send(text, chat: "team")) }
 
-    var outputs: [ServiceOutput] {
-        get async throws { try await loop.submit { [state] in state.value?.outputs ?? [] }.get() }
+    /// Makes a request.
+    func ask(_ request: ServiceRequest) async throws {
+        try await run { [state] node in node.perform(request) { state.value?.answers.append($0) } }
+    }
+
+    var answers: [ServiceAnswer] {
+        get async throws { try await loop.submit { [state] in state.value?.answers ?? [] }.get() }
     }
 
     var events: [Event] {
         get async throws {
-            try await outputs.compactMap { if case .event(let timed) = $0 { timed.event } else { nil } }
+            try await loop.submit { [state] in state.value?.events.map(\.event) ?? [] }.get()
         }
     }
 
@@ -98,7 +123,7 @@ final class TextNode: Sendable {
     /// How many people each sent message goes to.
     var recipients: [Int] {
         get async throws {
-            try await outputs.compactMap { if case .answer(.sent(_, let to), _) = $0 { to } else { nil } }
+            try await answers.compactMap { if case .sent(_, let to) = $0 { to } else { nil } }
         }
     }
 
@@ -109,7 +134,12 @@ final class TextNode: Sendable {
 
     var waiting: [String] { get async throws { try await run { $0.waitingTexts }.map(\.text) } }
 
-    func forget() async throws { try await loop.submit { [state] in state.value?.outputs = [] }.get() }
+    func forget() async throws {
+        try await loop.submit { [state] in
+            state.value?.events = []
+            state.value?.answers = []
+        }.get()
+    }
 
     func wait(_ what: String, _ condition: (TextNode) async throws -> Bool) async throws {
         for _ in 0..<2_400 {

@@ -145,7 +145,7 @@ struct WaitingTextTests {
     @Test("nothing waits for somebody who left the chat, over restarts, until they are back")
     func left() async throws {
         try await Self.withMet { alice, bob, first, second in
-            try await bob.run { node in node.ask(.leave(chat: "team")) }
+            try await bob.ask(.leave(chat: "team"))
             try await alice.wait("Bob is gone") { try await $0.isAlone }
             try await alice.send("one")
             try await bob.stop()
@@ -175,7 +175,7 @@ struct WaitingTextTests {
             try await alice.wait("all wait") { try await $0.waiting.count == 3 }
             let entry = try await alice.run { $0.waitingTexts[1].entry }
             try await alice.forget()
-            try await alice.run { node in node.ask(.forget(chat: nil, entry: entry)) }
+            try await alice.ask(.forget(chat: nil, entry: entry))
             try await alice.wait("the outcome") { !Self.outcomes(try await $0.events).isEmpty }
             #expect(
                 Self.outcomes(try await alice.events) == [
@@ -183,28 +183,28 @@ struct WaitingTextTests {
                 ])
             #expect(try await alice.waiting == ["one", "three"])
             try await alice.forget()
-            try await alice.run { node in node.ask(.forget(chat: nil, entry: entry)) }
-            try await alice.wait("an answer") { try await !$0.outputs.isEmpty }
-            guard case .answer(.failed(.other("unknown-entry", _)), _) = try await alice.outputs.first else {
-                Issue.record("\(try await alice.outputs)")
+            try await alice.ask(.forget(chat: nil, entry: entry))
+            try await alice.wait("an answer") { try await !$0.answers.isEmpty }
+            guard case .failed(.other("unknown-entry", _)) = try await alice.answers.first else {
+                Issue.record("\(try await alice.answers)")
                 return
             }
-            try await alice.run { node in node.ask(.forget(chat: nil, entry: nil)) }
+            try await alice.ask(.forget(chat: nil, entry: nil))
             try await alice.wait("nothing waits") { try await $0.waiting.isEmpty }
             #expect(Self.outcomes(try await alice.events).count == 2)
             try await alice.send("four")
             try await alice.wait("it waits") { try await $0.waiting == ["four"] }
-            try await alice.run { node in node.ask(.block(user)) }
+            try await alice.ask(.block(user))
             try await alice.wait("the block") { try await $0.waiting.isEmpty }
-            try await alice.run { node in node.ask(.unblock(user)) }
+            try await alice.ask(.unblock(user))
             try await alice.send("five")
             try await alice.wait("it waits") { try await $0.waiting == ["five"] }
-            try await alice.run { node in node.ask(.hold(false, chat: "team")) }
+            try await alice.ask(.hold(false, chat: "team"))
             try await alice.wait("the switch") { try await $0.waiting.isEmpty }
             try await alice.forget()
             try await alice.send("six")
             #expect(Self.waits(try await alice.events) == 0)
-            try await alice.run { node in node.ask(.hold(true, chat: "team")) }
+            try await alice.ask(.hold(true, chat: "team"))
             try await alice.send("seven")
             try await alice.wait("it waits") { try await $0.waiting == ["seven"] }
             try await alice.stop()
@@ -310,7 +310,7 @@ struct WaitingTextTests {
         let peers = [bob, carol].map(\.identity.port)
         let alice = try await TextNode("Alice", in: folders[0].path, peers: peers, chat: Chat("lobby"))
         let team = try Chat("team", secret: .random(), owner: alice.identity.key)
-        for node in [alice, bob, carol] { try await node.run { $0.ask(.join(team)) } }
+        for node in [alice, bob, carol] { try await node.ask(.join(team)) }
         for (one, other) in [(alice, bob), (bob, carol), (carol, alice)] {
             try await one.meet(other)
             try await other.meet(one)
@@ -334,14 +334,14 @@ struct WaitingTextTests {
         try await Self.withOwned { alice, bob, carol, team, _ in
             for text in ["one", "two", "three"] { try await carol.send(text) }
             try await bob.wait("all came") { try await $0.texts.count == 3 }
-            try await alice.run { [key = bob.identity.key] in $0.ask(.move(chat: "team", keys: [key])) }
+            try await alice.ask(.move(chat: "team", keys: [bob.identity.key]))
             let chat = try await Self.moved(bob)
             // Carol was not chosen, and has an invite.
-            try await carol.run { $0.ask(.join(try chat.named("b"))) }
+            try await carol.ask(.join(try chat.named("b")))
             try await carol.wait("Bob is there") { node in
                 try await node.run { $0.peers(in: "b") }.contains { $0.name == "Bob" && $0.presence == .online }
             }
-            try await carol.run { $0.ask(.send("four", chat: "b")) }
+            try await carol.ask(.send("four", chat: "b"))
             try await bob.wait("it came") { try await $0.texts.count == 4 }
             #expect(try await bob.texts.last == "four")
         }
@@ -358,7 +358,7 @@ struct WaitingTextTests {
             try await carol.wait("it waits") { try await $0.waiting == ["late", "late"] }
             try await carol.stop()
             let back = try await TextNode("Alice", in: folders[0], port: alice.identity.port, chat: team)
-            try await back.run { [key = carol.identity.key] in $0.ask(.move(chat: "team", keys: [key])) }
+            try await back.ask(.move(chat: "team", keys: [carol.identity.key]))
             _ = try await Self.moved(back)
             let later = try await TextNode(
                 "Carol", in: folders[2], peers: [alice.identity.port], port: carol.identity.port, chat: team)
@@ -382,13 +382,11 @@ struct WaitingTextTests {
             try await carol.stop()
             try await alice.wait("both are gone") { try await $0.isAlone }
             let keys = [bob, carol].map(\.identity.key)
-            try await alice.run { $0.ask(.move(chat: "team", keys: keys)) }
+            try await alice.ask(.move(chat: "team", keys: keys))
             let named = try await Self.moved(alice).named("b")
             let back = try await TextNode("Bob", in: folders[1], port: bob.identity.port, chat: named)
-            try await back.run { node in
-                node.ask(.join(team))
-                node.ask(.send("late", chat: "team"))
-            }
+            try await back.ask(.join(team))
+            try await back.ask(.send("late", chat: "team"))
             try await back.wait("the text is given up") { node in
                 try await node.events.contains { event in
                     if case .failed(let failure) = event { failure.why == .givenUp } else { false }
@@ -396,11 +394,9 @@ struct WaitingTextTests {
             }
             #expect(try await Self.moved(back) == (try named.named("team")))
             #expect(try await back.waiting == [])
-            try await back.run { $0.ask(.send("again", chat: "team")) }
+            try await back.ask(.send("again", chat: "team"))
             try await back.wait("it is refused") { node in
-                try await node.outputs.contains { output in
-                    if case .answer(.failed(.chatMoved("team")), _) = output { true } else { false }
-                }
+                try await node.answers.contains(.failed(.chatMoved("team")))
             }
             try await back.stop()
             let later = try await TextNode("Bob", in: folders[1], port: bob.identity.port, chat: named)

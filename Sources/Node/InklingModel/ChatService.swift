@@ -57,12 +57,60 @@ extension ChatService {
     }
 }
 
-/// A node as the daemon's hub calls it.
-package protocol ServiceNode: ChatService {
+/// A node as the hub of its front ends calls it, on the node's event loop.
+package protocol ServiceNode: AnyObject {
+    /// The identity of the node.
+    var identity: NodeIdentity { get }
+
+    /// Passes all events to a sink from now on. The node is in no chat yet.
+    func attach(_ sink: any EventSink)
+
     /// Performs a request. The answer comes before the events that the request causes.
     ///
     /// - Parameter completion: Called once with the answer: at once, or on the event loop after a wait for the disk.
     func perform(_ request: ServiceRequest, _ completion: @escaping (ServiceAnswer) -> Void)
+
+    /// Returns the people who type in a chat.
+    func typists(in chat: String) -> [Person]
+
+    /// Performs an edit of a draft.
+    ///
+    /// - Returns: Whether the edit succeeded.
+    @discardableResult
+    func edit(_ request: ServiceRequest) -> Bool
+
+    /// Asks the sink for settled messages soon, outside of its calls.
+    func settle()
+
+    /// As ``ChatService/suspend(_:)``, for the whole node.
+    func suspend(_ completion: @escaping () -> Void)
+
+    /// Ends the suspension.
+    func resume()
+
+    /// As ``ChatService/stop(_:)``, for the node. The sink gets the end before `completion` is called.
+    func stop(_ completion: @escaping () -> Void)
+}
+
+/// The taker of a node's events, on the node's event loop.
+package protocol EventSink: AnyObject {
+    /// Takes an event. The node calls this between its steps. The sink makes no request meanwhile.
+    func take(_ timed: TimedEvent)
+
+    /// The node has no more events for now. The sink may make requests, whose events come within their calls.
+    func flush()
+
+    /// Returns the messages that no reader has to take any more, since the last call (M-20).
+    func takeSettled() -> [MessageID]
+
+    /// Whether messages wait for a reader, so that the node has to watch the reader.
+    var isWatched: Bool { get }
+
+    /// Checks for readers that take nothing. After `patience` checks in a row, no messages wait for such a reader.
+    func look(patience: Int)
+
+    /// The node has ended. No event follows.
+    func end()
 }
 
 /// The number of a request among those of one service, from 1 and in order.

@@ -33,7 +33,7 @@ package enum QueuedOutput: Sendable {
 }
 
 extension ServiceOutput {
-    init(_ output: QueuedOutput) {
+    package init(_ output: QueuedOutput) {
         switch output {
         case .event(let timed): self = .event(timed)
         case .own(let message): self = .own(message)

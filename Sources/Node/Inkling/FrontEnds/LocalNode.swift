@@ -31,18 +31,13 @@ package protocol ChatRules {
     func whenIdle(_ completion: @escaping () -> Void)
 }
 
-/// A node on the event loop of its front end. No other thread lies between a datagram and the sink, or between a
+/// A node on the event loop of its front ends. No other thread lies between a datagram and the sink, or between a
 /// request and its datagrams.
 ///
 /// Only that event loop makes, uses and frees the node.
 package final class LocalNode: ServiceNode {
     package let node: Node
     private let eventLoop: any EventLoop
-    private let outputs = OutputQueue()
-    /// The chat that the user looks at.
-    private var openChat: String?
-    private var isAway = false
-    package private(set) var nextRequestID = RequestID()
     /// The rules for chats; nil without any.
     package var rules: (any ChatRules)? {
         didSet {
@@ -78,44 +73,21 @@ package final class LocalNode: ServiceNode {
         }
     }
 
-    /// Makes the front end of a running node, before any reader gets events.
     init(_ node: Node) {
         self.node = node
         eventLoop = node.eventLoop
-        let outputs = NIOLoopBound(outputs, eventLoop: eventLoop)
-        node.assumeIsolated { $0.connect(outputs) }
     }
 
-    // MARK: The interface of front ends
+    // MARK: Requests
 
     package var identity: NodeIdentity {
         NodeIdentity(
             user: node.user, key: node.key, name: node.name, port: node.port, isTemporary: node.isTemporary)
     }
 
-    package func attach(_ sink: @escaping (ServiceOutput) -> Void) {
-        outputs.attach(sink)
-        deliver()
-    }
-
-    package var takesEvents: Bool {
-        get { outputs.takesEvents }
-        set {
-            outputs.takesEvents = newValue
-            if newValue { deliver() }
-        }
-    }
-
-    @discardableResult
-    package func ask(_ request: ServiceRequest) -> RequestID {
-        let id = nextRequestID.advance()
-        // Outputs of later steps wait behind the answer.
-        let held = outputs.hold(to: id)
-        perform(request) { [self] answer in
-            held.release(answer)
-            deliver()
-        }
-        return id
+    package func attach(_ sink: any EventSink) {
+        let sink = NIOLoopBound(sink, eventLoop: eventLoop)
+        node.assumeIsolated { $0.connect(sink) }
     }
 
     /// Returns the request to join a chat that a join by its name alone, or by its source, means.
@@ -156,12 +128,10 @@ package final class LocalNode: ServiceNode {
                 }
             }
         }
-        let (isAway, openChat) = (isAway, openChat)
         let left: Chat? = if case .leave(let chat) = request { self.joined(chat) } else { nil }
         let answer =
             refusal(of: request)
-            ?? node.assumeIsolated { $0.holdingEvents { $0.answer(request, isAway: isAway, openChat: openChat) } }
-        note(request, answer)
+            ?? node.assumeIsolated { $0.holdingEvents { $0.answer(request) } }
         let complete = { completion(answer) }
         switch (request, answer) {
         case (.setVerified, .done), (.setBlocked, .done):
@@ -214,19 +184,19 @@ package final class LocalNode: ServiceNode {
 
     private func joined(_ chat: String) -> Chat? { node.assumeIsolated { $0.joinedChat(chat)?.chat } }
 
-    package func report(_ request: ServiceRequest) -> Bool {
-        // The answer alone would take 5,000 instructions on its way through the queue to the front end.
-        let isDone =
-            request.isEdit
-            && node.assumeIsolated { node in
-                guard case .done = node.holdingEvents({ $0.answer(request, isAway: false, openChat: nil) }) else {
-                    return false
-                }
-                node.deliver()
-                return true
-            }
-        if !isDone { ask(request) }
-        return isDone
+    @discardableResult
+    package func edit(_ request: ServiceRequest) -> Bool {
+        node.assumeIsolated { node in
+            guard case .done = node.holdingEvents({ $0.answer(request) }) else { return false }
+            node.deliver()
+            return true
+        }
+    }
+
+    package func settle() { deliver() }
+
+    package func typists(in chat: String) -> [InklingModel.Person] {
+        node.assumeIsolated { $0.typingPeople(in: chat) }
     }
 
     private func refusal(of request: ServiceRequest) -> ServiceAnswer? {
@@ -240,40 +210,6 @@ package final class LocalNode: ServiceNode {
     }
 
     private func deliver() { node.assumeIsolated { $0.deliver() } }
-
-    private func note(_ request: ServiceRequest, _ answer: ServiceAnswer) {
-        if case .failed = answer { return }
-        switch request {
-        case .setAway(let isAway): self.isAway = isAway
-        case .open(let chat): openChat = chat
-        case .closeChat: openChat = nil
-        case .leave(openChat): openChat = nil
-        case .subscribe(let subscription): subscribe(subscription)
-        default: break
-        }
-    }
-
-    /// Changes the subscription. For newly selected events, the front end gets the present state.
-    private func subscribe(_ subscription: Subscription) {
-        let former = outputs.subscription
-        outputs.subscription = subscription
-        func isNew(_ kind: Subscription.Kind, _ chat: String) -> Bool {
-            subscription.wants(kind, in: chat, isMember: true) && !former.wants(kind, in: chat, isMember: true)
-        }
-        var events: [Event] = []
-        for (chat, people, typing) in node.assumeIsolated({ $0.presentState }) {
-            if isNew(.peer, chat) {
-                events += people.map { .peer(.init(chat: chat, $0, why: $0.presence == .away ? .away : .hello)) }
-            }
-            guard isNew(.typing, chat) else { continue }
-            outputs.mailbox.forgetTyping(in: chat)
-            if !typing.isEmpty { events.append(.typing(chat: chat, typing)) }
-        }
-        if subscription.kinds.contains(.notice), !former.kinds.contains(.notice) {
-            events += node.assumeIsolated { $0.standingNotices.all }.map { .notice($0) }
-        }
-        for event in events { outputs.add(.event(TimedEvent(at: Node.wallClock(), event: event))) }
-    }
 
     /// Returns whether a text in the input field counts as typing (T-9).
     package static func countsAsTyping(_ text: String) -> Bool { InklingCore.countsAsTyping(text) }
@@ -363,19 +299,10 @@ extension Node {
     }
 
     /// Answers a request.
-    ///
-    /// - Parameters:
-    ///   - isAway: The state that the front end last set.
-    ///   - openChat: The chat that the user has looked at until now.
-    fileprivate func answer(_ request: ServiceRequest, isAway: Bool, openChat: String?) -> ServiceAnswer {
+    fileprivate func answer(_ request: ServiceRequest) -> ServiceAnswer {
         do throws(NodeError) {
-            if case .open(let chat) = request, let openChat, openChat != chat {
-                try requireMember(chat)
-                compose("", in: openChat)
-            }
-            if request == .closeChat, let openChat { compose("", in: openChat) }
             if let answer = try perform(request) { return answer }
-            return try answer(question: request, isAway: isAway)
+            return try answer(question: request)
         } catch {
             return .failed(error)
         }
@@ -443,7 +370,7 @@ extension Node {
         return .done
     }
 
-    private func answer(question: ServiceRequest, isAway: Bool) throws(NodeError) -> ServiceAnswer {
+    private func answer(question: ServiceRequest) throws(NodeError) -> ServiceAnswer {
         switch question {
         case .peers(let chat):
             try requireMember(chat)
@@ -461,7 +388,7 @@ extension Node {
             return .sightings(instance: discovery == nil ? nil : instance(in: chat), sightings(in: chat))
         case .chats: return .chats(chatStatuses)
         case .statistics: return .statistics(statistics())
-        default: return .status(NodeStatus(since: started, isAway: isAway, frontEnds: 1, chats: chatStatuses))
+        default: return .status(NodeStatus(since: started, isAway: false, frontEnds: 1, chats: chatStatuses))
         }
     }
 
@@ -473,14 +400,6 @@ extension Node {
                 isLooking: entry.isLooking(at: clock.now), owner: entry.chat.owner, partner: entry.chat.partner)
             status.holdsTexts = entry.texts != nil
             return status
-        }
-    }
-
-    /// The people and the typists of each chat.
-    fileprivate var presentState: [(chat: String, people: [Peer], typing: [InklingModel.Person])] {
-        joined.map { entry in
-            let people = peers(in: entry.name).filter { $0.presence != .offline }
-            return (entry.name, people, typingPeople(in: entry.name))
         }
     }
 }

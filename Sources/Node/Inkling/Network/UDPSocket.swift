@@ -141,8 +141,8 @@ struct UDPSocket {
         }
     }
 
-    /// The hop limit of the next datagram to read; nil if the kernel does not report hop limits. It is 0 if no datagram
-    /// waits: the next one is then not known to come from this link.
+    /// The hop limit of the next datagram to read; nil if the kernel does not report hop limits. If no datagram waits, 0:
+    /// the next one is then not known to come from this link.
     var nextHopLimit: Int? {
         withUnsafeTemporaryAllocation(byteCount: 128, alignment: MemoryLayout<cmsghdr>.alignment) { control in
             var message = msghdr()

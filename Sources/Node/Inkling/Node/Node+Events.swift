@@ -17,16 +17,16 @@ struct EventReaders {
     private var untaken: [MessageID: Int] = [:]
     /// The events that came while nobody read them, by chat.
     private var untold: [String: Mailbox.Gap] = [:]
-    /// Whether the node has a front end, which reads too.
-    var hasFrontEnd = false
+    /// Whether the node has a sink, which reads too.
+    var hasSink = false
     /// The timer for the next check of readers that take nothing.
     var timer: Scheduled<Void>?
 
     /// Whether there is no reader.
-    var isEmpty: Bool { readers.isEmpty && !hasFrontEnd }
+    var isEmpty: Bool { readers.isEmpty && !hasSink }
     var areWatched: Bool { readers.values.contains(where: \.mailbox.isWatched) }
     /// Whether any reader gets notices.
-    var readNotices: Bool { hasFrontEnd || readers.values.contains { $0.chat == nil } }
+    var readNotices: Bool { hasSink || readers.values.contains { $0.chat == nil } }
 
     /// Whether any reader gets the events of a chat.
     private func read(_ chat: String) -> Bool { readNotices || readers.values.contains { $0.chat == chat } }
@@ -55,7 +55,7 @@ struct EventReaders {
     /// - Parameter isAnswered: Whether a call that waits for this outcome has already received it.
     /// - Returns: The messages that no reader has to take any more.
     mutating func tell(_ timed: TimedEvent, isAnswered: Bool) -> [MessageID] {
-        var holders = hasFrontEnd ? 1 : 0
+        var holders = hasSink ? 1 : 0
         var released: [MessageID] = []
         for id in readers.keys.sorted() {
             guard let reader = readers[id], reader.chat == nil || reader.chat == timed.event.chat else { continue }
@@ -217,7 +217,7 @@ extension Node {
         }
         let timed = TimedEvent(at: time, event: event, isDelayed: isDelayed)
         if case .notice(let notice) = event { standingNotices.note(notice) }
-        frontEnd?.value.add(.event(timed))
+        if sink != nil { untold.append(timed) }
         for number in readers.tell(timed, isAnswered: isAnswered) { endpoint.messageTaken(number.rawValue) }
         if !readers.readNotices, case .notice = event {
             earlyNotices.append(timed)
@@ -227,27 +227,36 @@ extension Node {
         deliver()
     }
 
-    // MARK: The front end on this event loop
+    // MARK: The sink on this event loop
 
-    /// Connects a front end, which first gets the early notices.
-    func connect(_ frontEnd: NIOLoopBound<OutputQueue>) {
-        precondition(self.frontEnd == nil && readers.isEmpty && joined.isEmpty, "the front end comes first")
-        for notice in earlyNotices { frontEnd.value.add(.event(notice)) }
+    /// Connects the sink, which first gets the early notices.
+    func connect(_ sink: NIOLoopBound<any EventSink>) {
+        precondition(self.sink == nil && readers.isEmpty && joined.isEmpty, "the sink comes first")
+        untold.append(contentsOf: earlyNotices)
         earlyNotices = []
-        self.frontEnd = frontEnd
+        self.sink = sink
+        deliver()
     }
 
-    /// Delivers waiting outputs to the front end, after the node has finished the step that caused them.
+    /// Delivers events to the sink, after the node has finished the step that caused them.
     func deliver() {
-        guard let frontEnd = frontEnd?.value, !isDelivering, !isDraining else { return }
-        isDelivering = true
-        defer { isDelivering = false }
+        guard let sink = sink?.value, !isDelivering, !isDraining else { return }
         repeat {
-            while frontEnd.forward() {}
-            // Taken messages let peers send more, which may cause further outputs.
-            take(readers.release(frontEnd.collectSettled()))
-        } while frontEnd.hasArrivals
+            isDelivering = true
+            while let timed = untold.popFirst() { sink.take(timed) }
+            isDelivering = false
+            sink.flush()
+            let settled = sink.takeSettled()
+            guard !settled.isEmpty else { continue }
+            // Taken messages let peers send more, which may cause further events.
+            isDelivering = true
+            take(readers.release(settled))
+            isDelivering = false
+        } while !untold.isEmpty
         watchReaders()
+        guard case .ended = lifecycle else { return }
+        self.sink = nil
+        sink.end()
     }
 
     // MARK: Taken messages
@@ -264,16 +273,15 @@ extension Node {
     }
 
     private func watchReaders() {
-        guard readers.timer == nil, !isStopped, readers.areWatched || frontEnd?.value.isWatched == true else { return }
+        guard readers.timer == nil, !isStopped, readers.areWatched || sink?.value.isWatched == true else { return }
         let step = configuration.readerPatience / NodeLimits.readerLooks
         readers.timer = eventLoop.scheduleTask(in: TimeAmount(step)) { [weak self] in
             guard let self else { return }
             self.assumeIsolated { node in
                 node.readers.timer = nil
                 node.take(node.readers.look())
-                if let frontEnd = node.frontEnd?.value {
-                    node.take(node.readers.release(frontEnd.look(patience: NodeLimits.readerLooks)))
-                }
+                node.sink?.value.look(patience: NodeLimits.readerLooks)
+                node.deliver()
                 node.watchReaders()
             }
         }

@@ -53,11 +53,13 @@ public actor Node {
     var joined: [JoinedChat] = []
     var observers = Observers()
     var readers = EventReaders()
-    /// The front end on this event loop, if the node has one.
-    var frontEnd: NIOLoopBound<OutputQueue>? {
-        didSet { readers.hasFrontEnd = frontEnd != nil }
+    /// The taker of the events on this event loop, if there is one.
+    var sink: NIOLoopBound<any EventSink>? {
+        didSet { readers.hasSink = sink != nil }
     }
-    /// Whether the front end is getting outputs, or the node is performing outputs. Meanwhile, new outputs wait.
+    /// The events that the sink gets next.
+    var untold = CircularBuffer<TimedEvent>(initialCapacity: 0)
+    /// Whether the sink is getting events, or the node is performing outputs. Meanwhile, new events wait.
     var isDelivering = false
     var isDraining = false
     nonisolated let ownKey: PublicKey
@@ -456,7 +458,6 @@ public actor Node {
         stopObserving()
         guard case .ending(let waiting) = lifecycle else { return }
         lifecycle = .ended
-        frontEnd?.value.finish()
         deliver()
         for completion in waiting { completion() }
     }

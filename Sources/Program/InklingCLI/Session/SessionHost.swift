@@ -359,7 +359,7 @@ enum NodeStart {
                         node.keepName = RememberedName.keeper(in: settings.node.stateDirectory, on: loop)
                     }
                 }
-                completion(result.map { ($0, nil) })
+                completion(result.map { (NodeHub.drive($0), nil) })
             }
         }
         attach(daemon, on: loop) { result in

@@ -2,15 +2,24 @@ import Inkling
 import InklingModel
 import NIOCore
 
-/// One front end of a daemon: its open chat, its subscription and its queued output.
+/// One front end of a node: its open chat, its subscription and its mailbox.
 ///
 /// The sink gets one output at a time, and its calls never nest.
 package final class HubFrontEnd: ChatService {
     private enum State {
         case idle
         /// A request awaits its answer, which the parting follows. Later outputs wait behind the answer.
-        case asked(OutputQueue.HeldAnswer, then: Parting?)
+        case asked(RequestID, then: Parting?)
         case ended
+    }
+
+    // Copies of an arrival on its way through the queue share its payload.
+    private indirect enum Arrival {
+        /// An output that waits in the mailbox while the front end takes none.
+        case queued(QueuedOutput)
+        /// An output that the front end gets even while it takes no events.
+        case direct(ServiceOutput)
+        case parting(Parting)
     }
 
     /// A chat that the front end leaves, and the people in it.
@@ -31,9 +40,12 @@ package final class HubFrontEnd: ChatService {
     }
 
     let number: Int
-    private unowned let hub: NodeHub
+    private let hub: NodeHub
+    /// Whether the front end is not cut off when it is slow: messages wait for it, and then their senders (M-20).
+    private let isPatient: Bool
     /// The chats that the front end is in.
-    var chats: Set<String> = []
+    // Of so few names, a search finds one faster than hashing does.
+    private(set) var chats: [String] = []
     var openChat: String?
     var isSuspended = false
     var subscription = Subscription()
@@ -47,7 +59,21 @@ package final class HubFrontEnd: ChatService {
     package private(set) var nextRequestID = RequestID()
     private var state = State.idle
     private var isWorking = false
-    private let outputs = OutputQueue()
+    private var sink: ((ServiceOutput) -> Void)?
+    /// The outputs not processed yet.
+    private var arrivals = CircularBuffer<Arrival>(initialCapacity: 0)
+    /// The outputs behind an answer that is not known yet.
+    private var later: [Arrival] = []
+    private var mailbox = Mailbox()
+    /// The last output; nil before the end, and when the sink has it.
+    private var end: ServiceEnd?
+    package var takesEvents = true {
+        didSet {
+            guard takesEvents else { return }
+            if sink != nil { mailbox.attend() }
+            deliver()
+        }
+    }
     /// Queued messages from others, by number; they return to the store if this front end detaches.
     private var untaken: [MessageID: TimedEvent] = [:]
     /// Queued messages from senders who have only a share of the queue, by number.
@@ -57,9 +83,11 @@ package final class HubFrontEnd: ChatService {
     /// The time since when the front end has taken no queued output, in milliseconds; nil if none waits.
     private var idleSince: Int64?
     private var isDelivering = false
+    private(set) var isFlushDue = false
 
-    init(number: Int, hub: NodeHub) {
+    init(number: Int, isPatient: Bool, hub: NodeHub) {
         self.number = number
+        self.isPatient = isPatient
         self.hub = hub
     }
 
@@ -68,16 +96,9 @@ package final class HubFrontEnd: ChatService {
     package var identity: NodeIdentity { hub.identity }
 
     package func attach(_ sink: @escaping (ServiceOutput) -> Void) {
-        outputs.attach(sink)
+        self.sink = sink
+        mailbox.attend()
         deliver()
-    }
-
-    package var takesEvents: Bool {
-        get { outputs.takesEvents }
-        set {
-            outputs.takesEvents = newValue
-            if newValue { deliver() }
-        }
     }
 
     @discardableResult
@@ -99,19 +120,13 @@ package final class HubFrontEnd: ChatService {
         return true
     }
 
-    /// Suspends the front end, which then shows no chat and has no drafts.
-    package func suspend(_ completion: @escaping () -> Void) {
-        hub.suspend(self, true)
-        completion()
-    }
+    /// Suspends the front end, which then shows no chat and has no drafts, or the whole node of a driven one.
+    package func suspend(_ completion: @escaping () -> Void) { hub.suspend(self, completion) }
 
-    package func resume() { hub.suspend(self, false) }
+    package func resume() { hub.resume(self) }
 
-    /// Detaches the front end. The node stays.
-    package func stop(_ completion: @escaping () -> Void) {
-        hub.detach(self, .stopped)
-        completion()
-    }
+    /// Detaches the front end. The node stays, unless it is a driven one.
+    package func stop(_ completion: @escaping () -> Void) { hub.stop(self, completion) }
 
     // MARK: Requests
 
@@ -119,7 +134,7 @@ package final class HubFrontEnd: ChatService {
         guard !isWorking else { return }
         isWorking = true
         while case .idle = state, let (id, request) = requests.popFirst() {
-            state = .asked(outputs.hold(to: id), then: nil)
+            state = .asked(id, then: nil)
             hub.perform(request, for: self)
         }
         isWorking = false
@@ -128,23 +143,40 @@ package final class HubFrontEnd: ChatService {
 
     /// Delivers the answer to the request that was begun last, and then the messages that waited in its chat.
     func answer(_ answer: ServiceAnswer, then waited: [TimedEvent] = []) {
-        guard case .asked(let held, let parting) = state else { return }
+        guard case .asked(let id, let parting) = state else { return }
         state = .idle
-        held.release(answer)
-        if let parting, case .done = answer { outputs.add { parting.farewells(&$0) } }
+        arrivals.append(.direct(.answer(answer, to: id)))
+        if let parting, case .done = answer { arrivals.append(.parting(parting)) }
         for timed in waited {
             if case .message(let message) = timed.event {
                 told[message.chat, default: []].insert(message.id)
                 untaken[message.id] = nil
             }
-            outputs.add(direct: .waited(timed))
+            arrivals.append(.direct(.waited(timed)))
         }
+        releaseLater()
         work()
+    }
+
+    /// Lets the outputs behind an answer follow.
+    private func releaseLater() {
+        guard !later.isEmpty else { return }
+        arrivals.append(contentsOf: later)
+        later = []
     }
 
     // MARK: Incoming events
 
     func isIn(_ chat: String) -> Bool { chats.contains(chat) }
+
+    /// Puts the front end into a chat.
+    func enter(_ chat: String) {
+        guard !isIn(chat) else { return }
+        chats.append(chat)
+        forgetTold(in: chat)
+    }
+
+    func leave(_ chat: String) { chats.removeAll { $0 == chat } }
 
     /// Returns whether the user of this front end sees the messages of a chat.
     func shows(_ chat: String) -> Bool { openChat == chat && !isSuspended && wantsMessages(in: chat) }
@@ -157,7 +189,7 @@ package final class HubFrontEnd: ChatService {
     ///
     /// - Parameter rank: How well the user knows the sender of a message; the highest rank for other events.
     func add(_ timed: TimedEvent, rank: SenderRank = .verified) {
-        guard case .message(let message) = timed.event else { return add(.event(timed)) }
+        guard !isPatient, case .message(let message) = timed.event else { return add(.event(timed)) }
         if case .ended = state { return }
         if let share = DaemonLimits.backlogShare(of: rank) {
             let added = Self.size(of: .event(timed))
@@ -173,28 +205,40 @@ package final class HubFrontEnd: ChatService {
 
     /// Enqueues an output.
     func add(_ output: QueuedOutput) {
-        if case .ended = state { return }
-        outputs.add(output)
-        size += Self.size(of: output)
+        switch state {
+        case .ended: return
+        case .asked: later.append(.queued(output))
+        case .idle: arrivals.append(.queued(output))
+        }
+        if !isPatient { size += Self.size(of: output) }
+        guard hub.isTaking else { return flush() }
+        if !isFlushDue {
+            isFlushDue = true
+            hub.flushLater()
+        }
+    }
+
+    /// Delivers the outputs that wait.
+    func flush() {
+        isFlushDue = false
         deliver()
         if size > DaemonLimits.backlogBytes { hub.detach(self, .tooSlow) }
     }
 
     /// Records the people whom an answer listed in a chat, so that the front end also learns when they leave.
     func knows(_ peers: [Peer], in chat: String) {
-        outputs.mailbox.begin(
-            chat: chat, present: peers.filter { $0.presence != .offline }.map(\.user), typing: [])
+        mailbox.begin(chat: chat, present: peers.filter { $0.presence != .offline }.map(\.user), typing: [])
     }
 
     /// Leaves a chat. After the answer, a front end that subscribes only to its own chats sees the people there go
     /// offline.
     func part(from peers: [Peer], in chat: String, at time: Timestamp) {
-        guard case .own = subscription.chats, case .asked(let held, _) = state else { return }
+        guard case .own = subscription.chats, case .asked(let id, _) = state else { return }
         let present = subscription.kinds.contains(.peer) ? peers : []
-        state = .asked(held, then: Parting(chat: chat, peers: present, at: time))
+        state = .asked(id, then: Parting(chat: chat, peers: present, at: time))
     }
 
-    func forgetTyping(in chat: String) { outputs.mailbox.forgetTyping(in: chat) }
+    func forgetTyping(in chat: String) { mailbox.forgetTyping(in: chat) }
 
     func forgetTold(in chat: String) {
         told[chat] = nil
@@ -204,20 +248,69 @@ package final class HubFrontEnd: ChatService {
     /// The time at which the hub cuts off the front end if it takes no output; nil if none waits.
     var patienceEnd: Int64? { idleSince.map { $0 + DaemonLimits.readerPatience } }
 
+    // MARK: A front end that holds up senders
+
+    /// Whether outputs wait for the front end, which the node has to watch.
+    var isWatched: Bool { isPatient && mailbox.isWatched }
+
+    /// Checks whether the front end takes nothing (M-20).
+    func look(patience: Int) {
+        if isPatient { mailbox.look(patience: patience).forEach(hub.settle) }
+    }
+
     // MARK: Delivery
 
     private func deliver() {
         guard !isDelivering else { return }
         isDelivering = true
-        while let output = outputs.next(recordTaken) { outputs.sink?(output) }
+        while let output = next() { sink?(output) }
         isDelivering = false
-        idleSince = outputs.mailbox.isEmpty ? nil : idleSince ?? hub.now
+        if isPatient { return hub.tellSettled() }
+        idleSince = mailbox.isEmpty ? nil : idleSince ?? hub.now
+    }
+
+    /// Takes the next output for the sink; nil if there is none now. Without a sink, the mailbox still bounds the
+    /// outputs that wait.
+    private func next() -> ServiceOutput? {
+        while true {
+            let takesEvents = takesEvents && sink != nil
+            if takesEvents, !mailbox.isEmpty, let output = mailbox.next() {
+                guard recordTaken(output) else { continue }
+                return ServiceOutput(output)
+            }
+            guard let arrival = arrivals.first else { return last() }
+            if sink == nil, case .queued = arrival {} else if sink == nil { return nil }
+            arrivals.removeFirst()
+            switch arrival {
+            case .queued(let output):
+                if takesEvents {
+                    if let output = mailbox.next(after: output), recordTaken(output) { return ServiceOutput(output) }
+                } else if !mailbox.add(output), let message = output.message {
+                    hub.settle(message.id)
+                }
+            case .direct(let output): return output
+            case .parting(let parting):
+                for farewell in parting.farewells(&mailbox).reversed() { arrivals.prepend(.direct(farewell)) }
+            }
+        }
+    }
+
+    /// Takes the end. A patient front end gets all events before.
+    private func last() -> ServiceOutput? {
+        guard sink != nil, let why = end, !isPatient || mailbox.isEmpty else { return nil }
+        end = nil
+        mailbox = Mailbox()
+        return .ended(why)
     }
 
     /// Records an output that the front end takes.
     ///
     /// - Returns: False for a message that the front end got before, with those that waited in its chat.
     private func recordTaken(_ output: QueuedOutput) -> Bool {
+        if isPatient {
+            if let message = output.message { hub.settle(message.id) }
+            return true
+        }
         size -= Self.size(of: output)
         idleSince = nil
         guard let message = output.message else { return true }
@@ -246,8 +339,8 @@ package final class HubFrontEnd: ChatService {
         if case .ended = state { return [] }
         state = .ended
         requests.removeAll()
-        outputs.dropHeld()
-        outputs.finish(why, isPatient: false)
+        releaseLater()
+        end = why
         let untaken = takesEvents ? [] : self.untaken.sorted { $0.key < $1.key }.map(\.value)
         deliver()
         return untaken

@@ -32,6 +32,17 @@ package protocol ChatHistory: AnyObject {
     func list(_ query: HistoryQuery, in chat: Chat, _ completion: @escaping ([RecentMessage]) -> Void)
 }
 
+/// The history of a node that keeps none.
+final class NoHistory: ChatHistory {
+    func begin(_ report: @escaping (Notice) -> Void) {}
+    func keeps(_ chat: Chat) -> Bool { false }
+    func set(_ isOn: Bool, for chat: Chat, _ completion: @escaping (String?) -> Void) { completion(nil) }
+    func add(_ message: RecentMessage, isOutcome: Bool, of node: NodeIdentity, in chat: Chat) {}
+    func list(_ query: HistoryQuery, in chat: Chat, _ completion: @escaping ([RecentMessage]) -> Void) {
+        completion([])
+    }
+}
+
 /// The histories in a state directory. A thread of their own, which may block, does one job after the other. The object
 /// belongs to its event loop.
 package final class MessageHistory: ChatHistory {

@@ -4,15 +4,13 @@ import InklingModel
 extension NodeHub {
     func perform(_ request: ServiceRequest, for frontEnd: HubFrontEnd) {
         switch request {
+        // Nothing is kept for a later front end of a driven node. The node says so.
+        case .keep, .enter(_, _, isKept: true, _), .recent, .hold, .history, .earlier, .search:
+            guard level == .daemon else { return pass(request, for: frontEnd) }
+            performKeeping(request, for: frontEnd)
         case .join(let chat, let isConfirmed): join(chat, isKept: false, isConfirmed: isConfirmed, frontEnd)
-        case .keep(let chat, let isConfirmed): join(chat, isKept: true, isConfirmed: isConfirmed, frontEnd)
-        case .enter(let source, let name, let isKept, let isConfirmed):
-            do throws(NodeError) {
-                let chat = try surroundings.chat(source, name)
-                join(chat, isKept: isKept, isConfirmed: isConfirmed, frontEnd)
-            } catch {
-                frontEnd.answer(.failed(error))
-            }
+        case .enter(let source, let name, _, let isConfirmed):
+            enter(source, named: name, isKept: false, isConfirmed: isConfirmed, frontEnd)
         case .sendInvite:
             ask(request) { [self] answer in
                 if case .invited(let message, _) = answer { invited(message, by: frontEnd) }
@@ -24,15 +22,6 @@ extension NodeHub {
         case .open(let chat): open(chat, frontEnd)
         case .closeChat: closeChat(frontEnd)
         case .read(let chat): read(chat, frontEnd)
-        case .recent(let chat):
-            frontEnd.answer(
-                joined[chat] == nil ? .failed(.unknownChat(chat)) : .recent(recent.messages(in: chat)))
-        case .hold(let isOn, let chat): switchHold(isOn, in: chat, for: frontEnd)
-        case .history(let isOn, let chat): switchHistory(isOn, in: chat, for: frontEnd)
-        case .earlier(let chat, let before, let count):
-            list(HistoryQuery(before: before, count: count), in: chat, for: frontEnd)
-        case .search(let text, let chat, let before):
-            list(HistoryQuery(before: before, text: FoldedText(text)), in: chat, for: frontEnd)
         case .compose(_, let chat), .startTyping(let chat), .stopTyping(let chat):
             frontEnd.answer(edit(request, by: frontEnd) ? .done : .failed(.unknownChat(chat)))
         case .send(let text, let chat): send(text, to: chat, for: frontEnd)
@@ -48,6 +37,36 @@ extension NodeHub {
             .blockedPeople, .fingerprint, .invite, .sightings, .chats, .status, .statistics, .invitations, .decline,
             .knock, .move, .admit, .waitingTexts, .forget:
             pass(request, for: frontEnd)
+        }
+    }
+
+    /// Performs a request about what outlives a front end.
+    private func performKeeping(_ request: ServiceRequest, for frontEnd: HubFrontEnd) {
+        switch request {
+        case .keep(let chat, let isConfirmed): join(chat, isKept: true, isConfirmed: isConfirmed, frontEnd)
+        case .enter(let source, let name, _, let isConfirmed):
+            enter(source, named: name, isKept: true, isConfirmed: isConfirmed, frontEnd)
+        case .recent(let chat):
+            frontEnd.answer(
+                joined[chat] == nil ? .failed(.unknownChat(chat)) : .recent(recent.messages(in: chat)))
+        case .hold(let isOn, let chat): switchHold(isOn, in: chat, for: frontEnd)
+        case .history(let isOn, let chat): switchHistory(isOn, in: chat, for: frontEnd)
+        case .earlier(let chat, let before, let count):
+            list(HistoryQuery(before: before, count: count), in: chat, for: frontEnd)
+        case .search(let text, let chat, let before):
+            list(HistoryQuery(before: before, text: FoldedText(text)), in: chat, for: frontEnd)
+        default: break
+        }
+    }
+
+    /// Joins the chat of a talk or an invitation.
+    private func enter(
+        _ source: ChatSource, named name: String?, isKept: Bool, isConfirmed: Bool, _ frontEnd: HubFrontEnd
+    ) {
+        do throws(NodeError) {
+            join(try surroundings.chat(source, name), isKept: isKept, isConfirmed: isConfirmed, frontEnd)
+        } catch {
+            frontEnd.answer(.failed(error))
         }
     }
 
@@ -117,7 +136,10 @@ extension NodeHub {
                 return
             }
             joining[chat.name] = []
+            // Events of the chat that come while the node writes follow the answer.
+            frontEnd.enter(chat.name)
             return ask(.join(chat, isConfirmed: isConfirmed)) { [self] answer in
+                if case .failed = answer { frontEnd.leave(chat.name) }
                 let waiting = joining.removeValue(forKey: chat.name) ?? []
                 joined(answer, isKept: isKept, frontEnd)
                 for again in waiting { again() }
@@ -143,9 +165,8 @@ extension NodeHub {
         joined[chat.name] = chat
         restoreTexts(in: chat.name)
         guard isKept else { return enter(chat, peers, frontEnd) }
-        // The people in the chat may have changed since the front end asked.
-        keep(chat, for: frontEnd) { [self] in
-            people(in: chat.name, for: frontEnd) { [self] in enter(chat, $0, frontEnd) }
+        keep(chat, for: frontEnd, undo: { frontEnd.leave(chat.name) }) { [self] in
+            enter(chat, peers, frontEnd)
         }
     }
 
@@ -155,14 +176,17 @@ extension NodeHub {
             return release(chat.name) { ask(.leave(chat: chat.name)) }
         }
         let wantedTyping = frontEnd.subscription.wants(.typing, in: chat.name, isMember: frontEnd.isIn(chat.name))
-        if frontEnd.chats.insert(chat.name).inserted { frontEnd.forgetTold(in: chat.name) }
+        frontEnd.enter(chat.name)
         frontEnd.knows(peers, in: chat.name)
         frontEnd.answer(.joined(chat, peers))
         if !wantedTyping { enqueueTyping(in: chat.name, to: frontEnd) }
     }
 
-    /// Keeps a chat, and calls `goOn` when the list is on disk. After a failure the front end gets the reason.
-    private func keep(_ chat: Chat, for frontEnd: HubFrontEnd, then goOn: @escaping () -> Void) {
+    /// Keeps a chat, and calls `goOn` when the list is on disk. After a failure, calls `undo`, and the front end gets the
+    /// reason.
+    private func keep(
+        _ chat: Chat, for frontEnd: HubFrontEnd, undo: @escaping () -> Void = {}, then goOn: @escaping () -> Void
+    ) {
         guard !isKept(chat.name) else { return goOn() }
         kept.append(chat)
         storeKept { [weak self] reason in
@@ -172,6 +196,7 @@ extension NodeHub {
                 return deadlineChanged()
             }
             kept.removeAll { $0 == chat }
+            undo()
             release(chat.name) { ask(.leave(chat: chat.name)) }
             frontEnd.answer(.failed(.other(code: "not-kept", text: reason)))
             deadlineChanged()
@@ -190,9 +215,9 @@ extension NodeHub {
         // Another front end may have left the chat in the meantime.
         guard mayLeave(chat, frontEnd) else { return frontEnd.answer(.failed(.unknownChat(chat))) }
         let isKept = isKept(chat)
-        if let edge = drafts.drop(in: chat, by: frontEnd.number, at: now) { perform(edge) }
+        if level == .daemon { dropDraft(in: chat, of: frontEnd) }
         if frontEnd.isIn(chat) { frontEnd.part(from: peers, in: chat, at: surroundings.wall()) }
-        frontEnd.chats.remove(chat)
+        frontEnd.leave(chat)
         if frontEnd.openChat == chat { frontEnd.openChat = nil }
         if isKept {
             kept.removeAll { $0.name == chat }
@@ -211,9 +236,7 @@ extension NodeHub {
 
     private func open(_ chat: String, _ frontEnd: HubFrontEnd) {
         guard frontEnd.isIn(chat) else { return frontEnd.answer(.failed(.unknownChat(chat))) }
-        if let former = frontEnd.openChat, former != chat {
-            if let edge = drafts.drop(in: former, by: frontEnd.number, at: now) { perform(edge) }
-        }
+        if let former = frontEnd.openChat, former != chat { dropDraft(in: former, of: frontEnd) }
         let wasShown = frontEnd.shows(chat)
         frontEnd.openChat = chat
         let waited = wasShown ? [] : collectWaiting(in: chat, for: frontEnd)
@@ -222,9 +245,7 @@ extension NodeHub {
     }
 
     private func closeChat(_ frontEnd: HubFrontEnd) {
-        if let former = frontEnd.openChat, let edge = drafts.drop(in: former, by: frontEnd.number, at: now) {
-            perform(edge)
-        }
+        if let former = frontEnd.openChat { dropDraft(in: former, of: frontEnd) }
         frontEnd.openChat = nil
         frontEnd.answer(.done)
         updateAttention()
@@ -256,6 +277,7 @@ extension NodeHub {
     /// - Returns: False if the request is about no draft, or about a chat that the front end is not in.
     func edit(_ request: ServiceRequest, by frontEnd: HubFrontEnd) -> Bool {
         guard request.isEdit, let chat = request.chat, frontEnd.isIn(chat) else { return false }
+        if level == .driven { return node.edit(request) }
         let edge: DraftUnion.Edge? =
             switch request {
             case .compose(let text, _): drafts.compose(text, in: chat, by: frontEnd.number, at: now)
@@ -296,7 +318,8 @@ extension NodeHub {
     private func enqueueTyping(in chat: String, to frontEnd: HubFrontEnd) {
         guard frontEnd.subscription.wants(.typing, in: chat, isMember: frontEnd.isIn(chat)) else { return }
         frontEnd.forgetTyping(in: chat)
-        guard let people = typing[chat] else { return }
+        let people = node.typists(in: chat)
+        guard !people.isEmpty else { return }
         frontEnd.add(TimedEvent(at: surroundings.wall(), event: .typing(chat: chat, people)))
     }
 

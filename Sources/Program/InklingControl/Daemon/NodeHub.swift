@@ -4,8 +4,17 @@ import InklingModel
 /// One node, and the front ends that share it.
 ///
 /// The hub does no I/O, and reads only the clocks of its surroundings. Its owner calls ``tick()`` at ``nextDeadline``,
-/// which each call of the hub or of a front end may change.
-package final class NodeHub {
+/// which each call of the hub or of a front end may change. The hub of a driven node has no deadline.
+package final class NodeHub: EventSink {
+    /// The services of the hub for its front ends.
+    enum Level {
+        /// The node lives as long as its only front end, which is in this process (J-12). Nothing is held or kept for a
+        /// later front end. Drafts go to the node as they are, and messages wait for the front end (M-20).
+        case driven
+        /// The node outlives its front ends.
+        case daemon
+    }
+
     /// The clocks and services that the hub uses.
     package struct Surroundings {
         /// Milliseconds of a clock that never goes back.
@@ -48,7 +57,14 @@ package final class NodeHub {
         }
     }
 
-    private let node: any ServiceNode
+    let node: any ServiceNode
+    let level: Level
+    /// The messages that no front end has to take any more, since the node last asked.
+    private var settled: [MessageID] = []
+    /// Whether the hub is taking an event of the node.
+    private(set) var isTaking = false
+    /// Whether a front end has outputs of events that the hub has just taken.
+    private var isFlushDue = false
     /// Called with each message that arrives while no front end shows its chat.
     package var messageUnseen: (TimedEvent, SenderRank) -> Void = { _, _ in }
     /// Called with a kept chat that the node can't join, and the reason.
@@ -69,8 +85,6 @@ package final class NodeHub {
     var kept: [Chat] = []
     /// Whether texts wait, for the kept chats that differ from the usual.
     var holds: [String: Bool] = [:]
-    /// The people who type, by chat.
-    var typing: [String: [Person]] = [:]
     var standingNotices = StandingNotices()
     var drafts: DraftUnion
     package internal(set) var waiting = WaitingMessages()
@@ -84,7 +98,23 @@ package final class NodeHub {
     /// The front end that sent a message and the number of outcomes due, by message.
     private(set) var senders: [MessageID: (frontEnd: Int, outcomes: Int)] = [:]
 
-    /// Makes a hub without front ends.
+    /// Makes the hub of a driven node, with its front end. The node is in no chat yet, and has no sink.
+    ///
+    /// - Parameter node: A node that is in no chat yet, and has no sink.
+    package static func drive(_ node: LocalNode) -> any ChatService {
+        let hub = NodeHub(
+            node, level: .driven,
+            Surroundings(
+                steady: { 0 }, wall: Node.wallClock, keep: { $2(nil) }, rank: { _, _ in .verified },
+                chat: { [unowned node] source, name throws(NodeError) in try node.chat(of: source, named: name) },
+                present: { [unowned node] in node.present($0) }, shutDown: { [unowned node] in node.stop {} },
+                history: NoHistory()))
+        let frontEnd = hub.add()
+        hub.begin()
+        return frontEnd
+    }
+
+    /// Makes a daemon's hub, without front ends.
     ///
     /// - Parameters:
     ///   - node: A node that is in no chat yet, and has no sink.
@@ -92,12 +122,23 @@ package final class NodeHub {
     ///   - holds: Whether texts wait there, for chats that differ from the usual.
     ///   - announcesAbsence: Whether the user is away while no front end shows a chat.
     ///   - counts: Returns whether a draft counts as typing (T-9).
-    package init(
+    package convenience init(
         _ node: any ServiceNode, kept: [Chat], holds: [String: Bool] = [:], announcesAbsence: Bool,
         counts: @escaping (String) -> Bool,
         _ surroundings: Surroundings
     ) {
+        self.init(
+            node, level: .daemon, kept: kept, holds: holds, announcesAbsence: announcesAbsence, counts: counts,
+            surroundings)
+    }
+
+    private init(
+        _ node: any ServiceNode, level: Level, kept: [Chat] = [], holds: [String: Bool] = [:],
+        announcesAbsence: Bool = false, counts: @escaping (String) -> Bool = { _ in true },
+        _ surroundings: Surroundings
+    ) {
         self.node = node
+        self.level = level
         self.surroundings = surroundings
         self.kept = kept
         self.holds = holds
@@ -107,7 +148,7 @@ package final class NodeHub {
 
     /// Attaches to the node, announces the user's presence and joins the kept chats.
     package func begin() {
-        node.attach { [unowned self] output in turn { receive(output) } }
+        node.attach(self)
         surroundings.history.begin { [unowned self] notice in report(notice) }
         announcePresence()
         // The user confirmed these names when the chats were kept.
@@ -127,11 +168,16 @@ package final class NodeHub {
     /// Adds a front end; nil at the limit of 64. The front end gets the notices that still apply.
     package func attach() -> HubFrontEnd? {
         guard frontEnds.count < DaemonLimits.frontEnds else { return nil }
-        let frontEnd = HubFrontEnd(number: nextNumber, hub: self)
-        nextNumber += 1
-        frontEnds.append(frontEnd)
+        let frontEnd = add()
         enqueueNotices(to: frontEnd)
         if isAwayByWord { frontEnd.add(.user(user)) }
+        return frontEnd
+    }
+
+    private func add() -> HubFrontEnd {
+        let frontEnd = HubFrontEnd(number: nextNumber, isPatient: level == .driven, hub: self)
+        nextNumber += 1
+        frontEnds.append(frontEnd)
         return frontEnd
     }
 
@@ -148,17 +194,34 @@ package final class NodeHub {
                 hold(timed, rank: rank(of: message))
             }
         }
-        for chat in frontEnd.chats.sorted() { release(chat) { ask(.leave(chat: chat)) } }
-        frontEnd.chats = []
+        for chat in frontEnd.chats.sorted() {
+            frontEnd.leave(chat)
+            release(chat) { ask(.leave(chat: chat)) }
+        }
         updateAttention()
         deadlineChanged()
     }
 
-    func suspend(_ frontEnd: HubFrontEnd, _ isSuspended: Bool) {
-        frontEnd.isSuspended = isSuspended
-        if isSuspended { drafts.drop(frontEnd.number, at: now).forEach(perform) }
+    func suspend(_ frontEnd: HubFrontEnd, _ completion: @escaping () -> Void) {
+        if level == .driven { return node.suspend(completion) }
+        frontEnd.isSuspended = true
+        drafts.drop(frontEnd.number, at: now).forEach(perform)
         updateAttention()
         deadlineChanged()
+        completion()
+    }
+
+    func resume(_ frontEnd: HubFrontEnd) {
+        if level == .driven { return node.resume() }
+        frontEnd.isSuspended = false
+        updateAttention()
+        deadlineChanged()
+    }
+
+    func stop(_ frontEnd: HubFrontEnd, _ completion: @escaping () -> Void) {
+        if level == .driven { return node.stop(completion) }
+        detach(frontEnd, .stopped)
+        completion()
     }
 
     func isAttached(_ frontEnd: HubFrontEnd) -> Bool { frontEnds.contains { $0 === frontEnd } }
@@ -179,7 +242,6 @@ package final class NodeHub {
         guard !kept.contains(where: { $0.name == chat }), !frontEnds.contains(where: { $0.isIn(chat) }),
             joined.removeValue(forKey: chat) != nil
         else { return }
-        typing[chat] = nil
         waiting.forget(chat: chat)
         if holds.removeValue(forKey: chat) != nil { surroundings.texts.forgetSwitch(chat) }
         recent.forget(chat: chat)
@@ -198,16 +260,28 @@ package final class NodeHub {
         }
     }
 
-    private func receive(_ output: ServiceOutput) {
-        switch output {
-        case .event(let timed): receive(timed)
-        case .ended(let why):
+    package func take(_ timed: TimedEvent) {
+        isTaking = true
+        receive(timed)
+        isTaking = false
+    }
+
+    /// Lets front ends get their outputs when the node has no more events for now.
+    func flushLater() { isFlushDue = true }
+
+    package func flush() {
+        guard isFlushDue else { return }
+        isFlushDue = false
+        turn { for frontEnd in frontEnds where frontEnd.isFlushDue { frontEnd.flush() } }
+        deadlineChanged()
+    }
+
+    package func end() {
+        turn {
             for frontEnd in frontEnds {
                 remove(frontEnd)
-                _ = frontEnd.finish(why)
+                _ = frontEnd.finish(.stopped)
             }
-        // Answers come to ``ask(_:_:)``. The node itself reports none of the others.
-        case .answer, .waited, .own, .user: break
         }
         deadlineChanged()
     }
@@ -215,7 +289,11 @@ package final class NodeHub {
     private func receive(_ timed: TimedEvent) {
         switch timed.event {
         case .peer where isEnding, .typing where isEnding: return
+        case .message(let message) where level == .driven:
+            guard let frontEnd = frontEnds.first(where: { $0.wants(timed.event) }) else { return settle(message.id) }
+            return frontEnd.add(timed)
         case .message(let message):
+            settle(message.id)
             let rank = rank(of: message)
             // The last messages of a chat may come after the node left the chat.
             if joined[message.chat] != nil { recent.add(message, at: timed.at, isDelayed: timed.isDelayed) }
@@ -229,7 +307,6 @@ package final class NodeHub {
         case .waiting(let receipt):
             recent.record(receipt)
             return forward(waiting: timed, of: receipt)
-        case .typing(let chat, let people): typing[chat] = people.isEmpty ? nil : people
         case .notice(let notice):
             standingNotices.note(notice)
             if case .moved(let chat) = notice { moved(chat) }
@@ -241,7 +318,7 @@ package final class NodeHub {
             recent.record(failure)
             if failure.entry != nil { return forward(lateOutcome: timed, in: failure.chat) }
             return forward(outcome: timed, of: failure.message, in: failure.chat)
-        case .peer, .missed: break
+        case .peer, .typing, .missed: break
         }
         for frontEnd in frontEnds where frontEnd.wants(timed.event) { frontEnd.add(timed) }
     }
@@ -256,7 +333,7 @@ package final class NodeHub {
     func forward(outcome: TimedEvent, of message: MessageID, in chat: String) {
         guard let sender = senders[message] else { return }
         senders[message] = sender.outcomes > 1 ? (sender.frontEnd, sender.outcomes - 1) : nil
-        if senders[message] == nil { keepOutcomes(of: message, in: chat) }
+        if level == .daemon, senders[message] == nil { keepOutcomes(of: message, in: chat) }
         for frontEnd in frontEnds where frontEnd.number == sender.frontEnd || frontEnd.wantsMessages(in: chat) {
             frontEnd.add(outcome)
         }
@@ -265,6 +342,7 @@ package final class NodeHub {
     /// Reports a sent message to the other front ends, before any outcome.
     func sent(_ text: String, _ message: MessageID, recipients: Int, in chat: String, by sender: HubFrontEnd) {
         if recipients > 0 { senders[message] = (sender.number, recipients) }
+        guard level == .daemon else { return }
         drafts.sent(in: chat, by: sender.number)
         let own = OwnMessage(
             at: surroundings.wall(), chat: chat, message: message, recipients: recipients, text: text)
@@ -279,12 +357,37 @@ package final class NodeHub {
     func invited(_ message: MessageID, by sender: HubFrontEnd) { senders[message] = (sender.number, 1) }
 
     func perform(_ edge: DraftUnion.Edge) {
-        // A failed edit has no effect, and its answer no purpose.
-        _ =
-            switch edge {
-            case .start(let chat): node.report(.startTyping(chat: chat))
-            case .stop(let chat): node.report(.stopTyping(chat: chat))
-            }
+        switch edge {
+        case .start(let chat): node.edit(.startTyping(chat: chat))
+        case .stop(let chat): node.edit(.stopTyping(chat: chat))
+        }
+    }
+
+    /// Empties the input field of a front end in a chat.
+    func dropDraft(in chat: String, of frontEnd: HubFrontEnd) {
+        if level == .driven { return _ = node.edit(.compose("", chat: chat)) }
+        if let edge = drafts.drop(in: chat, by: frontEnd.number, at: now) { perform(edge) }
+    }
+
+    // MARK: Messages that wait for a front end (M-20)
+
+    /// Records that no front end has to take a message any more.
+    func settle(_ message: MessageID) { settled.append(message) }
+
+    /// Lets the node learn of settled messages.
+    func tellSettled() {
+        if !settled.isEmpty { node.settle() }
+    }
+
+    package func takeSettled() -> [MessageID] {
+        defer { settled = [] }
+        return settled
+    }
+
+    package var isWatched: Bool { frontEnds.contains(where: \.isWatched) }
+
+    package func look(patience: Int) {
+        for frontEnd in frontEnds { frontEnd.look(patience: patience) }
     }
 
     func enqueueNotices(to frontEnd: HubFrontEnd) {
@@ -301,6 +404,7 @@ package final class NodeHub {
 
     /// Reports the user's state to all front ends.
     func enqueueUser() {
+        guard level == .daemon else { return }
         let user = user
         for frontEnd in frontEnds { frontEnd.add(.user(user)) }
     }

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Inkling
+import InklingControl
 import InklingModel
 import Logging
 import NIOCore
@@ -12,14 +13,18 @@ import Testing
 /// A front end and its node on their own event loop.
 private final class TestFrontEnd: Sendable {
     private final class State {
-        let node: LocalNode
+        let local: LocalNode
+        let node: any ChatService
         var outputs: [ServiceOutput] = []
-        var react: ((LocalNode, ServiceOutput) -> Void)?
+        var react: ((any ChatService, ServiceOutput) -> Void)?
         /// The current and the highest number of nested calls of the sink.
         var depth = 0
         var deepest = 0
 
-        init(_ node: LocalNode) { self.node = node }
+        init(_ local: LocalNode) {
+            self.local = local
+            node = NodeHub.drive(local)
+        }
     }
 
     let loop: any EventLoop
@@ -27,7 +32,7 @@ private final class TestFrontEnd: Sendable {
     let node: Node
     private let state: NIOLoopBoundBox<State?>
 
-    init(_ configuration: Configuration, logger: Logger = NodeTests.quiet) async throws {
+    init(_ configuration: Configuration, logger: Logger = TestNodes.quiet) async throws {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         self.loop = loop
         let state = NIOLoopBoundBox<State?>.makeEmptyBox(eventLoop: loop)
@@ -84,12 +89,17 @@ private final class TestFrontEnd: Sendable {
     }
 
     @discardableResult
-    func run<Value: Sendable>(_ body: @escaping @Sendable (LocalNode) throws -> Value) async throws -> Value {
+    func run<Value: Sendable>(_ body: @escaping @Sendable (any ChatService) throws -> Value) async throws -> Value {
         try await loop.submit { [state] in try body(state.value.unsafelyUnwrapped.node) }.get()
     }
 
+    /// Changes how the node stores what the user decides.
+    func setUp(_ body: @escaping @Sendable (LocalNode) -> Void) async throws {
+        try await loop.submit { [state] in body(state.value.unsafelyUnwrapped.local) }.get()
+    }
+
     /// Sets the front end's reaction to each output.
-    func react(_ body: @escaping @Sendable (LocalNode, ServiceOutput) -> Void) async throws {
+    func react(_ body: @escaping @Sendable (any ChatService, ServiceOutput) -> Void) async throws {
         try await loop.submit { [state] in state.value?.react = body }.get()
     }
 
@@ -149,8 +159,28 @@ extension ServiceOutput {
     }
 }
 
-@Suite("A node and its front end on one event loop", .serialized, .timeLimit(.minutes(2)))
-struct LocalNodeTests {
+/// The nodes of the others.
+private enum TestNodes {
+    static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    static func node(_ name: String, peers: [Node] = [], chats: [String] = ["lobby"]) async throws -> Node {
+        let configuration = TestFrontEnd.configuration(name, peers: peers.map(\.port)) { _ in }
+        let node = try await Node.start(configuration, logger: quiet)
+        for chat in chats { try await node.join(Chat(chat)) }
+        return node
+    }
+
+    static func wait(until holds: () async -> Bool) async throws {
+        for _ in 0..<2_000 {
+            if await holds() { return }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        Issue.record("it did not come to that in 20 s")
+    }
+}
+
+@Suite("A driven node and its front end on one event loop", .serialized, .timeLimit(.minutes(2)))
+struct DrivenNodeTests {
     @Test("on the calling thread all of it happens on that thread, and within the calls")
     func currentThread() async {
         let told: [String] = await withCheckedContinuation { continuation in
@@ -159,10 +189,11 @@ struct LocalNodeTests {
                 let thread = pthread_self()
                 MultiThreadedEventLoopGroup.withCurrentThreadAsEventLoop { loop in
                     let configuration = TestFrontEnd.configuration("Alice")
-                    LocalNode.start(configuration, on: loop, logger: NodeTests.quiet) { result in
-                        guard let node = try? result.get(), let chat = try? Chat("lobby") else {
+                    LocalNode.start(configuration, on: loop, logger: TestNodes.quiet) { result in
+                        guard let local = try? result.get(), let chat = try? Chat("lobby") else {
                             return loop.shutdownGracefully { _ in }
                         }
+                        let node = NodeHub.drive(local)
                         node.attach { output in
                             #expect(pthread_equal(pthread_self(), thread) != 0)
                             switch output {
@@ -203,7 +234,7 @@ struct LocalNodeTests {
         let team = try Chat("team", secret: .random(), owner: alice.node.key)
         let disk = NIOLoopBoundBox<[(what: String, completion: (Notice?) -> Void)]>.makeBoxSendingValue(
             [], eventLoop: alice.loop)
-        try await alice.run { node in
+        try await alice.setUp { node in
             node.rules = SlowRules { disk.value.append(($0, $1)) }
             node.keepName = { name, completion in disk.value.append((name, completion)) }
         }
@@ -240,7 +271,7 @@ struct LocalNodeTests {
     func answers() async throws {
         let alice = try await TestFrontEnd.inLobby("Alice")
         let key = try await alice.run { $0.identity.key }
-        let bob = try await NodeTests.node("Bob", chats: [])
+        let bob = try await TestNodes.node("Bob", chats: [])
         let requests: [(ServiceRequest, ServiceAnswer)] = [
             (.peers(chat: "lobby"), .peers([])),
             (.join(try Chat("lobby")), .failed(.chatExists("lobby"))),
@@ -316,7 +347,7 @@ struct LocalNodeTests {
     @Test("what a sink causes comes after it has returned, in its order, each answer before what follows from it")
     func neverWithinItself() async throws {
         let alice = try await TestFrontEnd.inLobby("Alice")
-        let bob = try await NodeTests.node("Bob", peers: [alice.node])
+        let bob = try await TestNodes.node("Bob", peers: [alice.node])
         try await alice.meet(bob.user)
         try await alice.forget()
         try await alice.react { node, output in
@@ -344,8 +375,8 @@ struct LocalNodeTests {
     @Test("an answer, and the return of a command, come before what they lead to")
     func answersFirst() async throws {
         let alice = try await TestFrontEnd.inLobby("Alice")
-        let bob = try await NodeTests.node("Bob", peers: [alice.node])
-        let carol = try await NodeTests.node("Carol", peers: [alice.node])
+        let bob = try await TestNodes.node("Bob", peers: [alice.node])
+        let carol = try await TestNodes.node("Carol", peers: [alice.node])
         for node in [bob, carol] { try await alice.meet(node.user) }
         try await alice.forget()
         try await alice.run { $0.ask(.setBlocked(true, key: bob.key)) }
@@ -363,7 +394,7 @@ struct LocalNodeTests {
     @Test("who is verified or blocked is on disk before the answer, which the next one does not overtake")
     func decisionsOnDisk() async throws {
         let directory = try TemporaryFolder()
-        let bob = try await NodeTests.node("Bob", chats: [])
+        let bob = try await TestNodes.node("Bob", chats: [])
         let alice = try await TestFrontEnd.inLobby("Alice") {
             $0.isEphemeral = false
             $0.stateDirectory = directory.path
@@ -392,7 +423,7 @@ struct LocalNodeTests {
     @Test("a member's node has a move on disk before it leaves the old chat")
     func followOnDisk() async throws {
         let directory = try TemporaryFolder()
-        let bob = try await NodeTests.node("Bob")
+        let bob = try await TestNodes.node("Bob")
         let team = try Chat("team", secret: .random(), owner: bob.key)
         try await bob.join(team)
         let alice = try await TestFrontEnd.inLobby("Alice", peers: [bob.port]) {
@@ -426,7 +457,7 @@ struct LocalNodeTests {
             $0.stateDirectory = directory.path
         }
         let team = try Chat("team", secret: .random(), owner: alice.node.key)
-        let bob = try await NodeTests.node("Bob", peers: [alice.node])
+        let bob = try await TestNodes.node("Bob", peers: [alice.node])
         try await bob.join(team)
         try await alice.run { $0.ask(.join(team)) }
         try await alice.wait { $0.contains { $0.peer?.user == bob.user && $0.chat == "team" } }
@@ -436,9 +467,9 @@ struct LocalNodeTests {
             guard case .answer(.moved, _) = output else { return }
             written.value.append(MovesFolder(in: directory.path).read().moves)
         }
+        try await alice.setUp { $0.rules = NoNames() }
         try await alice.run { node in
             // A move asks for no confirmation of the name.
-            node.rules = NoNames()
             node.ask(.move(chat: "team", keys: [], removed: [bob.key]))
             node.ask(.chats)
         }
@@ -504,7 +535,7 @@ struct LocalNodeTests {
     )
     func subscribing() async throws {
         let alice = try await TestFrontEnd.inLobby("Alice")
-        let bob = try await NodeTests.node("Bob", peers: [alice.node])
+        let bob = try await TestNodes.node("Bob", peers: [alice.node])
         try await alice.meet(bob.user)
         await bob.startTyping(in: "lobby")
         try await alice.wait { $0.last?.typists == 1 }
@@ -512,7 +543,7 @@ struct LocalNodeTests {
         try await alice.forget()
         _ = try await bob.send("hello", to: "lobby")
         try await alice.wait { $0.last?.typists == 0 }
-        try await NodeEventsTests.wait { await alice.node.statistics().messagesReceived == 1 }
+        try await TestNodes.wait { await alice.node.statistics().messagesReceived == 1 }
         #expect(await alice.node.heldText == 0)
         await bob.startTyping(in: "lobby")
         try await alice.wait { $0.last?.typists == 1 }
@@ -530,18 +561,18 @@ struct LocalNodeTests {
     @Test("a front end can end the node")
     func shutDown() async throws {
         let alice = try await TestFrontEnd.inLobby("Alice")
-        let bob = try await NodeTests.node("Bob", peers: [alice.node])
+        let bob = try await TestNodes.node("Bob", peers: [alice.node])
         try await alice.meet(bob.user)
         try await alice.run { $0.ask(.shutDown) }
         try await alice.wait { $0.last == .ended(.stopped) }
-        try await NodeEventsTests.wait { await bob.others(in: "lobby").isEmpty }
+        try await TestNodes.wait { await bob.others(in: "lobby").isEmpty }
         await bob.stop()
     }
 
     @Test("a message is known to the front end before the call that received it is over, and counts as taken (M-20)")
     func taken() async throws {
         let alice = try await TestFrontEnd.inLobby("Alice")
-        let bob = try await NodeTests.node("Bob", peers: [alice.node])
+        let bob = try await TestNodes.node("Bob", peers: [alice.node])
         try await alice.meet(bob.user)
         for number in 0..<50 { _ = try await bob.send("\(number)", to: "lobby") }
         try await alice.wait { $0.compactMap(\.text).count == 50 }
@@ -554,7 +585,7 @@ struct LocalNodeTests {
     @Test("while a front end takes nothing, state is replaced and messages wait; its answers come, and then all (M-20)")
     func takesNothing() async throws {
         let alice = try await TestFrontEnd.inLobby("Alice")
-        let bob = try await NodeTests.node("Bob", peers: [alice.node])
+        let bob = try await TestNodes.node("Bob", peers: [alice.node])
         try await alice.meet(bob.user)
         try await alice.forget()
         try await alice.run { $0.takesEvents = false }
@@ -562,7 +593,7 @@ struct LocalNodeTests {
             _ = try await bob.send("\(number)", to: "lobby")
             await bob.setAway(number % 2 == 0)
         }
-        try await NodeEventsTests.wait { await alice.node.heldText > 0 }
+        try await TestNodes.wait { await alice.node.heldText > 0 }
         try await Task.sleep(for: .milliseconds(300))
         try await alice.run { $0.ask(.setAway(false)) }
         #expect(try await alice.outputs.map(\.answer) == [.done])
@@ -581,13 +612,13 @@ struct LocalNodeTests {
     @Test("a sink that takes no more gets nothing more, in the middle of what waits")
     func stopsWithin() async throws {
         let alice = try await TestFrontEnd.inLobby("Alice")
-        let bob = try await NodeTests.node("Bob", peers: [alice.node])
+        let bob = try await TestNodes.node("Bob", peers: [alice.node])
         try await alice.meet(bob.user)
         try await alice.forget()
         try await alice.run { $0.takesEvents = false }
         try await alice.react { node, output in if output.text?.hasSuffix("5") == true { node.takesEvents = false } }
         for number in 0..<20 { _ = try await bob.send("\(number)", to: "lobby") }
-        try await NodeEventsTests.wait { await bob.statistics().messagesSent == 20 }
+        try await TestNodes.wait { await bob.statistics().messagesSent == 20 }
         try await Task.sleep(for: .milliseconds(300))
         for count in [6, 16, 20] {
             try await alice.run { $0.takesEvents = true }
@@ -601,13 +632,13 @@ struct LocalNodeTests {
     @Test("a front end that takes nothing for too long holds up nobody, and is told what it missed (M-20)")
     func patience() async throws {
         let alice = try await TestFrontEnd.inLobby("Alice") { $0.readerPatience = .milliseconds(300) }
-        let bob = try await NodeTests.node("Bob", peers: [alice.node])
+        let bob = try await TestNodes.node("Bob", peers: [alice.node])
         try await alice.meet(bob.user)
         try await alice.run { $0.takesEvents = false }
         try await alice.forget()
         for number in 0..<3 { _ = try await bob.send("\(number)", to: "lobby") }
-        try await NodeEventsTests.wait { await alice.node.heldText > 0 }
-        try await NodeEventsTests.wait { await alice.node.heldText == 0 }
+        try await TestNodes.wait { await alice.node.heldText > 0 }
+        try await TestNodes.wait { await alice.node.heldText == 0 }
         _ = try await bob.send("3", to: "lobby")
         try await Task.sleep(for: .milliseconds(100))
         #expect(try await alice.outputs.isEmpty)
@@ -636,7 +667,7 @@ struct LocalNodeTests {
             return
         }
         try await alice.run { $0.ask(.join(try Chat("lobby"))) }
-        let bob = try await NodeTests.node("Bob", peers: [alice.node])
+        let bob = try await TestNodes.node("Bob", peers: [alice.node])
         try await alice.meet(bob.user)
         try await alice.run { node in
             node.takesEvents = false
@@ -662,7 +693,7 @@ struct LocalNodeTests {
 
     @Test("a port that is not free yet is waited for, by a timer; one that stays taken is an error")
     func takenPort() async throws {
-        let holder = try await NodeTests.node("Holder", chats: [])
+        let holder = try await TestNodes.node("Holder", chats: [])
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let loop = group.next()
         let configuration = TestFrontEnd.configuration("Alice") { $0.port = holder.port }
@@ -673,7 +704,7 @@ struct LocalNodeTests {
             ticks.withLock { $0 = (.now, max($0.longest, $0.last.duration(to: .now))) }
         }
         loop.execute {
-            LocalNode.start(configuration, on: loop, logger: NodeTests.quiet) { result in
+            LocalNode.start(configuration, on: loop, logger: TestNodes.quiet) { result in
                 if case .failure(let error) = result { refused.succeed(error) } else { refused.succeed(nil) }
             }
         }
@@ -694,7 +725,7 @@ struct LocalNodeTests {
     @Test("another name shows on the others at once, and is the node's own; one of 0 or 65 bytes is refused (M-24)")
     func rename() async throws {
         let alice = try await TestFrontEnd.inLobby("Alice")
-        let bob = try await NodeTests.node("Bob", peers: [alice.node])
+        let bob = try await TestNodes.node("Bob", peers: [alice.node])
         try await alice.meet(bob.user)
         try await bob.setName("Bobby")
         #expect(bob.name == "Bobby")
@@ -720,7 +751,7 @@ struct LocalNodeTests {
     @Test("a node that is suspended is gone for others until it resumes; the completion comes on the event loop")
     func suspended() async throws {
         let alice = try await TestFrontEnd.inLobby("Alice")
-        let bob = try await NodeTests.node("Bob", peers: [alice.node])
+        let bob = try await TestNodes.node("Bob", peers: [alice.node])
         try await alice.meet(bob.user)
         let suspended = alice.loop.makePromise(of: Void.self)
         try await alice.run { node in
@@ -730,9 +761,9 @@ struct LocalNodeTests {
             }
         }
         try await suspended.futureResult.get()
-        try await NodeEventsTests.wait { await bob.others(in: "lobby").isEmpty }
+        try await TestNodes.wait { await bob.others(in: "lobby").isEmpty }
         try await alice.run { $0.resume() }
-        try await NodeEventsTests.wait { await bob.others(in: "lobby").count == 1 }
+        try await TestNodes.wait { await bob.others(in: "lobby").count == 1 }
         await bob.stop()
         try await alice.stop()
     }
