@@ -19,6 +19,7 @@ class Door:
     """A way for one person to use their node. `has_daemon` is whether that node is a daemon."""
 
     has_daemon = True
+    serves = True  # whether other programs of the user can use the door's node
     keeps = False  # whether a daemon stays in an open chat after the user has left the door
     stays = True  # whether the door shows later what becomes of a text
     presence = ["online"]  # how others see the user in an open chat of the door
@@ -92,10 +93,9 @@ class Prompt(Door):
 
     name = "Pia"
     has_daemon = False
-    no_daemon = "Only a daemon is there while no prompt runs, and keeps messages on disk."
     presence_at_change = "The prompt says it when `/away` or `/back` changes it."
     no_reload = "Only a page can be loaded again."
-    cannot = {"wait": no_daemon, "history": no_daemon, "own_presence": presence_at_change, "reload": no_reload}
+    cannot = {"own_presence": presence_at_change, "reload": no_reload}
 
     def __init__(self):
         super().__init__()
@@ -158,7 +158,7 @@ class Prompt(Door):
     def listed(self):
         if not self.is_open:
             return []
-        self.terminal.answer("/chats", r"^\* (1 |You are not in a chat)")
+        self.terminal.answer("/chats", r"^\* (1 |- |You are not in a chat)")
         shown = self.terminal.text().rpartition("\n* 1 ")
         return re.findall(r"^\* \d+ ([^\s:]+)", "* 1 " + shown[2], re.M) if shown[1] else []
 
@@ -301,6 +301,8 @@ class Prompt(Door):
 
     def quit(self):
         if self.is_open:
+            if not self.has_daemon:
+                self.person.close()
             self.terminal.answer("/quit", r"^\$$")
             self.is_open = False
             self.terminal.enter("clear; tmux clear-history")
@@ -317,6 +319,8 @@ class Prompt(Door):
         self.close()
 
     def close(self):
+        if not self.has_daemon:
+            self.person.close()
         if self.is_open:
             self.is_open = False
             self.terminal.stop()

@@ -190,9 +190,12 @@ class JSONAlone(JSONAttached):
 
     name = "Jo"
     has_daemon = False
+    serves = False
     keeps = False
+    no_service = "A driven node serves its program alone, and keeps no messages on disk."
     keep = {}
-    cannot = {**JSONAttached.cannot, "wait": Prompt.no_daemon, "history": Prompt.no_daemon}
+    cannot = {**JSONAttached.cannot, "wait": no_service, "history": no_service,
+              "beside": no_service}
 
     def __init__(self):
         super().__init__()

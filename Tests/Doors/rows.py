@@ -159,7 +159,7 @@ def decline(door, bob):
     team = invited(door, bob)
     door.decline(team)
     door.has_chat(team, False)
-    if door.has_daemon:
+    if door.serves:
         until(lambda: not door.person.ask(do="invitations")["invitations"], "no invitation is open")
     assert bob.peer(team, door.user) is None, "Bob sees the user in the chat"
 
@@ -252,8 +252,7 @@ def kill(door, bob):
 
 
 @row("write to somebody who is offline", "the text waits, they read it when they are back, and the user learns of both",
-     purpose={"prompt alone": "Without a daemon, a text reaches only people who are there, and the door says so.",
-              "JSON alone": "Without a daemon, a text reaches only people who are there, and the door says so.",
+     purpose={"JSON alone": "A driven node's text reaches only people who are there, and the door says so.",
               "commands": "`inkling send` ends when the text waits; a prompt shows what becomes of it."})
 def write_to_offline(door, bob):
     chat, _ = meet_privately(door, bob)
@@ -262,13 +261,13 @@ def write_to_offline(door, bob):
     try:
         door.sees(chat, "Bob", "offline")
         door.send(chat, text)
-        door.outcome(text, "waiting" if door.has_daemon else "nobody")
-        if door.has_daemon:
+        door.outcome(text, "waiting" if door.serves else "nobody")
+        if door.serves:
             waiting = door.person.ask(do="waiting")["waiting"]
             assert [one["text"] for one in waiting] == [text], waiting
     finally:
         bob.start()
-    if door.has_daemon:
+    if door.serves:
         bob.reads(chat, text)
         if door.stays:
             door.outcome(text, "delivered")
@@ -313,12 +312,24 @@ def read(door, bob):
         until(lambda: door.person.chats()[chat]["waiting"] == 0, "the message is read")
 
 
+@row("use a command beside the door", "it sends as the same person, who does not come or go for it",
+     needs=["beside"])
+def beside(door, bob):
+    chat, _ = meet_privately(door, bob)
+    key, text = bob.peer(chat, door.user)["key"], f"from a command in {chat}"
+    door.person.command("send", chat, text)
+    bob.reads(chat, text)
+    there = bob.sees(chat, door.user, *door.presence)
+    assert there["key"] == key, "another identity"
+    assert [peer["name"] for peer in bob.ask(do="who", chat=chat)["peers"]] == [door.user], "a second node"
+
+
 @row("change one's name", "the others and each door show the new name", needs=["rename"])
 def rename(door, bob):
     chat, name = meet(door, bob), f"{door.user}bel"
     door.rename(name)
     bob.sees(chat, name)
-    if door.has_daemon:
+    if door.serves:
         assert door.person.ask(do="identity")["name"] == name, door.person.ask(do="identity")
 
 
@@ -336,11 +347,11 @@ def away(door, bob):
     chat = meet(door, bob)
     door.away()
     bob.sees(chat, door.user, "away")
-    if door.has_daemon:
+    if door.serves:
         assert door.person.ask(do="status")["away"], "the daemon does not know"
     door.back()
     bob.sees(chat, door.user, *door.presence)
-    if door.has_daemon:
+    if door.serves:
         assert not door.person.ask(do="status")["away"], "the daemon does not know"
 
 
@@ -440,7 +451,7 @@ def verify(door, bob):
     chat = meet(door, bob)
     door.verify(chat, "Bob")
     door.sees_verified(chat, "Bob")
-    if door.has_daemon:
+    if door.serves:
         assert door.person.peer(chat, "Bob")["verified"], door.person.peer(chat, "Bob")
 
 

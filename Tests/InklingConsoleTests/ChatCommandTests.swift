@@ -278,7 +278,7 @@ struct ChatCommandTests {
     //
     @Test("a prompt makes the daemon keep a private chat, and not a node of its own", arguments: [true, false])
     func privateChatStays(_ isAttached: Bool) throws {
-        var stage = ChatStage.begun(outlivesNode: isAttached)
+        var stage = ChatStage.begun(place: isAttached ? .daemon : .own)
         let chat = try Chat("team", secret: Secret(Self.secret))
         _ = stage.enter("/join inkling:team#\(Self.secret)")
         #expect(stage.newRequests().contains(.keep(chat, isConfirmed: true)) == isAttached)
@@ -303,7 +303,7 @@ struct ChatCommandTests {
 
     @Test("a private chat that the daemon can't keep is told, and joined all the same")
     func privateChatNotKept() {
-        var stage = ChatStage.begun(outlivesNode: true)
+        var stage = ChatStage.begun(place: .daemon)
         stage.answersAtOnce = false
         _ = stage.enter("/join inkling:team#\(Self.secret)")
         while let next = stage.waiting.first {

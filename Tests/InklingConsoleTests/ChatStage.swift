@@ -29,11 +29,11 @@ struct ChatStage: ModelStage {
     init(
         _ chat: Chat? = nil, as name: String = "Alice", form: ChatDisplay.Form = .screen, folds: Bool = true,
         columns: Int = 80, rows: Int = 24, decorated: Bool = false, rings: Bool = false, reducedMotion: Bool = false,
-        outlivesNode: Bool = false
+        place: NodePlace = .own
     ) {
         let display = ChatDisplay(
             form: form, folds: folds, reducedMotion: reducedMotion, decorated: decorated, ringsForMentions: rings,
-            outlivesNode: outlivesNode)
+            place: place)
         model = ChatModel(
             chat ?? Self.chat("kitchen"), identity: Self.identity(name), display: display, texts: Self.texts,
             columns: columns, at: Moment(steady: 0, wall: Self.noon))
@@ -103,11 +103,11 @@ struct ChatStage: ModelStage {
     static func begun(
         _ people: [StagePerson] = [], as name: String = "Alice", form: ChatDisplay.Form = .screen, folds: Bool = true,
         columns: Int = 80, decorated: Bool = false, rings: Bool = false, reducedMotion: Bool = false,
-        outlivesNode: Bool = false
+        place: NodePlace = .own
     ) -> ChatStage {
         var stage = ChatStage(
             as: name, form: form, folds: folds, columns: columns, decorated: decorated, rings: rings,
-            reducedMotion: reducedMotion, outlivesNode: outlivesNode)
+            reducedMotion: reducedMotion, place: place)
         stage.begin()
         for person in people { stage.come(person) }
         stage.advance(by: 3_000)

@@ -15,7 +15,7 @@ struct DaemonTests {
 
     @Test("a daemon that goes is waited for: the draft stays, nothing is asked, and what can't be done is said")
     func lost() {
-        var stage = ChatStage.begun([.bob], outlivesNode: true)
+        var stage = ChatStage.begun([.bob], place: .daemon)
         stage.type("half a se")
         stage.typing(.bob)
         _ = (stage.newRequests(), stage.newLines())
@@ -39,7 +39,7 @@ struct DaemonTests {
 
     @Test("what the end of the daemon does to others is not told")
     func endOfOthers() {
-        var stage = ChatStage.begun([.bob], outlivesNode: true)
+        var stage = ChatStage.begun([.bob], place: .daemon)
         stage.come(.bob, .offline)
         Self.lost(&stage)
         stage.advance(by: 10_000)
@@ -52,7 +52,7 @@ struct DaemonTests {
         let chats = try ["a", "b"].map { letter in
             try Chat(invite: "inkling:team#\(String(repeating: letter, count: 25))a@\(ChatStage.key("a"))")
         }
-        var stage = ChatStage.begun([.bob], outlivesNode: true)
+        var stage = ChatStage.begun([.bob], place: .daemon)
         _ = stage.enter("/join \(chats[0].invite ?? "")")
         let notice = TimedEvent(at: ChatStage.noon, event: .notice(.moved(chats[1])))
         stage.perform(stage.model.receive(.event(notice), at: stage.moment))
@@ -64,7 +64,7 @@ struct DaemonTests {
 
     @Test("when the daemon is back the chats are joined again, and who did not come back with it is told")
     func back() {
-        var stage = ChatStage.begun([.bob, .charlie], outlivesNode: true)
+        var stage = ChatStage.begun([.bob, .charlie], place: .daemon)
         _ = stage.enter("/join garden")
         _ = stage.enter("/away")
         stage.type("draft")
@@ -91,7 +91,7 @@ struct DaemonTests {
 
     @Test("what was on its way when the daemon went is named")
     func unanswered() {
-        var stage = ChatStage.begun([.bob], outlivesNode: true)
+        var stage = ChatStage.begun([.bob], place: .daemon)
         _ = stage.enter("first")
         stage.answersAtOnce = false
         _ = stage.enter("second")
@@ -100,7 +100,7 @@ struct DaemonTests {
         #expect(
             lines[0]
                 == "12:00 ! The daemon closed the connection, because this prompt read nothing for too long. Your draft "
-                + "is kept. The prompt connects again")
+                + "is kept. This prompt connects again")
         #expect(lines.contains { $0.hasSuffix("first  (on its way)") || $0.hasSuffix("unknown: first") }, "\(lines)")
         #expect(lines.last == "12:00 ! It is not known whether this was sent: second")
         #expect(!stage.model.hasUnanswered)
@@ -110,7 +110,7 @@ struct DaemonTests {
 
     @Test("a stop leaves the daemon and comes back to it without a word, unless it is gone by then")
     func stopped() {
-        var stage = ChatStage.begun([.bob], outlivesNode: true)
+        var stage = ChatStage.begun([.bob], place: .daemon)
         stage.type("draft")
         _ = stage.newRequests()
         func stop() {
@@ -158,7 +158,7 @@ struct DaemonTests {
 
     @Test("a message shows when the node had it, and one that waited for the node to go on was written earlier (J-15)")
     func late() {
-        var stage = ChatStage.begun([.bob], outlivesNode: true)
+        var stage = ChatStage.begun([.bob], place: .daemon)
         func receive(_ text: String, minutesAgo: Int, isDelayed: Bool) {
             let event = Event.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 4, text: text))
             let timed = TimedEvent(at: ChatStage.noon - .seconds(minutesAgo * 60), event: event, isDelayed: isDelayed)
@@ -171,7 +171,7 @@ struct DaemonTests {
 
     @Test("the prompt counts what is unread in the daemon's other chats, also in later ones, until it opens them")
     func unread() {
-        var stage = ChatStage(rings: true, outlivesNode: true)
+        var stage = ChatStage(rings: true, place: .daemon)
         stage.node.chats = [
             ChatStatus("kitchen"), ChatStatus("team", hasSecret: true, waiting: 2), ChatStatus("attic"),
         ]
@@ -204,14 +204,14 @@ struct DaemonTests {
 
     @Test("the prompt lists all chats of the daemon, opens any of them, and leaves those that are kept")
     func chats() {
-        var stage = ChatStage.begun([.bob], outlivesNode: true)
+        var stage = ChatStage.begun([.bob], place: .daemon)
         stage.node.chats = [
             ChatStatus("kitchen", isKept: true), ChatStatus("team", hasSecret: true, isKept: true, waiting: 2),
             ChatStatus("attic"),
         ]
         #expect(
             stage.enter("/chats") == [
-                "* 1 kitchen (open): here", "* - team: in the daemon, 2 unread. To open it: /open team",
+                "* 1 kitchen (open): here", "* - team: kept, 2 unread. To open it: /open team",
                 "* - attic (open): at another prompt. To open it: /open attic",
             ])
         #expect(stage.enter("/leave team") == ["* The daemon no longer keeps team"])
@@ -252,7 +252,7 @@ struct DaemonTests {
 
     @Test("whom the daemon has found is there from the beginning, and comes before what waited")
     func found() {
-        var stage = ChatStage(outlivesNode: true)
+        var stage = ChatStage(place: .daemon)
         stage.node.met = [StagePerson.bob.peer(.online)]
         stage.begin()
         #expect(stage.newLines().count == 1, "nobody is looked for")
@@ -294,7 +294,7 @@ struct DaemonTests {
 
     @Test("what the user said at another prompt shows at this one, and can be taken back here")
     func user() {
-        var stage = ChatStage.begun([.bob], outlivesNode: true)
+        var stage = ChatStage.begun([.bob], place: .daemon)
         func hear(_ name: String, isAway: Bool) -> [String] {
             stage.perform(stage.model.receive(.user(UserState(at: 0, name: name, isAway: isAway)), at: stage.moment))
             return stage.newLines()
@@ -312,7 +312,7 @@ struct DaemonTests {
     @Test("after a stop the daemon says whether the user is away; after its end the prompt does")
     func awayAgain() {
         for (isStop, requests) in [(true, [ServiceRequest]()), (false, [.setAway(true)])] {
-            var stage = ChatStage.begun([.bob], outlivesNode: true)
+            var stage = ChatStage.begun([.bob], place: .daemon)
             _ = stage.enter("/away")
             if isStop { stage.perform(stage.model.willSuspend(at: stage.moment)) } else { Self.lost(&stage) }
             _ = stage.newRequests()
@@ -326,7 +326,7 @@ struct DaemonTests {
     func silence() {
         let text = "! The daemon does not answer. What you have entered waits until it does"
         for outlives in [true, false] {
-            var stage = ChatStage.begun([.bob], outlivesNode: outlives)
+            var stage = ChatStage.begun([.bob], place: outlives ? .daemon : .own)
             _ = stage.newLines()
             stage.answersAtOnce = false
             _ = stage.enter("hello")
@@ -337,7 +337,7 @@ struct DaemonTests {
             stage.advance(by: 60_000)
             #expect(!stage.newLines().contains { $0.hasSuffix(text) })
         }
-        var stage = ChatStage.begun([.bob], outlivesNode: true)
+        var stage = ChatStage.begun([.bob], place: .daemon)
         _ = stage.enter("hello")
         stage.advance(by: 10_000)
         #expect(!stage.newLines().contains { $0.hasSuffix(text) })

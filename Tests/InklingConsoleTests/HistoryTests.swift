@@ -24,9 +24,9 @@ struct HistoryTests {
     }
 
     private static func stage(
-        _ kept: [RecentMessage] = [], form: ChatDisplay.Form = .screen, outlivesNode: Bool = true
+        _ kept: [RecentMessage] = [], form: ChatDisplay.Form = .screen, place: NodePlace = .daemon
     ) throws -> ChatStage {
-        var stage = ChatStage(try chat(), form: form, outlivesNode: outlivesNode)
+        var stage = ChatStage(try chat(), form: form, place: place)
         stage.node.kept = kept
         stage.begin()
         return stage
@@ -62,18 +62,18 @@ struct HistoryTests {
     func nothing() throws {
         var stage = try Self.stage()
         #expect(!stage.newLines().contains { $0.contains("earlier") })
-        for (form, outlivesNode) in [(ChatDisplay.Form.pipe, true), (.screen, false)] {
-            let stage = try Self.stage(Self.messages, form: form, outlivesNode: outlivesNode)
+        for (form, place) in [(ChatDisplay.Form.pipe, NodePlace.daemon), (.screen, .own)] {
+            let stage = try Self.stage(Self.messages, form: form, place: place)
             #expect(!stage.asked.contains { if case .earlier = $0 { true } else { false } })
         }
-        stage = ChatStage(outlivesNode: true)
+        stage = ChatStage(place: .daemon)
         stage.begin()
         #expect(!stage.asked.contains { if case .earlier = $0 { true } else { false } }, "an open chat keeps none")
         // Whole lines have no times.
         stage = try Self.stage(Self.messages, form: .lines)
         #expect(stage.newLines().contains("Bob: See you"))
         // A daemon of an earlier version refuses the request.
-        stage = ChatStage(try Self.chat(), outlivesNode: true)
+        stage = ChatStage(try Self.chat(), place: .daemon)
         stage.answersAtOnce = false
         stage.begin()
         stage.answerNext()
@@ -120,9 +120,9 @@ struct HistoryTests {
 
     @Test("/history explains what it needs")
     func refusals() throws {
-        var stage = try Self.stage(outlivesNode: false)
-        #expect(stage.enter("/history on") == ["! Only a daemon keeps a history. Start it with: inkling daemon"])
-        stage = ChatStage.begun(outlivesNode: true)
+        var stage = try Self.stage(place: .own)
+        #expect(stage.enter("/history on") == ["! No history is kept, because this identity ends with the prompt"])
+        stage = ChatStage.begun(place: .daemon)
         #expect(stage.enter("/history").first?.hasPrefix("! Only a private chat has a history") == true)
         #expect(stage.enter("/history maybe") == ["! /history takes on or off"])
         #expect(stage.newRequests().allSatisfy { if case .compose = $0 { true } else { false } })

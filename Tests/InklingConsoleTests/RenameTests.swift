@@ -86,7 +86,7 @@ struct RenameTests {
         "a name is told that an answer of the node brings before the event does, or that changed while the node was gone"
     )
     func otherWays() {
-        var stage = ChatStage.begun([.bob, .charlie], outlivesNode: true)
+        var stage = ChatStage.begun([.bob, .charlie], place: .daemon)
         stage.node.people[StagePerson.bob.user] = Self.named("Bert", "b")
         _ = stage.enter("/who")
         stage.come(Self.named("Bert", "b"))

@@ -5,8 +5,8 @@ import Testing
 /// Messages that wait for people who are offline, at the prompt.
 @Suite("Waiting messages at the prompt")
 struct WaitingCommandTests {
-    private static func stage(people: [StagePerson] = [.bob], outlivesNode: Bool = true) throws -> ChatStage {
-        var stage = ChatStage(try Chat("team", secret: ChatStage.secret), outlivesNode: outlivesNode)
+    private static func stage(people: [StagePerson] = [.bob], place: NodePlace = .daemon) throws -> ChatStage {
+        var stage = ChatStage(try Chat("team", secret: ChatStage.secret), place: place)
         stage.begin()
         for person in people { stage.come(person, in: "team") }
         stage.advance(by: 3_000)
@@ -98,7 +98,7 @@ struct WaitingCommandTests {
     }
 
     //
-    @Test("/waiting on and off switch, and only a daemon keeps messages")
+    @Test("/waiting on and off switch, and a passing identity keeps no messages")
     func switching() throws {
         var stage = try Self.stage()
         #expect(stage.enter("/waiting off").first?.hasPrefix("* Messages to this chat reach only people") == true)
@@ -107,9 +107,9 @@ struct WaitingCommandTests {
         #expect(stage.newRequests().last == .hold(true, chat: "team"))
         stage.node.failures = [.other(code: "not-kept", text: "No room.")]
         #expect(stage.enter("/waiting on") == ["! No room."])
-        stage = try Self.stage(outlivesNode: false)
+        stage = try Self.stage(place: .own)
         for command in ["/waiting", "/waiting on", "/forget all"] {
-            #expect(stage.enter(command).first?.hasPrefix("! Only a daemon keeps messages") == true)
+            #expect(stage.enter(command).first?.hasPrefix("! Messages wait for nobody") == true)
         }
     }
 
@@ -129,8 +129,8 @@ struct WaitingCommandTests {
 
     @Test("the first lines say whether messages wait")
     func greeting() throws {
-        for (outlivesNode, text) in [(true, "wait for members who are offline"), (false, "reach only people")] {
-            var stage = ChatStage(try Chat("team", secret: ChatStage.secret), outlivesNode: outlivesNode)
+        for (place, text) in [(NodePlace.daemon, "wait for members who are offline"), (.own, "reach only people")] {
+            var stage = ChatStage(try Chat("team", secret: ChatStage.secret), place: place)
             stage.begin()
             #expect(stage.newLines().contains { $0.contains(text) })
         }

@@ -23,6 +23,8 @@ final class FakeNode: ServiceNode {
     private var held: [() -> Void] = []
     private var typing: [String: [Person]] = [:]
     private var sent: MessageID = 0
+    /// The messages that no reader has to take any more.
+    private(set) var settled: [MessageID] = []
     private var sink: (any EventSink)?
     private var events: [TimedEvent] = []
     private var isDelivering = false
@@ -42,7 +44,7 @@ final class FakeNode: ServiceNode {
 
     func typists(in chat: String) -> [Person] { typing[chat] ?? [] }
 
-    func settle() { _ = sink?.takeSettled() }
+    func settle() { settled += sink?.takeSettled() ?? [] }
 
     /// Delivers the answers that wait.
     func release(inReverse: Bool = false) {

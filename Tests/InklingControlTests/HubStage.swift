@@ -66,12 +66,12 @@ final class HubStage {
     var shutDown: () -> Void = {}
 
     init(
-        kept: [Chat] = [], holds: [String: Bool] = [:], announcesAbsence: Bool = false,
+        level: NodeHub.Level = .daemon, kept: [Chat] = [], holds: [String: Bool] = [:], announcesAbsence: Bool = false,
         restored: [String: [TimedEvent]] = [:]
     ) {
         world.restored = restored
         hub = NodeHub(
-            node, kept: kept, holds: holds, announcesAbsence: announcesAbsence,
+            node, level: level, kept: kept, holds: holds, announcesAbsence: announcesAbsence,
             counts: { !$0.isEmpty && !$0.hasPrefix("/") },
             NodeHub.Surroundings(
                 steady: { [world] in world.now }, wall: { 5.5 },
@@ -95,8 +95,8 @@ final class HubStage {
         hub.begin()
     }
 
-    func frontEnd() -> StageFrontEnd {
-        guard let frontEnd = hub.attach().map({ StageFrontEnd($0) }) else { fatalError("no room") }
+    func frontEnd(isPatient: Bool = false) -> StageFrontEnd {
+        guard let frontEnd = hub.attach(isPatient: isPatient).map({ StageFrontEnd($0) }) else { fatalError("no room") }
         frontEnds.append(frontEnd)
         return frontEnd
     }

@@ -66,56 +66,6 @@ extension NetworkTests {
                 environment: ["XDG_CONFIG_HOME": "/run/config", "LOGNAME": "tool"])
         }
 
-        @Test(
-            "peers, send and watch are the person whose chat is open, and say what they find",
-            .standalone("beside a daemon they attach, see DaemonCommandTests"))
-        func aroundAnOpenChat() async throws {
-            try await Network.with(hosts: 2) { network in
-                let nodes = try await startNodes(["Alice", "Bob"], on: network.hosts, chat: "kitchen")
-                let (alice, bob) = (nodes[0], nodes[1])
-                try await waitUntilAllOnline(nodes)
-                let user = try #require(alice.events.first?.user)
-                let mark = bob.mark
-                // S-4
-                let openChat = "inkling: kitchen is an open chat: anybody on this network can join and read it"
-
-                let watch = try CommandTests.command(
-                    ["watch", "kitchen", "--json", "--name", "Alice"], on: network[0], state: "Alice")
-                defer { watch.closeInput() }
-                let listed = try await CommandTests.inkling(
-                    ["peers", "kitchen", "--json", "--name", "Alice"], on: network[0], state: "Alice")
-                #expect(listed.ending == .exited(0) && listed.errors == openChat, "\(listed.errors)")
-                let peers = try #require(try listed.json()["peers"] as? [[String: Any]])
-                #expect(peers.compactMap { $0["name"] as? String } == ["Bob"])
-                #expect(peers.first?["presence"] as? String == "online" && peers.first?["rtt"] is Double)
-
-                let sent = try await CommandTests.inkling(
-                    ["send", "kitchen", "-", "--name", "Alice"], on: network[0], state: "Alice",
-                    input: ["tea is", "ready"])
-                #expect(sent.ending == .exited(0) && sent.text == "Delivered to Bob", "\(sent.errors)")
-                let message = try await bob.wait("the message", from: mark) { $0.on == "message" }
-                #expect(message.text == "tea is\nready" && message.from?.user == user)
-
-                bob.compose("x")
-                for text in ["Bob is typing", ""] {
-                    let deadline = now() + 5
-                    while watch.output.last?.text.contains("\"text\":\"\(text)\"") != true {
-                        if now() > deadline { throw HarnessError("watch shows \(watch.output.map(\.text))") }
-                        try await pause(0.01)
-                    }
-                    bob.compose("")
-                }
-                kill(try #require(watch.onlyChild), SIGINT)
-                #expect(try await watch.waitForEnd() == .exited(0))
-                #expect(watch.errorText == openChat, "\(watch.errorText)")
-
-                // Bob saw all these commands as Alice, who was present all the time.
-                let shown = bob.events.dropFirst(mark).filter { $0.on == "peer" }
-                #expect(shown.allSatisfy { $0.user == user && $0.presence != "offline" })
-                #expect(alice.ending == nil)
-            }
-        }
-
         @Test("send fails where nobody is there, or the one who was is gone, and says so")
         func failedSends() async throws {
             try await Network.with(hosts: 2) { network in
@@ -278,11 +228,14 @@ extension NetworkTests {
                     "Bob", on: network[0], chat: "kitchen", ["--no-discovery", "--port", "40001"])
                 let alice = try await NodeProcess(
                     "Alice", on: network[0], chat: "garden", state: "tools", ["--no-discovery"])
+                let arguments = ["send", "kitchen", "hello", "--no-discovery", "--peer", "127.0.0.1:40001"]
+                // A driven node serves its program alone, and no second node has its identity at the same time.
+                let refused = try await CommandTests.inkling(arguments, on: network[0])
+                #expect(refused.errors.contains("another program of yours uses the identity"))
+                alice.quit()
+                #expect(try await alice.waitForEnd() == .exited(0))
                 let answer = try await CommandTests.inkling(
-                    [
-                        "send", "kitchen", "hello", "--no-discovery", "--peer", "127.0.0.1:40001",
-                        "--without-interface", "docker0",
-                    ], on: network[0])
+                    arguments + ["--without-interface", "docker0"], on: network[0])
                 #expect(answer.ending == .exited(0), "\(answer.errors)")
                 let message = try await bob.wait("the message") { $0.on == "message" }
                 #expect(message.from?.name == "Alice" && message.from?.user == alice.events.first?.user)

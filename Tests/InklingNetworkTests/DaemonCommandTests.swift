@@ -101,7 +101,8 @@ extension NetworkTests {
                 #expect(second.status == .exited(1) && second.errors.contains("is running already"))
                 let alone = try await inkling(
                     "send", "kitchen", "hello", "--standalone", "--no-discovery", "--peer", "127.0.0.1:40001")
-                #expect(alone.status == .exited(0), "\(alone.errors)")
+                #expect(
+                    alone.status == .exited(1) && alone.errors.contains("another program of yours"), "\(alone.errors)")
 
                 try await Self.end(daemon)
                 try await bob.wait("the end", from: mark) { $0.presence == "offline" && $0.why == "bye" }
@@ -389,6 +390,123 @@ extension NetworkTests {
                 try await terminal.press("Enter")
                 try await bob.wait("the message", from: mark) { $0.on == "message" && $0.text == "half a sentence" }
                 try await Self.end(second)
+            }
+        }
+
+        /// Starts Alice's prompt in a new terminal.
+        private static func prompt(on host: Host, home: String, _ options: String = "") async throws -> RealTerminal {
+            let terminal = try await RealTerminal(on: host, home: home)
+            try await terminal.type(
+                "\(try NodeProcess.program()) chat kitchen --state-dir \(directory) \(options)")
+            try await terminal.press("Enter")
+            return terminal
+        }
+
+        private static let ownNode = "--name Alice --no-discovery --peer 127.0.0.1:40001"
+
+        //
+        @Test(
+            "a prompt's user is one person for all programs: a second prompt, send, peers and watch, and no second node"
+        )
+        func holder() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let host = network[0]
+                let bob = try await Self.bob(on: host)
+                let first = try await Self.prompt(on: host, home: "one", Self.ownNode)
+                try await first.wait("Bob") { $0.has("* Bob is here") }
+                let second = try await Self.prompt(on: host, home: "two")
+                try await second.wait("Bob") { $0.has("* Bob is here") }
+                let mark = bob.mark
+                let watch = try Child(
+                    host.command([
+                        try NodeProcess.program(), "watch", "kitchen", "--json", "--state-dir", Self.directory,
+                    ]), environment: ["XDG_CONFIG_HOME": "/run/config", "LOGNAME": "tool"])
+                defer { watch.closeInput() }
+                let sent = try await Self.inkling(["send", "kitchen", "-"], on: host, input: ["tea is", "ready"])
+                #expect(sent.status == .exited(0) && sent.text == "Delivered to Bob", "\(sent.errors)")
+                // S-4
+                let openChat = "inkling: kitchen is an open chat: anybody on this network can join and read it"
+                #expect(sent.errors == openChat, "\(sent.errors)")
+                try await bob.wait("the message", from: mark) { $0.text == "tea is\nready" }
+                for prompt in [first, second] { try await prompt.wait("the message") { $0.has("You: tea is") } }
+                bob.compose("x")
+                for text in ["Bob is typing", ""] {
+                    let deadline = now() + 5
+                    while watch.output.last?.text.contains("\"text\":\"\(text)\"") != true {
+                        if now() > deadline { throw HarnessError("watch shows \(watch.output.map(\.text))") }
+                        try await pause(0.01)
+                    }
+                    bob.compose("")
+                }
+                kill(try #require(watch.onlyChild), SIGINT)
+                #expect(try await watch.waitForEnd() == .exited(0))
+                let status = try await Self.inkling(["status", "--json"], on: host)
+                #expect(status.json["holder"] as? Bool == true && status.json["name"] as? String == "Alice")
+                #expect(try await Self.inkling(["peers", "kitchen"], on: host).text.hasPrefix("Bob ("))
+                let stop = try await Self.inkling(["stop"], on: host)
+                #expect(stop.status == .exited(1) && stop.errors.contains("/quit"), "\(stop.errors)")
+                let daemon = try await Self.inkling(["daemon", "--no-discovery"], on: host)
+                #expect(daemon.status == .exited(1) && daemon.errors.contains("a prompt of yours"), "\(daemon.errors)")
+                let other = try await Self.inkling(["send", "kitchen", "hi", "--port", "5"], on: host)
+                #expect(other.status == .exited(64) && other.errors.contains("quit it first"), "\(other.errors)")
+                try await second.type("typed beside")
+                try await bob.wait("typing", from: mark) { $0.typists == ["Alice"] }
+                try await second.press("Enter")
+                try await bob.wait("the message", from: mark) { $0.text == "typed beside" }
+                try await first.wait("it shows here too") { $0.has("You: typed beside") }
+                #expect(bob.events.dropFirst(mark).allSatisfy { $0.on != "peer" }, "nobody came or went for it")
+            }
+        }
+
+        //
+        @Test("when the prompt that runs the node quits, or is killed, another takes its place, and keeps its draft")
+        func successor() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let host = network[0]
+                let bob = try await Self.bob(on: host)
+                let first = try await Self.prompt(on: host, home: "one", Self.ownNode)
+                try await first.wait("Bob") { $0.has("* Bob is here") }
+                var others: [RealTerminal] = []
+                for home in ["two", "three"] {
+                    let prompt = try await Self.prompt(on: host, home: home)
+                    try await prompt.wait("Bob") { $0.has("* Bob is here") }
+                    others.append(prompt)
+                }
+                try await others[0].type("half a sen")
+                let mark = bob.mark
+                try await first.type("/quit")
+                try await first.press("Enter")
+                try await others[0].wait("one of them takes over", within: 10) { screen in
+                    screen.has("runs Inkling now") && screen.last?.hasSuffix("half a sen") == true
+                }
+                try await others[1].wait("the other", within: 10) { $0.has("runs Inkling now") }
+                try await bob.wait("the end", from: mark) { $0.presence == "offline" && $0.why == "bye" }
+                let status = try await Self.inkling(["status", "--json"], on: host)
+                #expect(status.json["holder"] as? Bool == true && status.json["name"] as? String == "Alice")
+            }
+        }
+
+        //
+        @Test("a prompt that is stopped does not answer: a command refuses, and starts no second node")
+        func stoppedHolder() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let host = network[0]
+                let bob = try await Self.bob(on: host)
+                let prompt = try await Self.prompt(on: host, home: "one", Self.ownNode)
+                try await prompt.wait("Bob") { $0.has("* Bob is here") }
+                let mark = bob.mark
+                try await prompt.press("C-z")
+                try await bob.wait("the end", from: mark) { $0.presence == "offline" && $0.why == "bye" }
+                // The prompt stops after the last copy of its goodbye.
+                try await pause(0.5)
+                let sent = try await Self.inkling(["send", "kitchen", "hi"], on: host)
+                #expect(sent.status == .exited(1) && sent.errors.contains("continue the prompt"), "\(sent.errors)")
+                #expect(bob.events.dropFirst(mark).allSatisfy { $0.presence != "online" }, "no second node came")
+                try await prompt.type("fg")
+                try await prompt.press("Enter")
+                try await bob.wait("the return", from: mark) { $0.presence == "online" }
+                let again = try await Self.inkling(["send", "kitchen", "hi"], on: host)
+                #expect(again.status == .exited(0) && again.text == "Delivered to Bob", "\(again.errors)")
             }
         }
     }

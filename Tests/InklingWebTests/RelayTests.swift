@@ -151,6 +151,30 @@ struct RelayTests {
         try await stage.end()
     }
 
+    // A-72
+    @Test("when a prompt that ran the node ends, and no other takes its place, a daemon does by itself")
+    func successor() async throws {
+        var limits = WebStage.limits
+        limits.successor = .milliseconds(200)
+        let stage = try await WebStage(limits)
+        let (page, first, _) = try await stage.page()
+        let holder = FakeDaemon.greeting.dropLast() + #","holder":true}"#
+        first.close()
+        #expect(page.text()?.contains("The daemon has ended.") == true)
+        // Another prompt is there at once.
+        let second = try stage.daemon.greet(String(holder))
+        #expect(page.text() == #"{"on":"inkling-web","state":"back"}"# && page.text() == String(holder))
+        stage.daemon.obstacle.withLock { $0 = DaemonObstacle(text: "No daemon is running.", starts: true) }
+        second.close()
+        #expect(page.text()?.contains("The prompt that ran Inkling has ended.") == true)
+        #expect(page.text()?.contains("No daemon is running.") == true)
+        #expect(stage.daemon.starts.withLock { $0 } == 0, "another prompt may come")
+        _ = try stage.daemon.greet()
+        #expect(stage.daemon.starts.withLock { $0 } == 1)
+        #expect(page.text() == #"{"on":"inkling-web","state":"back"}"# && page.text() == FakeDaemon.greeting)
+        try await stage.end()
+    }
+
     @Test("a page that opens without a daemon hears of that first")
     func openedWithoutDaemon() async throws {
         let stage = try await WebStage()

@@ -62,7 +62,9 @@ package enum ChatLines {
     ///
     /// - Parameter keepsTexts: whether messages wait for members who are offline.
     package static func looking(keepsTexts: Bool = false) -> Line {
-        let reach = keepsTexts ? "wait for members who are offline" : "reach only people who are online"
+        let reach =
+            keepsTexts
+            ? "wait for members who are offline, and go out while Inkling runs" : "reach only people who are online"
         return notice("Looking for others. Messages \(reach).")
     }
 
@@ -246,7 +248,7 @@ package enum ChatLines {
 
     /// Returns the line for a chat in the answer to /chats that only the daemon or another prompt is in.
     static func chat(name: String, isOpen: Bool, unread: Int, isKept: Bool) -> Line {
-        let details = [isKept ? "in the daemon" : "at another prompt"] + (unread > 0 ? ["\(unread) unread"] : [])
+        let details = [isKept ? "kept" : "at another prompt"] + (unread > 0 ? ["\(unread) unread"] : [])
         return notice(
             "- " + chat(name, isOpen: isOpen) + ": \(details.joined(separator: ", ")). To open it: "
                 + "/open \(SafeText.line(name))")

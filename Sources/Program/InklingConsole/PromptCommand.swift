@@ -460,7 +460,7 @@ extension PromptCommand {
             name: "history", takes: .anything, short: "/history on", purpose: "keep what is said",
             usage: "/history on or off", refusal: "/history takes on or off",
             details: [
-                "Have the daemon keep the last 10,000 messages of this private chat on your computer, from now on. The "
+                "Keep the last 10,000 messages of this private chat on your computer, from now on. The "
                     + "next start shows the last ones, and /find searches them. off removes them for good. Without on "
                     + "or off: say whether it keeps them."
             ]),
@@ -468,8 +468,8 @@ extension PromptCommand {
             name: "waiting", takes: .anything, short: "/waiting", purpose: "see what waits for whom",
             usage: "/waiting [on or off]", refusal: "/waiting takes on or off",
             details: [
-                "List the messages that the daemon keeps for people who are offline. It sends them when they are back, and "
-                    + "gives them up after 7 days.",
+                "List the messages that wait on your computer for people who are offline. They go out while Inkling runs, when "
+                    + "these people are back. After 7 days they are given up.",
                 "on or off: whether messages to this chat wait. They do in a private chat. off gives up those that wait.",
             ]),
         Entry(

@@ -33,6 +33,10 @@ final class DaemonLink {
     private var splitter = LineSplitter(longest: WebLimits.line)
     private var isReading = false
     private var greetingTask: Scheduled<Void>?
+    /// Whether the node is a prompt's.
+    private var isHolder = false
+    /// The time at which the link starts a daemon in place of a prompt that has ended; nil for never.
+    private var successorDue: NIODeadline?
 
     /// Whether the link reads lines. While it does not, the daemon's own limits act.
     var takesLines = true {
@@ -69,7 +73,7 @@ final class DaemonLink {
         isReading = false
         let descriptor: Int32
         switch access.connect() {
-        case .failure(let obstacle): return lose(obstacle)
+        case .failure(let obstacle): return lose(successor(obstacle) ?? obstacle)
         case .success(let connected): descriptor = connected
         }
         let handler = NIOLoopBound(DaemonHandler(self), eventLoop: eventLoop)
@@ -85,6 +89,15 @@ final class DaemonLink {
         greetingTask = eventLoop.assumeIsolated().scheduleTask(in: limits.greeting) { [weak self] in
             self?.lose(DaemonObstacle(text: "The daemon does not answer.", starts: false))
         }
+    }
+
+    /// Starts a daemon in place of a prompt that ended some time ago.
+    ///
+    /// - Returns: The obstacle to that, if any.
+    private func successor(_ obstacle: DaemonObstacle) -> DaemonObstacle? {
+        guard obstacle.starts, let successorDue, successorDue <= .now() else { return nil }
+        self.successorDue = nil
+        return access.start()
     }
 
     /// Writes a line without its line feed. The caller checks ``isReady``.
@@ -138,7 +151,9 @@ final class DaemonLink {
     }
 
     fileprivate func closed(_ channel: any Channel) {
-        if isCurrent(channel) { lose(Self.ended) }
+        guard isCurrent(channel) else { return }
+        if isHolder, case .ready = phase { successorDue = .now() + limits.successor }
+        lose(isHolder ? Self.promptEnded : Self.ended)
     }
 
     fileprivate func writabilityChanged(_ channel: any Channel) {
@@ -146,6 +161,7 @@ final class DaemonLink {
     }
 
     private static let ended = DaemonObstacle(text: "The daemon has ended.", starts: true)
+    private static let promptEnded = DaemonObstacle(text: "The prompt that ran Inkling has ended.", starts: true)
 
     private func isCurrent(_ channel: any Channel) -> Bool {
         switch phase {
@@ -176,6 +192,7 @@ final class DaemonLink {
                 return lose(DaemonObstacle(text: access.text(obstacle), starts: false))
             }
             greetingTask?.cancel()
+            (isHolder, successorDue) = (ready.isHolder, nil)
             phase = .ready(channel)
             owner?.daemonReady(line)
         case .refusal(let error): lose(DaemonObstacle(text: access.text(.refused(error)), starts: false))

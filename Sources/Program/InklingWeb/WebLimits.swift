@@ -27,6 +27,8 @@ package struct WebLimits: Sendable {
     package var silence = TimeAmount.seconds(30)
     /// The interval of attempts to reach a daemon.
     package var retry = TimeAmount.milliseconds(500)
+    /// The time in which another prompt may take the place of one that ran the node. Then a daemon does.
+    package var successor = TimeAmount.seconds(3)
     /// The time for the first line of a daemon. A daemon that starts for this connection needs the most.
     package var greeting = TimeAmount.seconds(5)
     /// The time for the end of a WebSocket's closing handshake.

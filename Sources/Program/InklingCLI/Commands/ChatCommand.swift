@@ -61,13 +61,13 @@ struct ChatCommand: ParsableCommand {
 
     func run() throws {
         try CommandFailure.reporting {
-            try ChatProgram.run(settings()) { ChatProgram.session($0, $1.identity) }
+            try ChatProgram.run(settings()) { ChatProgram.session($0, $1) }
         }
     }
 
     private func settings() throws -> ChatSettings {
         var file = try options.settingsOptions.settings(isForProgram: json)
-        var node = options.node.configuration(file, isCommand: false)
+        var node = options.node.configuration(file)
         node.isEphemeral = ephemeral
         node.sendsTyping = sendTyping ?? file.sendsTyping ?? true
         node.showsTyping = showTyping ?? file.showsTyping ?? true
@@ -92,6 +92,7 @@ struct ChatCommand: ParsableCommand {
             ringsForMentions: file.ringsForMentions ?? false,
             logLevel: options.node.logLevel ?? (mode == .json ? .warning : .error),
             daemon: daemon,
+            holderPath: mode == .json || ephemeral ? nil : SocketPath.path(stateDirectory: options.node.stateDir),
             settledName: file.name.flatMap { name in
                 options.settingsOptions.path(isForProgram: json).map { (NormalForm.canonical(name), $0) }
             },
@@ -103,7 +104,8 @@ struct ChatCommand: ParsableCommand {
     /// about a known name with a different key.
     private func daemon() throws -> DaemonConnection? {
         guard !ephemeral else { return nil }
-        guard options.attachment.standalone else { return try options.daemon() }
+        let daemon = try options.attachment.daemon(options.node, patience: AttachmentOptions.chatPatience)
+        guard options.attachment.standalone else { return daemon }
         guard KeyStore.isInUse(directory: options.node.stateDir) else { return nil }
         throw CommandFailure(
             text: "a node of yours runs here already, a daemon or a chat: to others, a second one would be a stranger "

@@ -42,7 +42,7 @@ struct DaemonCommand: ParsableCommand {
             guard let path = SocketPath.path(stateDirectory: node.stateDir) else {
                 throw CommandFailure(text: "there is no place for the socket; name one with --state-dir DIR")
             }
-            var configuration = node.configuration(settings, isCommand: false)
+            var configuration = node.configuration(settings)
             configuration.sendsTyping = settings.sendsTyping ?? true
             configuration.showsTyping = settings.showsTyping ?? true
             try DaemonProgram.run(configuration, settings, at: path, node) { try node.settingsOptions.settings() }
@@ -132,19 +132,22 @@ struct StatusCommand: ParsableCommand {
                 throw try notRunning("no daemon is running; the next command that needs one starts it", onDemand: true)
             case .noNode: throw try notRunning("no daemon is running; to start one: inkling daemon")
             case .failure(let failure) where failure.isNobody:
-                throw try notRunning("no daemon is running; a chat of yours is, with the same identity")
+                throw try notRunning("no daemon is running; another program of yours uses the identity")
             case .failure(let failure):
                 try answersNothing(isDaemon: failure.isDaemon)
                 throw CommandFailure(text: failure.text, status: Self.unknown)
             }
+            let isHolder = connection.daemon?.isHolder == true
             let (status, identity, version) = try status(of: connection)
             guard json else {
-                for line in Self.lines(status, identity, version) { try Output.standard.answer(line) }
+                for line in Self.lines(status, identity, version, isHolder: isHolder) {
+                    try Output.standard.answer(line)
+                }
                 return
             }
             try Output.standard.answer(
                 json: [
-                    ("running", .boolean(true)), ("answers", .boolean(true)),
+                    ("running", .boolean(true)), ("answers", .boolean(true)), ("holder", .boolean(isHolder)),
                     ("user", .string(identity.user.description)), ("name", .string(identity.name)),
                     ("port", .integer(Int(identity.port))),
                     ("since", .seconds(status.since)), ("version", .string(version)),
@@ -190,13 +193,15 @@ struct StatusCommand: ParsableCommand {
         return CommandFailure(text: text, status: Self.notRunning)
     }
 
-    private static func lines(_ status: NodeStatus, _ identity: NodeIdentity, _ daemonVersion: String) -> [String] {
+    private static func lines(
+        _ status: NodeStatus, _ identity: NodeIdentity, _ daemonVersion: String, isHolder: Bool
+    ) -> [String] {
         let start = LocalTime(wall: status.since)
         let difference = VersionDifference.text(daemon: daemonVersion, program: programVersion)
         // This command is one of the front ends.
-        let others = status.frontEnds - 1
+        let others = status.frontEnds - (isHolder ? 2 : 1)
         return [
-            "running since \(start.day.text) \(start.text), \(difference ?? "version \(programVersion)")",
+            "running \(isHolder ? "in a prompt " : "")since \(start.day.text) \(start.text), \(difference ?? "version \(programVersion)")",
             "\(SafeText.name(identity.name) ?? "Someone"), \(status.isAway ? "away" : "active"), port \(identity.port)",
             others == 1 ? "1 program is attached" : "\(others) programs are attached",
         ] + (status.chats.isEmpty ? ["in no chat"] : status.chats.map(\.line))
@@ -229,12 +234,17 @@ struct StopCommand: ParsableCommand {
                 Output.error.write(line: "inkling: no daemon is running")
                 return
             case .failure(let failure) where failure.isNobody:
-                throw CommandFailure(text: "no daemon is running; a chat of yours is, with the same identity")
+                throw CommandFailure(text: "no daemon is running; another program of yours uses the identity")
             case .failure(.hanging):
                 throw CommandFailure(
                     text: "the daemon does not answer, so it can't be asked to end. Find its process with: pgrep -af "
                         + "'inkling daemon', and end it with: kill -KILL PROCESS")
             case .failure(let failure): throw CommandFailure(text: failure.text)
+            }
+            guard connection.daemon?.isHolder != true else {
+                connection.close()
+                throw CommandFailure(
+                    text: "no daemon is running; a prompt of yours runs Inkling, and ends it with /quit")
             }
             let path = connection.path
             guard case (.chats(let chats), _, _) = try DaemonOptions.ask(.chats, of: connection) else {

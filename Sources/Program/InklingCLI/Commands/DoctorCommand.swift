@@ -35,7 +35,7 @@ struct DoctorCommand: ParsableCommand {
         try CommandFailure.reporting {
             let settings = try options.settingsOptions.settings()
             let chat = try options.secrets.chatToJoin(chat, default: settings.chat)
-            let configuration = options.node.configuration(settings, isCommand: true)
+            let configuration = options.node.configuration(settings)
             let user = DoctorUser(stateDirectory: configuration.stateDirectory)
             let arguments = options.secrets.arguments(naming: chat, given: self.chat)
             let (daemon, ofDaemons) = try daemon(of: user, arguments: options.node.words + arguments)

@@ -71,8 +71,7 @@ struct CommandFailure: Error {
     }
 }
 
-/// The settings of commands that are in a chat for a short time. Such a command shares the identity with an open chat
-/// of the user, so peers see one person.
+/// The settings of commands that are in a chat for a short time.
 extension ChatOptions {
     /// Returns the settings of a command.
     ///
@@ -80,7 +79,7 @@ extension ChatOptions {
     func commandSettings(chat given: String?, indicator: IndicatorStyle? = nil) throws -> ChatSettings {
         let file = try settingsOptions.settings()
         let chat = try secrets.chatToJoin(given, default: file.chat)
-        var node = self.node.configuration(file, isCommand: true)
+        var node = self.node.configuration(file)
         node.sendsTyping = false
         return ChatSettings(
             node: node, chat: chat, isConfirmed: secrets.confirms(chat, given: given), settledChat: file.openChat,

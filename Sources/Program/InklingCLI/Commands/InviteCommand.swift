@@ -126,7 +126,7 @@ struct InviteCommand: ParsableCommand {
 struct JoinCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "join",
-        abstract: "Have the daemon be in a chat, and stay in it.",
+        abstract: "Be in a chat, and stay in it.",
         discussion: """
             It stays until you leave the chat, also when it is started again. Messages that come while you have the \
             chat open nowhere wait for you in the daemon.
@@ -157,7 +157,7 @@ struct JoinCommand: ParsableCommand {
             if chat.isOpen { Output.error.warn(ofOpen: chat) }
             let present = peers.count { $0.presence != .offline }
             let others = try present == 0 ? othersText(in: chat) : "\(present) there now"
-            try Output.standard.answer("The daemon is in \(SafeText.line(chat.name)) from now on; \(others)")
+            try Output.standard.answer("Inkling is in \(SafeText.line(chat.name)) from now on; \(others)")
         }
     }
 
@@ -172,7 +172,7 @@ struct JoinCommand: ParsableCommand {
 
 struct LeaveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "leave", abstract: "Have the daemon leave a chat for good.",
+        commandName: "leave", abstract: "Leave a chat for good.",
         discussion: """
             A prompt that has the chat open stays in it until it ends.
 
@@ -188,14 +188,14 @@ struct LeaveCommand: ParsableCommand {
         try CommandFailure.reporting {
             let name = Chat.isInvite(chat) ? try Chat(invite: chat).name : NormalForm.canonical(chat)
             _ = try daemon.ask(.leave(chat: name))
-            try Output.standard.answer("The daemon no longer stays in \(SafeText.line(name))")
+            try Output.standard.answer("Inkling no longer stays in \(SafeText.line(name))")
         }
     }
 }
 
 struct ChatsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "chats", abstract: "List the chats that the daemon is in.",
+        commandName: "chats", abstract: "List the chats that you are in.",
         discussion: """
             inkling chats
             inkling chats --json | jq -r '.chats[] | select(.waiting > 0) | .chat'
@@ -211,7 +211,7 @@ struct ChatsCommand: ParsableCommand {
             guard case (.chats(let chats), _, _) = try daemon.ask(.chats) else { throw ExitCode(1) }
             if json { return try Output.standard.answer(json: [("chats", .array(chats.map(\.value)))]) }
             if chats.isEmpty {
-                Output.error.write(line: "inkling: the daemon is in no chat; to join one: inkling join CHAT")
+                Output.error.write(line: "inkling: you are in no chat; to join one: inkling join CHAT")
             }
             for chat in chats { try Output.standard.answer(chat.line) }
         }

@@ -24,11 +24,6 @@ final class DaemonProgram {
     private var phase = Phase.starting
     private var speakers = SpeakerLabels()
     private var signals: SignalPipe?
-    private var writer: KeptChatsWriter?
-    private var history: MessageHistory?
-    private var textLogs: TextLogs?
-    /// Whether the daemon may write the list of kept chats.
-    private var mayKeep = true
     private var hookTask: Scheduled<Void>?
 
     private enum Phase {
@@ -36,7 +31,7 @@ final class DaemonProgram {
         /// Another node holds the state directory, and a connection to the service manager's socket started this
         /// daemon.
         case waiting(ListeningSocket)
-        case running(LocalNode, NodeHub, ControlServer)
+        case running(NodeService)
         case ending
     }
 
@@ -145,6 +140,9 @@ final class DaemonProgram {
         switch DaemonSearch(stateDirectory: stateDirectory) {
         case .found(let daemon):
             daemon.close()
+            if daemon.daemon?.isHolder == true {
+                return "a prompt of yours runs Inkling already, and other programs use it: quit it first"
+            }
             return "a daemon of yours is running already; to see what it does: inkling status"
         case .failure(let failure) where failure.isDaemon:
             return "a daemon of yours is running already: \(failure.reason)"
@@ -155,110 +153,34 @@ final class DaemonProgram {
     }
 
     private func serve(_ node: LocalNode, _ handedOver: ListeningSocket?) {
-        do {
-            let socket = try handedOver ?? ListeningSocket(at: path)
-            let directory = configuration.stateDirectory ?? Configuration.defaultStateDirectory ?? "."
-            node.rules = NameKeeper(in: directory, settledName: settings.openChat)
-            node.keepName = RememberedName.keeper(in: directory, on: loop)
-            let history = MessageHistory(
-                in: directory, on: loop, logID: { [unowned node] in node.logID(of: $0) }, threads: .alone())
-            self.history = history
-            node.setHasHistory { [unowned history] in history.has($0) }
-            let kept = kept(in: directory, of: node)
-            let textLogs = TextLogs(in: directory, standings: node.standings, on: loop, threads: .alone())
-            self.textLogs = textLogs
-            let hub = NodeHub(
-                node, kept: kept.chats, holds: kept.holds, announcesAbsence: goesAwayAlone,
-                counts: LocalNode.countsAsTyping,
-                NodeHub.Surroundings(
-                    steady: { Clock.steady }, wall: { Clock.wall },
-                    keep: { [unowned self] in keep(KeptChats($0, holds: $1), in: directory, completion: $2) },
-                    rank: { [unowned node] in node.rank(of: $0, in: $1) },
-                    chat: { [unowned node] source, name throws(NodeError) in try node.chat(of: source, named: name) },
-                    present: { [unowned node] in node.present($0) }, shutDown: { [unowned self] in stop() },
-                    history: history, texts: Self.unreadTexts(of: node)))
-            hub.messageUnseen = { [unowned self] in unseen($0, $1) }
-            hub.chatRefused = { [logger] chat, error in
-                logger.error("the daemon can't be in \(SafeText.line(chat.name)): \(SafeText.line(error.text))")
-            }
-            let server = ControlServer(
-                hub, state: DaemonConnection.state(of: directory) ?? "", texts: JSONTexts(indicator: .standard),
-                on: loop,
-                steady: { Clock.steady }, report: { [logger] in logger.notice("\($0)") })
-            phase = .running(node, hub, server)
-            node.keepTexts(in: textLogs, holds: kept.holds)
-            hub.begin()
-            server.listen(on: socket) { [self] error in
-                if let error { return fail("\(error)") }
-                SocketSignpost.put(in: directory, to: path)
-                RememberedName.keep(node.identity.name, in: configuration.stateDirectory)
-                logger.notice(
-                    "Inkling runs as \(SafeText.line(node.identity.name)). Ctrl-C ends it. User ID: \(node.identity.user), port: \(node.identity.port)"
-                )
-                manager.ready()
-            }
+        let socket: ListeningSocket
+        do throws(ListeningSocket.Failure) {
+            socket = if let handedOver { handedOver } else { try ListeningSocket(at: path) }
         } catch {
-            node.stop { [self] in
-                let reason = (error as? ListeningSocket.Failure)?.text ?? "\(error)"
-                finish(CommandFailure(text: "can't listen at \(SafeText.line(path)): \(reason)"))
+            return node.stop { [self] in
+                finish(CommandFailure(text: "can't listen at \(SafeText.line(path)): \(error.text)"))
             }
         }
-    }
-
-    // MARK: Chats to stay in
-
-    private static func unreadTexts(of node: LocalNode) -> UnreadTexts {
-        UnreadTexts(
-            restored: { [unowned node] in node.takeRestoredTexts(in: $0) },
-            read: { [unowned node] in node.readTexts($0, in: $1) },
-            forgetSwitch: { [unowned node] in node.forgetHold($0) })
-    }
-
-    private func keep(_ kept: KeptChats, in directory: String, completion: @escaping (String?) -> Void) {
-        let path = "\(directory)/\(KeptChatsFile.name)"
-        guard mayKeep else {
-            logger.error("the list of chats to stay in is left as it is, and forgets this change")
-            // The hub expects the answer after its request has returned.
-            return loop.assumeIsolated().execute {
-                completion(
-                    "\(path) can't be used, so no chat can be kept. Repair or remove it, and start the daemon again.")
-            }
+        let directory = configuration.stateDirectory ?? Configuration.defaultStateDirectory ?? "."
+        let service = NodeService(
+            node, level: .daemon, in: directory, settledName: settings.openChat, announcesAbsence: goesAwayAlone,
+            on: loop, logger
+        ) { [unowned self] in stop() }
+        node.keepName = RememberedName.keeper(in: directory, on: loop)
+        service.hub.messageUnseen = { [unowned self] in unseen($0, $1) }
+        service.hub.chatRefused = { [logger] chat, error in
+            logger.error("the daemon can't be in \(SafeText.line(chat.name)): \(SafeText.line(error.text))")
         }
-        let writer = self.writer ?? KeptChatsWriter(KeptChatsFile(in: directory), on: loop, threads: .alone())
-        self.writer = writer
-        writer.write(kept.chats, holds: kept.holds) { [logger] reason in
-            if let reason { logger.error("the list of chats to stay in can't be written: \(reason)") }
-            completion(reason.map { "\(path) can't be written: \($0). Make room for it, and join again." })
+        phase = .running(service)
+        service.hub.begin()
+        service.listen(on: socket, at: path) { [self] error in
+            if let error { return fail("\(error)") }
+            RememberedName.keep(node.identity.name, in: configuration.stateDirectory)
+            logger.notice(
+                "Inkling runs as \(SafeText.line(node.identity.name)). Ctrl-C ends it. User ID: \(node.identity.user), port: \(node.identity.port)"
+            )
+            manager.ready()
         }
-    }
-
-    /// Returns the chats to stay in, each in its newest place. The last run may have ended before it wrote a move here.
-    private func kept(in directory: String, of node: LocalNode) -> KeptChats {
-        let stored = stored(in: directory)
-        var chats = stored.chats.compactMap { node.present($0) }
-        // Two chats may have become one. Then the chat stays that was kept as what it is now.
-        var places = Set(stored.chats.map(\.keys))
-        chats.removeAll { !stored.chats.contains($0) && !places.insert($0.keys).inserted }
-        let present = KeptChats(chats, holds: stored.holds)
-        if present != stored { keep(present, in: directory) { _ in } }
-        return present
-    }
-
-    private func stored(in directory: String) -> KeptChats {
-        switch KeptChatsFile(in: directory).read() {
-        case .missing: return KeptChats()
-        case .chats(let chats, let holds): return KeptChats(chats, holds: holds)
-        case .damaged:
-            mayKeep = false
-            logger.error("the list of chats to stay in is damaged, and is not used; repair or remove it")
-        case .newer:
-            mayKeep = false
-            logger.error("the list of chats to stay in is of a later version, and is not used")
-        case .unreadable(let reason):
-            mayKeep = false
-            logger.error("the list of chats to stay in can't be read: \(reason)")
-        }
-        return KeptChats()
     }
 
     // MARK: While another node has the state directory
@@ -301,8 +223,9 @@ final class DaemonProgram {
 
     private func unseen(_ timed: TimedEvent, _ rank: SenderRank) {
         guard !hook.command.isEmpty, case .message(let message) = timed.event,
-            case .running(let node, _, _) = phase
+            case .running(let service) = phase
         else { return }
+        let node = service.node
         let (chat, sender) = (message.chat, message.sender)
         let label = speakers.label(
             of: sender, node.peer(sender.user, in: chat), in: chat, ownName: node.identity.name, at: Clock.steady
@@ -326,8 +249,8 @@ final class DaemonProgram {
         hookTask?.cancel()
         guard let deadline = hook.nextDeadline else { return }
         hookTask = loop.assumeIsolated().scheduleTask(in: .milliseconds(max(deadline - Clock.steady, 1))) { [self] in
-            guard case .running(_, let hub, _) = phase else { return }
-            hook.tick(at: Clock.steady) { hub.isUnseen($0) }
+            guard case .running(let service) = phase else { return }
+            hook.tick(at: Clock.steady) { service.hub.isUnseen($0) }
             followHook()
         }
     }
@@ -363,10 +286,10 @@ final class DaemonProgram {
         hook.command = trusted(change.messageHook)
         goesAwayAlone = change.goesAwayAlone
         if let name = change.name { configuration.name = name }
-        guard case .running(let node, let hub, _) = phase else { return }
-        hub.announcesAbsence = change.goesAwayAlone
-        guard let name = change.name, node.identity.name != name else { return }
-        hub.rename(name)
+        guard case .running(let service) = phase else { return }
+        service.hub.announcesAbsence = change.goesAwayAlone
+        guard let name = change.name, service.node.identity.name != name else { return }
+        service.hub.rename(name)
     }
 
     // MARK: Ending
@@ -382,30 +305,12 @@ final class DaemonProgram {
         case .starting, .waiting:
             phase = .ending
             finish(nil)
-        case .running(let node, let hub, let server):
+        case .running(let service):
             phase = .ending
             manager.stopping()
-            hub.willEnd()
-            if let directory = configuration.stateDirectory ?? Configuration.defaultStateDirectory {
-                SocketSignpost.remove(from: directory)
-            }
-            server.stopListening()
-            node.stop { [self] in server.close { [self] in written { [self] in finish(nil) } } }
+            service.stop { [self] in finish(nil) }
         case .ending: break
         }
-    }
-
-    private func written(_ completion: @escaping () -> Void) {
-        let hasTexts = { [textLogs] in
-            guard let textLogs else { return completion() }
-            textLogs.whenIdle(completion)
-        }
-        let isKept = { [history] in
-            guard let history else { return hasTexts() }
-            history.whenIdle(hasTexts)
-        }
-        guard let writer else { return isKept() }
-        writer.whenIdle(isKept)
     }
 
     private func finish(_ failure: CommandFailure?) {

@@ -58,27 +58,33 @@ enum ChatProgram {
     ) {
         let host = SessionHost(settings, on: loop) { finished(.success($0)) }
         let log = ScreenLog(on: loop, session: host)
-        NodeStart.start(settings, on: loop, logger: Logs.logger(settings, log)) { result in
+        host.logger = Logs.logger(settings, log)
+        let begin: (Result<any ChatService, NodeError>) -> Void = { result in
             switch result {
             case .failure(let error): finished(.failure(error))
-            case .success(let (node, daemon)): host.begin(node, of: daemon, makeSession(host, node))
+            case .success(let node): host.begin(node, of: settings.daemon, makeSession(host, node))
             }
         }
+        guard let daemon = settings.daemon else {
+            return NodeStart.start(settings, on: loop, logger: host.logger, completion: begin)
+        }
+        NodeStart.attach(daemon, on: loop) { begin($0.map { $0 }.mapError(\.error)) }
     }
 
     /// Returns the session of a chat for standard input, standard output and the options.
-    static func session(_ host: SessionHost, _ identity: NodeIdentity) -> any Session {
-        let settings = host.settings
+    static func session(_ host: SessionHost, _ node: any ChatService) -> any Session {
+        let (settings, identity) = (host.settings, node.identity)
+        let place = settings.place(of: node)
         if !identity.isTemporary { RememberedName.keep(identity.name, in: settings.node.stateDirectory) }
         return switch settings.mode {
         case .json: JSONSession(host)
-        case .terminal: TerminalSession(host, identity: identity)
+        case .terminal: TerminalSession(host, identity: identity, place)
         case .plain where isatty(STDIN_FILENO) == 1:
             // A user who can't unfold messages gets all of them.
             LineSession<ChatModel>(
-                host, identity: identity, display: settings.display(.lines, folds: LinePrinter.wraps))
+                host, identity: identity, display: settings.display(.lines, folds: LinePrinter.wraps, place))
         case .plain:
-            LineSession<PipeModel>(host, identity: identity, display: settings.display(.pipe, folds: false))
+            LineSession<PipeModel>(host, identity: identity, display: settings.display(.pipe, folds: false, place))
         }
     }
 }

@@ -146,7 +146,8 @@ extension DaemonConnection.Failure {
         case .socket(let failure): failure.text
         case .otherUser: "it is another user's"
         case .hanging:
-            "the daemon does not answer; wait until it does, or end it with: inkling stop"
+            "the program that runs Inkling does not answer: continue the prompt that you stopped, or end the daemon with "
+                + "inkling stop"
         case .silent: "whoever listens for it does not answer"
         case .notDaemon: "what listens for it is not a daemon"
         case .daemon(let failure): SafeText.line(failure.error.text)

@@ -9,7 +9,7 @@ import InklingText
 /// terminal that edits them, or messages from a pipe or file.
 final class LineSession<Model: LineInputModel>: Session {
     private let host: SessionHost
-    private let display: ChatDisplay
+    private var display: ChatDisplay
     private var model: Model
     private var splitter = LineSplitter()
     private var effects = EffectQueue()
@@ -28,7 +28,10 @@ final class LineSession<Model: LineInputModel>: Session {
     func receive(_ output: ServiceOutput) { perform(model.receive(output, at: host.now)) }
     func tick() { perform(model.tick(at: host.now)) }
     func report(notice: String) { printer.print([ChatLines.notice(notice)]) }
-    func reattached(_ identity: NodeIdentity) { perform(model.reattached(identity, at: host.now)) }
+    func reattached(_ identity: NodeIdentity, in place: NodePlace) {
+        display.place = place
+        perform(model.reattached(identity, in: place, at: host.now))
+    }
 
     func outputAbandoned() {
         perform(model.outputFailed(Output.failureText(host.output.failure ?? EPIPE), at: host.now))

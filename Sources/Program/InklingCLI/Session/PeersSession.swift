@@ -55,7 +55,7 @@ final class PeersSession: CommandSession {
             result = (peers, Labels(ownName: host.node?.identity.name ?? "", peers))
             finish(status: 0)
         case .waited, .own, .user, .answer: break
-        case .ended(let end): fail(end.text)
+        case .ended(let end): fail(end.text(isHolder: host.isHolder))
         }
     }
 

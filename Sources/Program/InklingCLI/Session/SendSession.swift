@@ -72,7 +72,7 @@ final class SendSession: CommandSession {
             fail(SafeText.line(error.text))
         case .answer(let answer, _): receive(answer)
         case .waited, .own, .user: break
-        case .ended(let end): fail("\(end.text), and what became of the message is unknown")
+        case .ended(let end): fail("\(end.text(isHolder: host.isHolder)), and what became of the message is unknown")
         }
     }
 

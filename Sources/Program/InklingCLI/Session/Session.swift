@@ -15,7 +15,9 @@ protocol Session: AnyObject {
     /// Receives output of the node.
     func receive(_ output: ServiceOutput)
     /// Continues with the same node or its successor: see ``SessionHost/reattach()``.
-    func reattached(_ identity: NodeIdentity)
+    ///
+    /// - Parameter place: where the node is now.
+    func reattached(_ identity: NodeIdentity, in place: NodePlace)
     /// Receives a piece of standard input.
     func receive(_ piece: StandardInput.Piece)
     /// Runs at the time of ``nextTick``.
@@ -45,7 +47,7 @@ protocol Session: AnyObject {
 extension Session {
     func receive(_ piece: StandardInput.Piece) {}
     func tick() {}
-    func reattached(_ identity: NodeIdentity) {}
+    func reattached(_ identity: NodeIdentity, in place: NodePlace) {}
     func outputDrained() {}
     func report(log: String) {}
     func report(notice: String) { Output.error.write(line: "inkling: " + SafeText.line(notice)) }
@@ -64,12 +66,15 @@ protocol CommandSession: Session {
 }
 
 extension ServiceEnd {
-    /// The text about the end of the daemon's node, as the beginning of a sentence.
-    var text: String {
-        switch self {
-        case .stopped, .lost: "the daemon has ended"
-        case .tooSlow: "the daemon gave this program up, because nothing was taken here for too long"
-        case .silent: "the daemon does not answer"
+    /// Returns the text about the end of the node, as the beginning of a sentence.
+    ///
+    /// - Parameter isHolder: whether the node is a prompt's.
+    func text(isHolder: Bool) -> String {
+        let holder = isHolder ? "the prompt that runs Inkling" : "the daemon"
+        return switch self {
+        case .stopped, .lost: "\(holder) has ended"
+        case .tooSlow: "\(holder) gave this program up, because nothing was taken here for too long"
+        case .silent: "\(holder) does not answer"
         }
     }
 }
@@ -117,7 +122,7 @@ final class JSONSession: Session {
         switch end {
         case .start(let error): complaint = SafeText.line(error.text)
         // The node ended for another reason than the end of the input.
-        case .node(let why) where host.isAttached && !hasEnded: complaint = why.text
+        case .node(let why) where host.isAttached && !hasEnded: complaint = why.text(isHolder: host.isHolder)
         case .input, .node: return self.finish(status: 0)
         }
         Output.error.write(line: "inkling: " + complaint)
@@ -207,7 +212,7 @@ final class QuestionSession: CommandSession {
             if case .failed(let error) = answer { return finish(status: 1, SafeText.line(error.text)) }
             self.answer = answer
             finish(status: 0)
-        case .ended(let why): finish(status: 1, why.text)
+        case .ended(let why): finish(status: 1, why.text(isHolder: host.isHolder))
         case .event, .waited, .own, .user: break
         }
     }
@@ -218,7 +223,7 @@ final class QuestionSession: CommandSession {
         let advice =
             NearestWord.find(chat, among: names).map { "did you mean \(SafeText.line($0))?" }
             ?? "to see where it is: inkling chats"
-        return "the daemon is not in \(SafeText.line(chat)); \(advice)"
+        return "you are not in \(SafeText.line(chat)); \(advice)"
     }
 
     private func finish(status: Int32, _ complaint: String? = nil) {

@@ -21,6 +21,10 @@ final class SessionHost {
     private var holdsBack = true
     /// The daemon that has the node; nil for this program's own node.
     private var daemon: DaemonConnection?
+    /// Whether this program runs a node of its own if the lost one does not come back.
+    private var takesPlace = false
+    /// The log of a node of this program's own.
+    var logger = Logger(label: "inkling")
     private var hasWarned = false
     private var hasReportedVersion = false
     /// The last failure to attach to a daemon that was reported.
@@ -62,6 +66,8 @@ final class SessionHost {
 
     /// Whether the node belongs to a daemon and outlives this program.
     var isAttached: Bool { daemon != nil }
+    /// Whether the node belongs to another prompt.
+    var isHolder: Bool { daemon?.daemon?.isHolder == true }
 
     // MARK: Start
 
@@ -103,8 +109,9 @@ final class SessionHost {
 
     // MARK: A lost daemon
 
-    /// Searches for the lost node, and then calls `Session.reattached(_:)`.
+    /// Searches for the lost node, and then calls `Session.reattached(_:in:)`. A prompt takes the place of a prompt.
     func reattach() {
+        takesPlace = settings.holderPath != nil && (node as? AttachedNode)?.isHolder == true
         node = nil
         look()
     }
@@ -117,7 +124,8 @@ final class SessionHost {
             guard case .running = phase, node == nil, let daemon else { return }
             // If no node runs, a connection to the service manager's socket would restart a daemon that the user
             // stopped.
-            guard daemon.isNodeThere, let connection = try? daemon.again() else { return missed(isPrompt) }
+            guard daemon.isNodeThere else { return takesPlace ? takePlace(isPrompt) : missed(isPrompt) }
+            guard let connection = try? daemon.again() else { return missed(isPrompt) }
             NodeStart.attach(connection, on: loop) { [self] result in
                 guard case .running = phase else { return }
                 switch result {
@@ -127,6 +135,21 @@ final class SessionHost {
                     missed(isPrompt)
                 }
             }
+        }
+    }
+
+    /// Starts a node of this program's own in place of the lost one.
+    private func takePlace(_ isPrompt: Bool) {
+        NodeStart.start(settings, on: loop, logger: logger) { [self] result in
+            guard case .running = phase, node == nil else { return }
+            guard case .success(let node) = result else { return missed(isPrompt) }
+            // Another program may hold the state directory by now.
+            guard !node.identity.isTemporary else {
+                node.attach { _ in }
+                return node.stop { [self] in missed(isPrompt) }
+            }
+            daemon = nil
+            attached(node)
         }
     }
 
@@ -148,7 +171,7 @@ final class SessionHost {
         self.node = node
         hasReportedVersion = false
         followOutput()
-        session?.reattached(node.identity)
+        session?.reattached(node.identity, in: settings.place(of: node))
         node.attach { [unowned self] in receive($0) }
         settle()
     }
@@ -343,28 +366,54 @@ enum Clock {
 
 /// The start of a session's node.
 enum NodeStart {
-    /// Starts a node, or attaches to a daemon.
+    /// Starts a node of the program's own.
     ///
-    /// - Parameter completion: called on the loop, with the daemon that has the node, if any.
+    /// - Parameter completion: called on the loop.
     static func start(
         _ settings: ChatSettings, on loop: any EventLoop, logger: Logger,
-        completion: @escaping (Result<(any ChatService, DaemonConnection?), NodeError>) -> Void
+        completion: @escaping (Result<any ChatService, NodeError>) -> Void
     ) {
-        guard let daemon = settings.daemon else {
-            return LocalNode.start(settings.node, on: loop, logger: logger) { result in
-                if case .success(let node) = result {
-                    node.rules = settings.chatRules(on: loop)
-                    // The prompt keeps a name by itself, because a name can hold only once.
-                    if settings.mode == .json {
-                        node.keepName = RememberedName.keeper(in: settings.node.stateDirectory, on: loop)
-                    }
-                }
-                completion(result.map { (NodeHub.drive($0), nil) })
-            }
+        LocalNode.start(settings.node, on: loop, logger: logger) { result in
+            completion(result.map { serve($0, settings, on: loop, logger) })
         }
-        attach(daemon, on: loop) { result in
-            completion(result.map { ($0, daemon) }.mapError(\.error))
+    }
+
+    /// Returns the front end of a node that has just started.
+    private static func serve(
+        _ node: LocalNode, _ settings: ChatSettings, on loop: any EventLoop, _ logger: Logger
+    ) -> any ChatService {
+        if let path = settings.holderPath, node.temporary == nil, let directory = settings.node.stateDirectory {
+            return hold(node, in: directory, settings.settledChat, listeningAt: path, on: loop, logger)
         }
+        node.rules = settings.chatRules(on: loop)
+        // The prompt keeps a name by itself, because a name can hold only once.
+        if settings.mode == .json {
+            node.keepName = RememberedName.keeper(in: settings.node.stateDirectory, on: loop)
+        }
+        return NodeHub.drive(node)
+    }
+
+    /// Makes the prompt's node one for all programs of the user.
+    private static func hold(
+        _ node: LocalNode, in directory: String, _ settledName: String?, listeningAt path: String,
+        on loop: any EventLoop, _ logger: Logger
+    ) -> any ChatService {
+        let service = NodeService(
+            node, level: .holder, in: directory, settledName: settledName, on: loop, logger, shutDown: {})
+        guard let frontEnd = service.hub.attach(isPatient: true) else { preconditionFailure("it is the first") }
+        node.keepName = RememberedName.keeper(in: directory, on: loop)
+        service.hub.stopNode = { service.stop($0) }
+        service.hub.begin()
+        let failed: (String) -> Void = {
+            logger.error(
+                "other programs of yours can't use this prompt's node: can't listen at \(SafeText.line(path)): \($0)")
+        }
+        do throws(ListeningSocket.Failure) {
+            service.listen(on: try ListeningSocket(at: path), at: path) { if let error = $0 { failed("\(error)") } }
+        } catch {
+            failed(error.text)
+        }
+        return frontEnd
     }
 
     /// Attaches to a daemon with the expected state directory.

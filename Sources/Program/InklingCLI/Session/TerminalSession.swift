@@ -31,13 +31,13 @@ final class TerminalSession: Session {
         case withoutTerminal
     }
 
-    init(_ host: SessionHost, identity: NodeIdentity) {
+    init(_ host: SessionHost, identity: NodeIdentity, _ place: NodePlace) {
         self.host = host
         let size = Terminal.size()
         let node = host.settings.node
         let keepsLines = !node.isEphemeral && !identity.isTemporary
         entered = keepsLines ? node.stateDirectory.map { EnteredLines(in: $0) } : nil
-        var display = host.settings.display(.screen, folds: true)
+        var display = host.settings.display(.screen, folds: true, place)
         display.explains = entered?.read.isEmpty == true
         model = ChatModel(
             host.settings.chat, identity: identity, display: display,
@@ -56,7 +56,9 @@ final class TerminalSession: Session {
 
     func receive(_ output: ServiceOutput) { perform(model.receive(output, at: host.now)) }
     func tick() { perform(model.tick(at: host.now)) }
-    func reattached(_ identity: NodeIdentity) { perform(model.reattached(identity, at: host.now)) }
+    func reattached(_ identity: NodeIdentity, in place: NodePlace) {
+        perform(model.reattached(identity, in: place, at: host.now))
+    }
     func report(log: String) { perform(model.report(notice: log, at: host.now)) }
     func report(notice: String) { perform(model.report(notice: notice, at: host.now)) }
     func outputAbandoned() { perform(model.finish(at: host.now)) }

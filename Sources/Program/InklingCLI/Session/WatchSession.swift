@@ -48,7 +48,7 @@ final class WatchSession: Session {
         host.node?.ask(host.settings.join)
     }
 
-    func reattached(_ identity: NodeIdentity) {
+    func reattached(_ identity: NodeIdentity, in place: NodePlace) {
         labels.setOwnName(identity.name)
         begin()
     }
@@ -74,7 +74,7 @@ final class WatchSession: Session {
             people = []
             show()
             if host.node != nil { host.reattach() }
-        case .ended(let why): finish(status: 1, why.text)
+        case .ended(let why): finish(status: 1, why.text(isHolder: host.isHolder))
         }
     }
 

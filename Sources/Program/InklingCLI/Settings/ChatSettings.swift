@@ -35,8 +35,10 @@ struct ChatSettings: Sendable {
     /// Whether the terminal rings when somebody mentions the user.
     var ringsForMentions = false
     var logLevel: Logger.Level
-    /// The daemon to attach to; nil for a node of the program's own.
+    /// The daemon or prompt to attach to; nil for a node of the program's own.
     var daemon: DaemonConnection?
+    /// The path of the socket for other programs of the user; nil for a program that keeps nothing.
+    var holderPath: String?
     /// The user's name in the settings file, and the file's path; nil if the file has no name.
     var settledName: (name: String, path: String)?
     /// The path of the settings file, existing or not; nil if the program reads no settings.
@@ -79,13 +81,21 @@ extension ChatSettings {
             writer: node.stateDirectory.map { KeptChatsWriter(KeptChatsFile(in: $0), on: loop) })
     }
 
+    /// Returns where the node of a session is.
+    func place(of node: any ChatService) -> NodePlace {
+        if let attached = node as? AttachedNode { return attached.isHolder ? .prompt : .daemon }
+        return holderPath != nil && !node.identity.isTemporary ? .holder : .own
+    }
+
     /// Returns the way in which a session of that form shows the chat.
     ///
-    /// - Parameter folds: whether a person reads, and can unfold messages.
-    func display(_ form: ChatDisplay.Form, folds: Bool) -> ChatDisplay {
+    /// - Parameters:
+    ///   - folds: whether a person reads, and can unfold messages.
+    ///   - place: where the node is.
+    func display(_ form: ChatDisplay.Form, folds: Bool, _ place: NodePlace) -> ChatDisplay {
         ChatDisplay(
             form: form, folds: folds, indicator: indicator, reducedMotion: reducedMotion, decorated: decorated,
-            ringsForMentions: ringsForMentions, outlivesNode: daemon != nil && form != .pipe,
+            ringsForMentions: ringsForMentions, place: form == .pipe ? .own : place,
             confirmsName: isConfirmed, sendsTyping: node.sendsTyping, showsTyping: node.showsTyping)
     }
 

@@ -90,14 +90,11 @@ struct NodeOptions: ParsableArguments {
         return text
     }
 
-    /// Returns the configuration of a node. With `isCommand`, the node shares the identity with a chat that the user
-    /// has open.
-    func configuration(_ settings: SettingsFile, isCommand: Bool) -> Configuration {
+    func configuration(_ settings: SettingsFile) -> Configuration {
         let directory = stateDir ?? Configuration.defaultStateDirectory
         let given = name ?? settings.name ?? RememberedName.read(in: directory) ?? ChatSettings.loginName()
         var node = Configuration(name: NormalForm.canonical(given))
         node.stateDirectory = directory
-        node.sharesIdentity = isCommand
         node.port = port ?? 0
         node.bindAddress = bind
         if !choosesInterfaces {
@@ -207,24 +204,52 @@ struct AttachmentOptions: ParsableArguments {
         }
     }
 
-    /// The daemon to attach to; nil for a node of the command's own.
+    /// The longest wait for a program that uses the identity and does not listen, in milliseconds. Such a program may have
+    /// just begun, or be about to end. A chat waits less than a command, because a chat can do with another identity.
+    static let (commandPatience, chatPatience): (Int64, Int64) = (10_000, 1_000)
+    /// The interval of looks for it, in microseconds.
+    private static let step: UInt32 = 20_000
+
+    /// The daemon or prompt to attach to; nil for a node of the command's own.
     ///
-    /// - Parameter node: the options of the command's own node, which a daemon's node can't follow.
-    func daemon(_ node: NodeOptions) throws -> DaemonConnection? {
-        guard !standalone else { return nil }
-        guard node.ownWords.isEmpty else { return try refuse(node) }
-        do throws(DaemonConnection.Failure) {
-            return try DaemonConnection(stateDirectory: node.stateDir)
-        } catch {
-            guard attach || error.isDaemon else { return nil }
-            throw CommandFailure(text: error.text)
+    /// - Parameters:
+    ///   - node: the options of the command's own node, which another node can't follow.
+    ///   - patience: the longest wait for another program that uses the identity, in milliseconds.
+    func daemon(_ node: NodeOptions, patience: Int64) throws -> DaemonConnection? {
+        guard !standalone, node.ownWords.isEmpty else {
+            let found = standalone ? nil : try refuse(node)
+            Self.waitUntilFree(node.stateDir, standalone ? Self.chatPatience : patience)
+            return found
         }
+        let end = Clock.steady + patience
+        while true {
+            do throws(DaemonConnection.Failure) {
+                return try DaemonConnection(stateDirectory: node.stateDir)
+            } catch {
+                guard attach || error.isDaemon || error.isNobody else { return nil }
+                guard error.isNobody, !attach else { throw CommandFailure(text: error.text) }
+                guard KeyStore.isInUse(directory: node.stateDir), Clock.steady < end else { return nil }
+            }
+            usleep(Self.step)
+        }
+    }
+
+    private static func waitUntilFree(_ stateDirectory: String?, _ patience: Int64) {
+        let end = Clock.steady + patience
+        while Clock.steady < end, KeyStore.isInUse(directory: stateDirectory) { usleep(step) }
     }
 
     /// Refuses options that only the command's own node can follow. The refusal starts no daemon.
     private func refuse(_ node: NodeOptions) throws -> DaemonConnection? {
         switch DaemonSearch(stateDirectory: node.stateDir) {
-        case .found(let connection): connection.close()
+        case .found(let connection):
+            connection.close()
+            if connection.daemon?.isHolder == true, !attach {
+                throw CommandFailure(
+                    text: "a prompt of yours runs Inkling here, and it has its own options: quit it first, or leave out"
+                        + node.ownWords.map { " " + $0 }.joined(),
+                    status: 64)
+            }
         case .failure(let failure) where failure.isDaemon: break
         case .noNode, .failure:
             guard attach else { return nil }
@@ -250,8 +275,14 @@ struct ChatOptions: ParsableArguments {
 
     var settingsOptions: SettingsOptions { node.settingsOptions }
 
-    /// The daemon to attach to; nil for a node of the command's own.
-    func daemon() throws -> DaemonConnection? { try attachment.daemon(node) }
+    /// The daemon or prompt to attach to; nil for a node of the command's own, which then holds the identity alone.
+    func daemon() throws -> DaemonConnection? {
+        if let daemon = try attachment.daemon(node, patience: AttachmentOptions.commandPatience) { return daemon }
+        guard KeyStore.isInUse(directory: node.stateDir) else { return nil }
+        throw CommandFailure(
+            text: "another program of yours uses the identity: end it first, "
+                + (attachment.standalone ? "leave --standalone out, " : "") + "or name another --state-dir")
+    }
 
     /// Refuses wrong options early, as far as the command can tell without reading a file.
     ///

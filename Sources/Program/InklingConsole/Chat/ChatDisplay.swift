@@ -21,8 +21,7 @@ package struct ChatDisplay: Hashable, Sendable {
     package var decorated: Bool
     /// Whether the terminal rings when a message mentions the user.
     package var ringsForMentions: Bool
-    /// Whether the node is a separate process. If it ends, the session waits for it to come back.
-    package var outlivesNode: Bool
+    package var place: NodePlace
     /// Whether the user confirmed the name of the first chat.
     package var confirmsName: Bool
     /// Whether others see that this user types here. The node may not announce it anyway.
@@ -34,7 +33,7 @@ package struct ChatDisplay: Hashable, Sendable {
 
     package init(
         form: Form, folds: Bool, indicator: IndicatorStyle = .standard, reducedMotion: Bool = false,
-        decorated: Bool = false, ringsForMentions: Bool = false, outlivesNode: Bool = false,
+        decorated: Bool = false, ringsForMentions: Bool = false, place: NodePlace = .own,
         confirmsName: Bool = false, sendsTyping: Bool = true, showsTyping: Bool = true, explains: Bool = false
     ) {
         self.form = form
@@ -43,19 +42,34 @@ package struct ChatDisplay: Hashable, Sendable {
         self.reducedMotion = reducedMotion
         self.decorated = decorated
         self.ringsForMentions = ringsForMentions
-        self.outlivesNode = outlivesNode
+        self.place = place
         self.confirmsName = confirmsName
         self.sendsTyping = sendsTyping
         self.showsTyping = showsTyping
         self.explains = explains
     }
 
+    /// Whether the node is in another process. If it ends, the session waits for it to come back.
+    package var outlivesNode: Bool { place == .prompt || place == .daemon }
+    /// Whether the node keeps chats, messages and what waits, for all front ends of the user.
+    var keeps: Bool { place != .own }
     /// Whether this user's messages are shown as lines. A terminal that echoes its input has already shown them.
     var showsOwn: Bool { form != .lines }
     /// Whether the terminal rings. A pipe has no bell.
     var rings: Bool { ringsForMentions && form != .pipe }
     /// Whether lines have the time before them.
     var showsTimes: Bool { form == .screen }
+}
+
+/// Where the node of a session is.
+package enum NodePlace: Sendable {
+    /// In this process, without a store. This also stands for any node behind a pipe.
+    case own
+    /// In this process, with all that the state directory has.
+    case holder
+    /// In another prompt of the user.
+    case prompt
+    case daemon
 }
 
 /// The texts that depend on the program and its system.

@@ -11,7 +11,7 @@ extension ChatModel {
         case .help(let word): answer(help(word))
         case .misused, .unknown: answer(ChatLines.error(command.complaint ?? ""))
         case .away, .back: setAway(command == .away)
-        case .chats: if display.outlivesNode { ask(.chats, for: .chats) } else { answer(list()) }
+        case .chats: if display.keeps { ask(.chats, for: .chats) } else { answer(list()) }
         case .join(let text): join(text)
         case .leave(let name): leave(name)
         case .open(.number(let number)): answer(open(number: number))
@@ -80,7 +80,7 @@ extension ChatModel {
         case (.keep(let chat), _, .failed(let error)):
             self.answer(
                 ChatLines.error(
-                    "The daemon can't keep \(SafeText.line(chat)), so it ends with this prompt: \(texts.error(error))"))
+                    "\(keeper) can't keep \(SafeText.line(chat)), so it ends with this prompt: \(texts.error(error))"))
         case (_, _, .failed(let error)): self.answer(ChatLines.error(commandText(error, for: purpose)))
         case (.join, _, .joined(let chat, let peers)): joined(chat, peers)
         case (.make, _, .joined(let chat, let peers)):
@@ -215,7 +215,7 @@ extension ChatModel {
         add(chat, peers)
         let index = states.count - 1
         // Lines about people who are already there follow the greeting.
-        let greeting = states[index].greeting(isFound: Self.isFound(peers), keepsTexts: display.outlivesNode)
+        let greeting = states[index].greeting(isFound: Self.isFound(peers), keepsTexts: display.keeps)
         let begin = [nowIn(chat)] + go(to: index) + greeting
         show(begin)
         show(apply(present: peers, in: index))
@@ -249,7 +249,7 @@ extension ChatModel {
     private mutating func leave(_ name: String?) {
         guard let index = name.map({ self.index(named: $0) }) ?? openIndex else {
             guard let name else { return answer(ChatLines.error("You are not in a chat")) }
-            guard display.outlivesNode else { return answer(noChat(name)) }
+            guard display.keeps else { return answer(noChat(name)) }
             return ask(.leave(chat: NormalForm.canonical(name)), for: .leave)
         }
         let chat = states[index].chat.name
@@ -267,7 +267,9 @@ extension ChatModel {
         let chat = states[index].chat
         last += states[index].abandon(isSeen: index == openIndex)
         if index != openIndex, !last.isEmpty { last.insert(heading(of: index), at: 0) }
-        let keeping = display.outlivesNode ? "; if the daemon kept it, it no longer does" : ""
+        let keeping =
+            display.keeps
+            ? "; if \(display.place == .daemon ? "the daemon" : "Inkling") kept it, it no longer does" : ""
         last.append(ChatLines.notice("You have left \(ChatLines.chat(chat.name, isOpen: chat.isOpen))\(keeping)"))
         states.remove(at: index)
         guard index == openIndex else {

@@ -24,7 +24,7 @@ extension ChatModel {
     mutating func ended(_ why: ServiceEnd) {
         guard isRunning, display.outlivesNode else { return conclude() }
         if case .lost = attachment { return }
-        let lines = [ChatLines.error(Self.text(why))]
+        let lines = [ChatLines.error(text(why))]
         let isLooking = isDetached
         attachment = .lost
         show(lines + (isLooking ? [] : detach()))
@@ -58,22 +58,34 @@ extension ChatModel {
         return lines + unsent.map { ChatLines.error("It is not known whether this was sent: \($0)") }
     }
 
-    private static func text(_ why: ServiceEnd) -> String {
+    private func text(_ why: ServiceEnd) -> String {
         switch why {
-        case .stopped, .lost: "The daemon has ended. Your draft is kept. Start it with: inkling daemon"
+        case .stopped where display.place == .prompt, .lost where display.place == .prompt:
+            "The \(holder) has ended. Your draft is kept. This prompt takes its place"
+        case .stopped, .lost: "The \(holder) has ended. Your draft is kept. Start it with: inkling daemon"
         case .tooSlow:
-            "The daemon closed the connection, because this prompt read nothing for too long. Your draft is kept. The "
-                + "prompt connects again"
-        case .silent: "The daemon does not answer. Your draft is kept. The prompt connects again"
+            "The \(holder) closed the connection, because this prompt read nothing for too long. Your draft is kept. "
+                + "This prompt connects again"
+        case .silent: "The \(holder) does not answer. Your draft is kept. This prompt connects again"
         }
     }
 
+    /// The program that has the node, after "the".
+    private var holder: String { display.place == .prompt ? "prompt that runs Inkling" : "daemon" }
+    /// The keeper of chats, as the beginning of a sentence.
+    var keeper: String { display.place == .daemon ? "The daemon" : "Inkling" }
+
     /// Attaches to the same node or its successor, and joins all chats again.
-    package mutating func reattached(_ identity: NodeIdentity, at moment: Moment) -> [ChatEffect] {
+    ///
+    /// - Parameter place: Where the node is now; nil for the same place as before.
+    package mutating func reattached(
+        _ identity: NodeIdentity, in place: NodePlace? = nil, at moment: Moment
+    ) -> [ChatEffect] {
         reacting(at: moment) { model in
             guard model.isDetached, model.isRunning else { return }
             let wasLost = if case .lost = model.attachment { true } else { false }
-            if wasLost { model.show([ChatLines.notice("The daemon is back")]) }
+            if let place { model.display.place = place }
+            if wasLost { model.show([ChatLines.notice(model.backText)]) }
             model.attachment = .attached
             model.apply(identity)
             // A node that never ended reports whether the user is away.
@@ -85,6 +97,14 @@ extension ChatModel {
             for state in model.states { model.ask(model.request(toJoin: state.chat), for: .rejoin) }
             model.lookAtOpenChat()
             model.followOthers()
+        }
+    }
+
+    private var backText: String {
+        switch display.place {
+        case .own, .holder: "This prompt runs Inkling now"
+        case .prompt: "Another prompt runs Inkling now"
+        case .daemon: "The daemon is back"
         }
     }
 
@@ -100,12 +120,12 @@ extension ChatModel {
     /// Answers a request that can't be made without a node.
     mutating func refuse(_ request: ServiceRequest) {
         switch request {
-        case .send(let text, _): answer(ChatLines.error("Not sent, because the daemon has ended: \(text)"))
+        case .send(let text, _): answer(ChatLines.error("Not sent, because the \(holder) has ended: \(text)"))
         case .leave(let chat):
             leaving[chat] = nil
-            answer(ChatLines.error("The daemon has ended; leave the chat when it runs again"))
+            answer(ChatLines.error("The \(holder) has ended; leave the chat when it runs again"))
         case .peers: break
-        default: answer(ChatLines.error("The daemon has ended; try again when it runs"))
+        default: answer(ChatLines.error("The \(holder) has ended; try again when it runs"))
         }
     }
 
@@ -115,12 +135,15 @@ extension ChatModel {
     mutating func keepUnsent(_ text: String) -> Bool {
         guard isDetached, display.form == .screen else { return false }
         _ = keyboard.editor.exchange(LineEditor.Draft(text))
-        answer(ChatLines.error("The daemon has ended; your message is kept. Send it when the daemon runs"))
+        answer(
+            ChatLines.error(
+                "The \(holder) has ended; your message is kept. Send it when \(display.place == .prompt ? "Inkling" : "the daemon") runs"
+            ))
         return true
     }
 
     /// The line about a daemon that runs but does not answer.
-    static let silence = ChatLines.error("The daemon does not answer. What you have entered waits until it does")
+    var silence: Line { ChatLines.error("The \(holder) does not answer. What you have entered waits until it does") }
 
     // MARK: The chat in sight
 
@@ -195,7 +218,7 @@ struct OtherChat: Sendable {
 extension ChatModel {
     /// Begins to follow the daemon's other chats, also later ones. The prompt counts their unread messages.
     mutating func followOthers() {
-        guard display.outlivesNode, display.form != .pipe else { return }
+        guard display.keeps, display.form != .pipe else { return }
         ask(.subscribe(Subscription(chats: .all)))
         countOthers()
     }
@@ -211,7 +234,7 @@ extension ChatModel {
 
     /// Counts a message in another chat of the daemon.
     mutating func count(_ message: ReceivedMessage) {
-        guard display.outlivesNode, display.form != .pipe else { return }
+        guard display.keeps, display.form != .pipe else { return }
         if display.rings, ChatState.mention(of: identity.name).occurs(in: message.text, longest: Line.highlighted) {
             ring()
         }
@@ -234,7 +257,7 @@ extension ChatModel {
     /// Opens a chat of this front end by its name, or joins one that the daemon is in.
     mutating func open(_ name: String) {
         if let index = index(named: name) { return answer(open(number: index + 1)) }
-        guard display.outlivesNode else { return answer(noChat(name)) }
+        guard display.keeps else { return answer(noChat(name)) }
         ask(.chats, for: .open(name: name))
     }
 
@@ -250,7 +273,7 @@ extension ChatModel {
     /// Handles the answer to /leave for a chat that this front end is not in.
     mutating func leftElsewhere(_ name: String, _ answer: ServiceAnswer) {
         switch answer {
-        case .done: self.answer(ChatLines.notice("The daemon no longer keeps \(SafeText.line(name))"))
+        case .done: self.answer(ChatLines.notice("\(keeper) no longer keeps \(SafeText.line(name))"))
         case .failed(.unknownChat): self.answer(noChat(name))
         case .failed(let error): self.answer(ChatLines.error(texts.error(error)))
         default: break
@@ -367,7 +390,7 @@ extension ChatModel {
     /// Makes the daemon keep a private chat until the user leaves it. A node of this program does so by itself.
     private mutating func stay(in chat: Chat) {
         // A talk was kept when this front end joined it. To join it again would be another knock.
-        guard display.outlivesNode, !chat.isOpen, chat.partner == nil else { return }
+        guard display.keeps, !chat.isOpen, chat.partner == nil else { return }
         ask(.keep(chat, isConfirmed: true), for: .keep(chat: chat.name))
     }
 
@@ -389,7 +412,7 @@ extension ChatModel {
     }
 }
 
-/// Messages that wait for people who are offline. Only a daemon keeps them.
+/// Messages that wait for people who are offline.
 extension ChatModel {
     /// The difference between the times of writing and arrival above which a message counts as one that waited. Below
     /// it, the clocks of two computers may differ.
@@ -425,10 +448,9 @@ extension ChatModel {
     }
 
     private mutating func askAboutTexts(_ request: ServiceRequest) {
-        guard display.outlivesNode else {
+        guard display.keeps else {
             return answer(
-                ChatLines.error(
-                    "Only a daemon keeps messages for people who are offline. Start it with: inkling daemon"))
+                ChatLines.error("Messages wait for nobody, because this identity ends with the prompt"))
         }
         ask(request, for: .texts)
     }

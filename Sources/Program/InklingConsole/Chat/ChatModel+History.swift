@@ -15,14 +15,14 @@ enum HistoryStep: Sendable {
     case find(String)
 }
 
-/// The history of a chat, which only a daemon keeps.
+/// The history of a chat.
 extension ChatModel {
     /// The number of messages of earlier runs that the start shows.
     static let earlierMessages = 20
 
     /// Asks for the last messages of earlier runs. Programs behind a pipe get only new ones.
     mutating func askForEarlier(in chat: Chat) {
-        guard display.outlivesNode, display.form != .pipe, !chat.isOpen else { return }
+        guard display.keeps, display.form != .pipe, !chat.isOpen else { return }
         ask(.earlier(chat: chat.name, count: Self.earlierMessages), for: .history(.earlier))
     }
 
@@ -31,8 +31,8 @@ extension ChatModel {
             return answer(
                 ChatLines.error("Only a private chat has a history, and this one is open. Make one: /invite NAME"))
         }
-        guard display.outlivesNode else {
-            return answer(ChatLines.error("Only a daemon keeps a history. Start it with: inkling daemon"))
+        guard display.keeps else {
+            return answer(ChatLines.error("No history is kept, because this identity ends with the prompt"))
         }
         switch isOn {
         case nil: ask(.chats, for: .history(.state))
@@ -44,7 +44,7 @@ extension ChatModel {
 
     mutating func find(_ text: String, in index: Int) {
         let chat = states[index].chat
-        guard display.outlivesNode, !isDetached, !chat.isOpen else { return showFound(text, nil, in: index) }
+        guard display.keeps, !isDetached, !chat.isOpen else { return showFound(text, nil, in: index) }
         ask(.search(text, chat: chat.name), for: .history(.find(text)))
     }
 

@@ -96,7 +96,7 @@ extension ChatModel {
         case .failure(let complaint): answer(complaint.line)
         case .success((let peer, _)):
             let name = states.first { $0.chat.partner == peer.key }?.chat.name
-            ask(.enter(.talk(peer.key), name: name, isKept: display.outlivesNode), for: .enter(invitation: nil))
+            ask(.enter(.talk(peer.key), name: name, isKept: display.keeps), for: .enter(invitation: nil))
         }
     }
 
@@ -143,7 +143,7 @@ extension ChatModel {
     mutating func accept(_ number: Int?, name: String?) {
         guard let number = chosen(number) else { return }
         ask(
-            .enter(.invitation(number), name: name, isKept: display.outlivesNode), for: .enter(invitation: number))
+            .enter(.invitation(number), name: name, isKept: display.keeps), for: .enter(invitation: number))
     }
 
     mutating func decline(_ number: Int?) {

@@ -444,7 +444,7 @@ extension ChatModel {
             if firstChat.isOpen { show([ChatLines.openWarning(chat: firstChat.name, takesCommands: false)]) }
             return show(apply(present: peers, in: 0))
         }
-        let greeting = open?.greeting(isFound: Self.isFound(peers), keepsTexts: display.outlivesNode) ?? []
+        let greeting = open?.greeting(isFound: Self.isFound(peers), keepsTexts: display.keeps) ?? []
         let move = hasMoved ? [ChatLines.notice("\(SafeText.line(chat.name)) has moved to a new secret")] : []
         show(explanation + move + greeting + nameWarning)
         show(apply(present: peers, in: 0))
@@ -489,7 +489,7 @@ extension ChatModel {
             show(states.indices.flatMap { shown(states[$0].returned(at: now), in: $0) })
         }
         if let time = readAt, time <= now { reportRead() }
-        if display.outlivesNode, pending.isOverdue(at: now) { show([Self.silence]) }
+        if display.outlivesNode, pending.isOverdue(at: now) { show([silence]) }
         if let time = aloneAt, time <= now {
             aloneAt = nil
             show(alone())

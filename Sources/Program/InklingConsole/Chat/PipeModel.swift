@@ -119,7 +119,9 @@ package struct PipeModel: LineInputModel, Sendable {
     }
 
     /// Does nothing, because the session ends when it loses the node.
-    package mutating func reattached(_ identity: NodeIdentity, at moment: Moment) -> [ChatEffect] { [] }
+    package mutating func reattached(
+        _ identity: NodeIdentity, in place: NodePlace?, at moment: Moment
+    ) -> [ChatEffect] { [] }
 
     /// Ends the session before the input has ended, because of a signal.
     package mutating func finish(at moment: Moment) -> [ChatEffect] {
@@ -275,7 +277,7 @@ package protocol LineInputModel {
     /// Resumes after a stop of the program.
     mutating func resumed(at moment: Moment) -> [ChatEffect]
     /// Attaches to the same node again, or to its successor.
-    mutating func reattached(_ identity: NodeIdentity, at moment: Moment) -> [ChatEffect]
+    mutating func reattached(_ identity: NodeIdentity, in place: NodePlace?, at moment: Moment) -> [ChatEffect]
     /// Ends the session before the input has ended.
     mutating func finish(at moment: Moment) -> [ChatEffect]
 

@@ -43,6 +43,8 @@ package final class AttachedNode: ChatService {
     private var known: NodeIdentity?
     /// The version of the daemon's program, from `ready`.
     package private(set) var version = ""
+    /// Whether the node is a prompt's, from `ready`.
+    package private(set) var isHolder = false
     private var channel: (any Channel)?
     private var sink: ((ServiceOutput) -> Void)?
     /// Outputs that arrived before the front end set its sink.
@@ -270,6 +272,7 @@ package final class AttachedNode: ChatService {
         case .ready(let ready):
             if let obstacle = ready.obstacle(state: state) { return fail(obstacle) }
             version = ready.version
+            isHolder = ready.isHolder
             write([("do", .string("identity"))], id: 0)
         case .refusal(let error): fail(.refused(error))
         }

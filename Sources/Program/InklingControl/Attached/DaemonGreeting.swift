@@ -15,12 +15,15 @@ package enum DaemonGreeting: Equatable, Sendable {
         package var interface: Int
         /// The UDP port of the daemon's node.
         package var port: UInt16
+        /// Whether a prompt listens, and no daemon.
+        package var isHolder: Bool
 
-        package init(state: String, version: String, interface: Int, port: UInt16) {
+        package init(state: String, version: String, interface: Int, port: UInt16, isHolder: Bool = false) {
             self.state = state
             self.version = version
             self.interface = interface
             self.port = port
+            self.isHolder = isHolder
         }
 
         /// Returns the reason why a front end can't use the daemon, or nil.
@@ -45,7 +48,10 @@ package enum DaemonGreeting: Equatable, Sendable {
             guard let state = line["state"]?.string, let interface = line["interface"]?.integer,
                 let port = line["port"]?.integer.flatMap({ UInt16(exactly: $0) })
             else { return nil }
-            self = .ready(Ready(state: state, version: line["version"]?.string ?? "", interface: interface, port: port))
+            self = .ready(
+                Ready(
+                    state: state, version: line["version"]?.string ?? "", interface: interface, port: port,
+                    isHolder: line["holder"] == .boolean(true)))
         case "error":
             self = .refusal(.other(code: line["code"]?.string ?? "", text: line["text"]?.string ?? ""))
         default: return nil

@@ -123,7 +123,9 @@ package final class ControlServer {
     fileprivate func interface(
         _ frontEnd: HubFrontEnd, write: @escaping ([UInt8]) -> Void, ended: @escaping (JSONInterface.End) -> Void
     ) -> JSONInterface {
-        JSONInterface(frontEnd, .connection(state: state), texts: texts, cache: cache, write: write, ended: ended)
+        JSONInterface(
+            frontEnd, .connection(state: state, isHolder: hub.level == .holder), texts: texts, cache: cache,
+            write: write, ended: ended)
     }
 
     fileprivate func cutOff() { report("a front end that did not read was cut off") }

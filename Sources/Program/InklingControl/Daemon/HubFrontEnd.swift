@@ -41,8 +41,9 @@ package final class HubFrontEnd: ChatService {
 
     let number: Int
     private let hub: NodeHub
-    /// Whether the front end is not cut off when it is slow: messages wait for it, and then their senders (M-20).
-    private let isPatient: Bool
+    /// Whether the front end is the one in this process. If that is slow, messages wait for it, and then their senders
+    /// (M-20).
+    let isPatient: Bool
     /// The chats that the front end is in.
     // Of so few names, a search finds one faster than hashing does.
     private(set) var chats: [String] = []
@@ -189,9 +190,9 @@ package final class HubFrontEnd: ChatService {
     ///
     /// - Parameter rank: How well the user knows the sender of a message; the highest rank for other events.
     func add(_ timed: TimedEvent, rank: SenderRank = .verified) {
-        guard !isPatient, case .message(let message) = timed.event else { return add(.event(timed)) }
+        guard case .message(let message) = timed.event else { return add(.event(timed)) }
         if case .ended = state { return }
-        if let share = DaemonLimits.backlogShare(of: rank) {
+        if !isPatient, let share = DaemonLimits.backlogShare(of: rank) {
             let added = Self.size(of: .event(timed))
             guard unfamiliar.values.reduce(added, { $1.rank <= rank ? $0 + $1.size : $0 }) <= share else {
                 let missed = MissedEvents(chat: message.chat, messages: 1, outcomes: 0)
@@ -248,14 +249,21 @@ package final class HubFrontEnd: ChatService {
     /// The time at which the hub cuts off the front end if it takes no output; nil if none waits.
     var patienceEnd: Int64? { idleSince.map { $0 + DaemonLimits.readerPatience } }
 
-    // MARK: A front end that holds up senders
+    // MARK: The front end in this process
+
+    /// Forgets a message that the front end does not get.
+    private func drop(_ message: MessageID) {
+        untaken[message] = nil
+        if isPatient { hub.settle(message) }
+    }
 
     /// Whether outputs wait for the front end, which the node has to watch.
     var isWatched: Bool { isPatient && mailbox.isWatched }
 
     /// Checks whether the front end takes nothing (M-20).
     func look(patience: Int) {
-        if isPatient { mailbox.look(patience: patience).forEach(hub.settle) }
+        guard isPatient else { return }
+        for message in mailbox.look(patience: patience) { drop(message) }
     }
 
     // MARK: Delivery
@@ -286,7 +294,7 @@ package final class HubFrontEnd: ChatService {
                 if takesEvents {
                     if let output = mailbox.next(after: output), recordTaken(output) { return ServiceOutput(output) }
                 } else if !mailbox.add(output), let message = output.message {
-                    hub.settle(message.id)
+                    drop(message.id)
                 }
             case .direct(let output): return output
             case .parting(let parting):
@@ -307,14 +315,12 @@ package final class HubFrontEnd: ChatService {
     ///
     /// - Returns: False for a message that the front end got before, with those that waited in its chat.
     private func recordTaken(_ output: QueuedOutput) -> Bool {
-        if isPatient {
-            if let message = output.message { hub.settle(message.id) }
-            return true
+        if !isPatient {
+            size -= Self.size(of: output)
+            idleSince = nil
         }
-        size -= Self.size(of: output)
-        idleSince = nil
         guard let message = output.message else { return true }
-        unfamiliar[message.id] = nil
+        if isPatient { hub.settle(message.id) } else { unfamiliar[message.id] = nil }
         guard untaken.removeValue(forKey: message.id) != nil else { return false }
         if !hub.isWaiting(message.id, in: message.chat) {
             if shows(message.chat) { hub.showed(message) }

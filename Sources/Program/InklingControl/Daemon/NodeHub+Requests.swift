@@ -6,7 +6,7 @@ extension NodeHub {
         switch request {
         // Nothing is kept for a later front end of a driven node. The node says so.
         case .keep, .enter(_, _, isKept: true, _), .recent, .hold, .history, .earlier, .search:
-            guard level == .daemon else { return pass(request, for: frontEnd) }
+            guard level != .driven else { return pass(request, for: frontEnd) }
             performKeeping(request, for: frontEnd)
         case .join(let chat, let isConfirmed): join(chat, isKept: false, isConfirmed: isConfirmed, frontEnd)
         case .enter(let source, let name, _, let isConfirmed):
@@ -18,6 +18,7 @@ extension NodeHub {
             }
         case .leave(let chat):
             guard mayLeave(chat, frontEnd) else { return frontEnd.answer(.failed(.unknownChat(chat))) }
+            guard joined[chat] != nil else { return leave(chat, of: [], frontEnd) }
             people(in: chat, for: frontEnd) { [self] in leave(chat, of: $0, frontEnd) }
         case .open(let chat): open(chat, frontEnd)
         case .closeChat: closeChat(frontEnd)
@@ -29,6 +30,14 @@ extension NodeHub {
             frontEnd.answer(.done)
             setAway(isAway)
         case .subscribe(let subscription): subscribe(subscription, frontEnd)
+        case .invite(let name) where resting(name) != nil:
+            guard let chat = resting(name), chat.partner == nil else {
+                return frontEnd.answer(.failed(.noInvite(name, .talk)))
+            }
+            frontEnd.answer(.invite(chat.invite))
+        case .shutDown where level == .holder && !frontEnd.isPatient:
+            frontEnd.answer(
+                .failed(.other(code: "unsupported", text: "A prompt runs Inkling here. It ends with /quit.")))
         case .shutDown:
             frontEnd.answer(.done)
             surroundings.shutDown()
@@ -114,11 +123,15 @@ extension NodeHub {
     }
 
     private func completed(_ chats: [ChatStatus]) -> [ChatStatus] {
-        chats.map { chat in
+        let rest = kept.filter { joined[$0.name] == nil }.map { chat in
+            ChatStatus(chat.name, hasSecret: !chat.isOpen, owner: chat.owner, partner: chat.partner)
+        }
+        return (chats + (level == .holder ? rest : [])).map { chat in
             var chat = chat
             chat.isKept = kept.contains { $0.name == chat.name }
             chat.waiting = waiting.count(in: chat.name)
-            chat.keepsHistory = joined[chat.name].map { surroundings.history.keeps($0) } ?? false
+            chat.keepsHistory =
+                (joined[chat.name] ?? resting(chat.name)).map { surroundings.history.keeps($0) } ?? false
             return chat
         }
     }
@@ -126,8 +139,13 @@ extension NodeHub {
     // MARK: Chats
 
     private func join(_ chat: Chat, isKept: Bool, isConfirmed: Bool, _ frontEnd: HubFrontEnd) {
-        // The node answers for a chat that its user has left.
-        let chat = surroundings.present(chat) ?? chat
+        let resting = resting(chat.name)
+        // A bare name means the kept chat of that name. The node answers for a chat that its user has left.
+        let named = chat.isOpen && !isConfirmed ? resting : nil
+        let chat = surroundings.present(named ?? chat) ?? chat
+        if let resting, !resting.isOpen, !chat.isOpen, resting.secret != chat.secret {
+            return frontEnd.answer(.failed(.chatExists(chat.name)))
+        }
         guard let existing = joined[chat.name] else {
             // A second join of a name waits for the first.
             if joining[chat.name] != nil {
@@ -164,9 +182,22 @@ extension NodeHub {
         guard case .joined(let chat, let peers) = answer else { return frontEnd.answer(answer) }
         joined[chat.name] = chat
         restoreTexts(in: chat.name)
-        guard isKept else { return enter(chat, peers, frontEnd) }
-        keep(chat, for: frontEnd, undo: { frontEnd.leave(chat.name) }) { [self] in
-            enter(chat, peers, frontEnd)
+        let entered = { [self] in enter(chat, peers, frontEnd) }
+        if isKept { return keep(chat, for: frontEnd, undo: { frontEnd.leave(chat.name) }, then: entered) }
+        guard level == .holder, !chat.isOpen, !self.isKept(chat.name) else { return entered() }
+        // The user of a prompt wants to find a private chat again. The chat is there even without that.
+        kept.append(chat)
+        storeKept { [weak self] reason in
+            guard let self else { return }
+            entered()
+            if let reason {
+                kept.removeAll { $0 == chat }
+                report(
+                    .other(
+                        code: "chats-not-kept",
+                        text: "The next start asks for the invite of \"\(chat.name)\": \(reason)"))
+            }
+            deadlineChanged()
         }
     }
 
@@ -205,6 +236,11 @@ extension NodeHub {
 
     private func isKept(_ chat: String) -> Bool { kept.contains { $0.name == chat } }
 
+    /// Returns the kept chat of that name that a holder is not in; nil for none.
+    private func resting(_ name: String) -> Chat? {
+        level == .holder && joined[name] == nil ? kept.first { $0.name == name } : nil
+    }
+
     private func mayLeave(_ chat: String, _ frontEnd: HubFrontEnd) -> Bool { frontEnd.isIn(chat) || isKept(chat) }
 
     /// Removes a front end from a chat. For this front end, the people in the chat go offline.
@@ -215,22 +251,28 @@ extension NodeHub {
         // Another front end may have left the chat in the meantime.
         guard mayLeave(chat, frontEnd) else { return frontEnd.answer(.failed(.unknownChat(chat))) }
         let isKept = isKept(chat)
-        if level == .daemon { dropDraft(in: chat, of: frontEnd) }
+        if level != .driven { dropDraft(in: chat, of: frontEnd) }
         if frontEnd.isIn(chat) { frontEnd.part(from: peers, in: chat, at: surroundings.wall()) }
         frontEnd.leave(chat)
         if frontEnd.openChat == chat { frontEnd.openChat = nil }
-        if isKept {
-            kept.removeAll { $0.name == chat }
-            storeKept { _ in }
+        let left = joined[chat] ?? kept.first { $0.name == chat }
+        kept.removeAll { $0.name == chat }
+        let answer = { [self] (answer: ServiceAnswer) in
+            guard isKept else { return frontEnd.answer(answer) }
+            storeKept { [weak self] reason in
+                frontEnd.answer(answer)
+                let text = reason.map { "\"\(chat)\" stays one of your chats: \($0)" }
+                if let text { self?.report(.other(code: "chats-not-kept", text: text)) }
+                self?.deadlineChanged()
+            }
         }
         var isLeft = false
-        let left = joined[chat]
         release(chat) {
             isLeft = true
             if let left { endHistory(of: left) }
-            ask(.leave(chat: chat)) { frontEnd.answer($0) }
+            ask(.leave(chat: chat), answer)
         }
-        if !isLeft { frontEnd.answer(.done) }
+        if !isLeft { answer(.done) }
         updateAttention()
     }
 

@@ -7,10 +7,12 @@ import InklingModel
 /// which each call of the hub or of a front end may change. The hub of a driven node has no deadline.
 package final class NodeHub: EventSink {
     /// The services of the hub for its front ends.
-    enum Level {
+    package enum Level {
         /// The node lives as long as its only front end, which is in this process (J-12). Nothing is held or kept for a
-        /// later front end. Drafts go to the node as they are, and messages wait for the front end (M-20).
+        /// later front end, and drafts go to the node as they are.
         case driven
+        /// The node lives as long as the front end in this process, the prompt. Others attach.
+        case holder
         /// The node outlives its front ends.
         case daemon
     }
@@ -58,7 +60,7 @@ package final class NodeHub: EventSink {
     }
 
     let node: any ServiceNode
-    let level: Level
+    package let level: Level
     /// The messages that no front end has to take any more, since the node last asked.
     private var settled: [MessageID] = []
     /// Whether the hub is taking an event of the node.
@@ -69,6 +71,8 @@ package final class NodeHub: EventSink {
     package var messageUnseen: (TimedEvent, SenderRank) -> Void = { _, _ in }
     /// Called with a kept chat that the node can't join, and the reason.
     package var chatRefused: (Chat, NodeError) -> Void = { _, _ in }
+    /// Stops the node, at the end of the front end in this process.
+    package lazy var stopNode: (@escaping () -> Void) -> Void = { [unowned self] in node.stop($0) }
     /// Called when ``nextDeadline`` may have changed.
     package var deadlineChanged: () -> Void = {}
     /// Runs the processing of one output of the node, which may cause outputs to front ends.
@@ -109,31 +113,21 @@ package final class NodeHub: EventSink {
                 chat: { [unowned node] source, name throws(NodeError) in try node.chat(of: source, named: name) },
                 present: { [unowned node] in node.present($0) }, shutDown: { [unowned node] in node.stop {} },
                 history: NoHistory()))
-        let frontEnd = hub.add()
+        let frontEnd = hub.add(isPatient: true)
         hub.begin()
         return frontEnd
     }
 
-    /// Makes a daemon's hub, without front ends.
+    /// Makes a hub without front ends.
     ///
     /// - Parameters:
     ///   - node: A node that is in no chat yet, and has no sink.
-    ///   - kept: The chats to join at the start.
+    ///   - kept: The kept chats, which a daemon joins at the start.
     ///   - holds: Whether texts wait there, for chats that differ from the usual.
     ///   - announcesAbsence: Whether the user is away while no front end shows a chat.
     ///   - counts: Returns whether a draft counts as typing (T-9).
-    package convenience init(
-        _ node: any ServiceNode, kept: [Chat], holds: [String: Bool] = [:], announcesAbsence: Bool,
-        counts: @escaping (String) -> Bool,
-        _ surroundings: Surroundings
-    ) {
-        self.init(
-            node, level: .daemon, kept: kept, holds: holds, announcesAbsence: announcesAbsence, counts: counts,
-            surroundings)
-    }
-
-    private init(
-        _ node: any ServiceNode, level: Level, kept: [Chat] = [], holds: [String: Bool] = [:],
+    package init(
+        _ node: any ServiceNode, level: Level = .daemon, kept: [Chat] = [], holds: [String: Bool] = [:],
         announcesAbsence: Bool = false, counts: @escaping (String) -> Bool = { _ in true },
         _ surroundings: Surroundings
     ) {
@@ -152,6 +146,7 @@ package final class NodeHub: EventSink {
         surroundings.history.begin { [unowned self] notice in report(notice) }
         announcePresence()
         // The user confirmed these names when the chats were kept.
+        guard level == .daemon else { return }
         for chat in kept { ask(.join(chat, isConfirmed: true)) { [self] in restored(chat, $0) } }
     }
 
@@ -166,16 +161,19 @@ package final class NodeHub: EventSink {
     // MARK: Front ends
 
     /// Adds a front end; nil at the limit of 64. The front end gets the notices that still apply.
-    package func attach() -> HubFrontEnd? {
+    ///
+    /// - Parameter isPatient: Whether the front end is the one in this process, which is never cut off, and whose end is
+    ///   the node's end.
+    package func attach(isPatient: Bool = false) -> HubFrontEnd? {
         guard frontEnds.count < DaemonLimits.frontEnds else { return nil }
-        let frontEnd = add()
+        let frontEnd = add(isPatient: isPatient)
         enqueueNotices(to: frontEnd)
         if isAwayByWord { frontEnd.add(.user(user)) }
         return frontEnd
     }
 
-    private func add() -> HubFrontEnd {
-        let frontEnd = HubFrontEnd(number: nextNumber, isPatient: level == .driven, hub: self)
+    private func add(isPatient: Bool) -> HubFrontEnd {
+        let frontEnd = HubFrontEnd(number: nextNumber, isPatient: isPatient, hub: self)
         nextNumber += 1
         frontEnds.append(frontEnd)
         return frontEnd
@@ -203,7 +201,7 @@ package final class NodeHub: EventSink {
     }
 
     func suspend(_ frontEnd: HubFrontEnd, _ completion: @escaping () -> Void) {
-        if level == .driven { return node.suspend(completion) }
+        if frontEnd.isPatient { return node.suspend(completion) }
         frontEnd.isSuspended = true
         drafts.drop(frontEnd.number, at: now).forEach(perform)
         updateAttention()
@@ -212,14 +210,14 @@ package final class NodeHub: EventSink {
     }
 
     func resume(_ frontEnd: HubFrontEnd) {
-        if level == .driven { return node.resume() }
+        if frontEnd.isPatient { return node.resume() }
         frontEnd.isSuspended = false
         updateAttention()
         deadlineChanged()
     }
 
     func stop(_ frontEnd: HubFrontEnd, _ completion: @escaping () -> Void) {
-        if level == .driven { return node.stop(completion) }
+        if frontEnd.isPatient { return stopNode(completion) }
         detach(frontEnd, .stopped)
         completion()
     }
@@ -293,7 +291,7 @@ package final class NodeHub: EventSink {
             guard let frontEnd = frontEnds.first(where: { $0.wants(timed.event) }) else { return settle(message.id) }
             return frontEnd.add(timed)
         case .message(let message):
-            settle(message.id)
+            if !frontEnds.contains(where: { $0.isPatient && $0.wants(timed.event) }) { settle(message.id) }
             let rank = rank(of: message)
             // The last messages of a chat may come after the node left the chat.
             if joined[message.chat] != nil { recent.add(message, at: timed.at, isDelayed: timed.isDelayed) }
@@ -333,7 +331,7 @@ package final class NodeHub: EventSink {
     func forward(outcome: TimedEvent, of message: MessageID, in chat: String) {
         guard let sender = senders[message] else { return }
         senders[message] = sender.outcomes > 1 ? (sender.frontEnd, sender.outcomes - 1) : nil
-        if level == .daemon, senders[message] == nil { keepOutcomes(of: message, in: chat) }
+        if level != .driven, senders[message] == nil { keepOutcomes(of: message, in: chat) }
         for frontEnd in frontEnds where frontEnd.number == sender.frontEnd || frontEnd.wantsMessages(in: chat) {
             frontEnd.add(outcome)
         }
@@ -342,7 +340,7 @@ package final class NodeHub: EventSink {
     /// Reports a sent message to the other front ends, before any outcome.
     func sent(_ text: String, _ message: MessageID, recipients: Int, in chat: String, by sender: HubFrontEnd) {
         if recipients > 0 { senders[message] = (sender.number, recipients) }
-        guard level == .daemon else { return }
+        guard level != .driven else { return }
         drafts.sent(in: chat, by: sender.number)
         let own = OwnMessage(
             at: surroundings.wall(), chat: chat, message: message, recipients: recipients, text: text)
@@ -404,7 +402,7 @@ package final class NodeHub: EventSink {
 
     /// Reports the user's state to all front ends.
     func enqueueUser() {
-        guard level == .daemon else { return }
+        guard level != .driven else { return }
         let user = user
         for frontEnd in frontEnds { frontEnd.add(.user(user)) }
     }

@@ -32,7 +32,7 @@ package final class JSONInterface {
         /// Standard input and output of a program that joins this chat at its start.
         case standard(Chat, isConfirmed: Bool = false)
         /// A connection to a daemon, whose state directory has this device and inode.
-        case connection(state: String)
+        case connection(state: String, isHolder: Bool = false)
     }
 
     /// The reason for the end.
@@ -142,9 +142,13 @@ package final class JSONInterface {
         switch stream {
         case .standard(let chat, let isConfirmed):
             ask(.join(chat, isConfirmed: isConfirmed))
-        case .connection(let state):
+        case .connection(let state, let isHolder):
             phase = .running
-            write(ready([("interface", .integer(interfaceVersion)), ("state", .string(state))]))
+            write(
+                ready([
+                    ("interface", .integer(interfaceVersion)), ("state", .string(state)),
+                    ("holder", isHolder ? .boolean(true) : nil),
+                ]))
         }
     }
 

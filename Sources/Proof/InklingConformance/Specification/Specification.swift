@@ -225,6 +225,7 @@ extension Clause {
         "A-67": socket,
         "A-69": socket,
         "A-71": "the suite gives a name to each start",
+        "A-72": socket,
     ]
 }
 

@@ -1,0 +1,156 @@
+import Inkling
+import InklingControl
+import InklingModel
+import InklingText
+import Logging
+import NIOCore
+
+/// A node that holds its state directory, with what it keeps there and the socket for front ends.
+final class NodeService {
+    let node: LocalNode
+    private(set) var hub: NodeHub
+    private let server: ControlServer
+    private let directory: String
+    private let loop: any EventLoop
+    private let logger: Logger
+    private let history: MessageHistory
+    private let textLogs: TextLogs
+    private let store: KeptChatsStore
+
+    /// Prepares the service of a node that is in no chat yet. The caller begins the hub.
+    ///
+    /// - Parameters:
+    ///   - settledName: the open chat that the settings name; nil if they name none.
+    ///   - shutDown: called when a front end asks for the end.
+    init(
+        _ node: LocalNode, level: NodeHub.Level, in directory: String, settledName: String?,
+        announcesAbsence: Bool = false, on loop: any EventLoop, _ logger: Logger, shutDown: @escaping () -> Void
+    ) {
+        self.node = node
+        self.directory = directory
+        self.loop = loop
+        self.logger = logger
+        node.rules = NameKeeper(in: directory, settledName: settledName)
+        let history = MessageHistory(
+            in: directory, on: loop, logID: { [unowned node] in node.logID(of: $0) }, threads: .alone())
+        self.history = history
+        node.setHasHistory { [unowned history] in history.has($0) }
+        let store = KeptChatsStore(in: directory, on: loop, logger)
+        self.store = store
+        let kept = store.present(of: node)
+        textLogs = TextLogs(in: directory, standings: node.standings, on: loop, threads: .alone())
+        hub = NodeHub(
+            node, level: level, kept: kept.chats, holds: kept.holds, announcesAbsence: announcesAbsence,
+            counts: LocalNode.countsAsTyping,
+            NodeHub.Surroundings(
+                steady: { Clock.steady }, wall: { Clock.wall },
+                keep: { store.keep(KeptChats($0, holds: $1), completion: $2) },
+                rank: { [unowned node] in node.rank(of: $0, in: $1) },
+                chat: { [unowned node] source, name throws(NodeError) in try node.chat(of: source, named: name) },
+                present: { [unowned node] in node.present($0) }, shutDown: shutDown, history: history,
+                texts: UnreadTexts(
+                    restored: { [unowned node] in node.takeRestoredTexts(in: $0) },
+                    read: { [unowned node] in node.readTexts($0, in: $1) },
+                    forgetSwitch: { [unowned node] in node.forgetHold($0) })))
+        server = ControlServer(
+            hub, state: DaemonConnection.state(of: directory) ?? "", texts: JSONTexts(indicator: .standard), on: loop,
+            steady: { Clock.steady }, report: { [logger] in logger.notice("\($0)") })
+        node.keepTexts(in: textLogs, holds: kept.holds)
+    }
+
+    /// Accepts front ends.
+    ///
+    /// - Parameter completion: called on the loop with the error, or nil.
+    func listen(on socket: ListeningSocket, at path: String, completion: @escaping ((any Error)?) -> Void) {
+        server.listen(on: socket) { [directory] error in
+            if error == nil { SocketSignpost.put(in: directory, to: path) }
+            completion(error)
+        }
+    }
+
+    /// Says goodbye to all peers, and ends when front ends know of that and everything is written.
+    func stop(_ completion: @escaping () -> Void) {
+        hub.willEnd()
+        SocketSignpost.remove(from: directory)
+        server.stopListening()
+        node.stop { [self] in server.close { [self] in written(completion) } }
+    }
+
+    private func written(_ completion: @escaping () -> Void) {
+        store.whenIdle { [history, textLogs] in history.whenIdle { textLogs.whenIdle(completion) } }
+    }
+}
+
+/// The list of kept chats in a state directory.
+final class KeptChatsStore {
+    private let file: KeptChatsFile
+    private let path: String
+    private let loop: any EventLoop
+    private let logger: Logger
+    private var writer: KeptChatsWriter?
+    /// Whether the list can be used.
+    private var mayKeep = true
+
+    init(in directory: String, on loop: any EventLoop, _ logger: Logger) {
+        file = KeptChatsFile(in: directory)
+        path = "\(directory)/\(KeptChatsFile.name)"
+        self.loop = loop
+        self.logger = logger
+    }
+
+    /// Writes the list.
+    ///
+    /// - Parameter completion: called on the loop: with nil when the list is on disk, else with the reason and the
+    ///   remedy.
+    func keep(_ kept: KeptChats, completion: @escaping (String?) -> Void) {
+        guard mayKeep else {
+            logger.error("the list of chats to stay in is left as it is, and forgets this change")
+            // The hub expects the answer after its request has returned.
+            return loop.assumeIsolated().execute { [path] in
+                completion(
+                    "\(path) can't be used, so no chat can be kept. Repair or remove it, and start Inkling again.")
+            }
+        }
+        let writer = self.writer ?? KeptChatsWriter(file, on: loop, threads: .alone())
+        self.writer = writer
+        writer.write(kept.chats, holds: kept.holds) { [logger, path] reason in
+            if let reason { logger.error("the list of chats to stay in can't be written: \(reason)") }
+            completion(reason.map { "\(path) can't be written: \($0). Make room for it, and try again." })
+        }
+    }
+
+    /// Returns the kept chats, each in its newest place. The last run may have ended before it wrote a move here.
+    func present(of node: LocalNode) -> KeptChats {
+        let stored = stored
+        var chats = stored.chats.compactMap { node.present($0) }
+        // Two chats may have become one. Then the chat stays that was kept as what it is now.
+        var places = Set(stored.chats.map(\.keys))
+        chats.removeAll { !stored.chats.contains($0) && !places.insert($0.keys).inserted }
+        let present = KeptChats(chats, holds: stored.holds)
+        if present != stored { keep(present) { _ in } }
+        return present
+    }
+
+    /// Calls back when no write is left.
+    func whenIdle(_ completion: @escaping () -> Void) {
+        guard let writer else { return completion() }
+        writer.whenIdle(completion)
+    }
+
+    private var stored: KeptChats {
+        switch file.read() {
+        case .missing: return KeptChats()
+        case .chats(let chats, let holds): return KeptChats(chats, holds: holds)
+        case .damaged:
+            mayKeep = false
+            logger.error("the list of chats to stay in is damaged, and is not used; repair or remove it")
+        case .newer:
+            mayKeep = false
+            logger.error("the list of chats to stay in is of a later version, and is not used")
+        case .unreadable(let reason):
+            mayKeep = false
+            logger.error("the list of chats to stay in can't be read: \(reason)")
+        }
+        return KeptChats()
+    }
+}
