@@ -73,7 +73,7 @@ final class DaemonLink {
         isReading = false
         let descriptor: Int32
         switch access.connect() {
-        case .failure(let obstacle): return lose(successor(obstacle) ?? obstacle)
+        case .failure(let obstacle): return lose(successor(of: obstacle))
         case .success(let connected): descriptor = connected
         }
         let handler = NIOLoopBound(DaemonHandler(self), eventLoop: eventLoop)
@@ -93,11 +93,12 @@ final class DaemonLink {
 
     /// Starts a daemon in place of a prompt that ended some time ago.
     ///
-    /// - Returns: The obstacle to that, if any.
-    private func successor(_ obstacle: DaemonObstacle) -> DaemonObstacle? {
-        guard obstacle.starts, let successorDue, successorDue <= .now() else { return nil }
+    /// - Returns: The present obstacle to a connection.
+    private func successor(of obstacle: DaemonObstacle) -> DaemonObstacle {
+        guard obstacle.starts, let successorDue else { return obstacle }
+        guard successorDue <= .now() else { return Self.promptEnded }
         self.successorDue = nil
-        return access.start()
+        return access.start() ?? Self.promptEnded
     }
 
     /// Writes a line without its line feed. The caller checks ``isReady``.
@@ -161,7 +162,8 @@ final class DaemonLink {
     }
 
     private static let ended = DaemonObstacle(text: "The daemon has ended.", starts: true)
-    private static let promptEnded = DaemonObstacle(text: "The prompt that ran Inkling has ended.", starts: true)
+    private static let promptEnded = DaemonObstacle(
+        text: "The prompt that ran Inkling has ended. It starts again by itself.", starts: false)
 
     private func isCurrent(_ channel: any Channel) -> Bool {
         switch phase {
