@@ -40,10 +40,11 @@ struct DaemonNodeTests {
 
     /// Starts a daemon over that node with two front ends, and Bob's node in the lobby.
     private static func begin(
-        _ local: NIOLoopBound<LocalNode>, on loop: any EventLoop
+        _ local: NIOLoopBound<LocalNode>, on loop: any EventLoop,
+        keepName: @escaping @Sendable (String, @escaping (Notice?) -> Void) -> Void = { $1(nil) }
     ) async throws -> (DaemonStage, Node, AttachedStage, AttachedStage) {
         let port = try await loop.submit { local.value.identity.port }.get()
-        let stage = try await DaemonStage(on: loop, texts: { UnreadTexts() }) { local.value }
+        let stage = try await DaemonStage(on: loop, keepName: keepName) { local.value }
         let bob = try await Node.start(configuration("Bob", peers: [port]), logger: quiet)
         try await bob.join(try Chat("lobby"))
         return (stage, bob, try await stage.attach(), try await stage.attach())
@@ -136,10 +137,9 @@ struct DaemonNodeTests {
         let folder = try TemporaryFolder()
         let local = try await Self.startNode(loop, in: folder)
         let disk = NIOLoopBoundBox<[() -> Void]>.makeBoxSendingValue([], eventLoop: loop)
-        try await loop.submit {
-            local.value.keepName = { _, completion in disk.value.append { completion(nil) } }
-        }.get()
-        let (stage, bob, first, second) = try await Self.begin(local, on: loop)
+        let (stage, bob, first, second) = try await Self.begin(local, on: loop) { _, completion in
+            disk.value.append { completion(nil) }
+        }
         let lobby = try Chat("lobby")
         for frontEnd in [first, second] { _ = try await frontEnd.ask(.join(lobby)) }
         try await second.wait("Bob") { !$0.events.isEmpty }

@@ -25,12 +25,15 @@ final class DaemonStage: Sendable {
             return node
         }
 
-        init(_ loop: any EventLoop, _ service: any ServiceNode, _ texts: UnreadTexts) {
+        init(
+            _ loop: any EventLoop, _ service: any ServiceNode, _ texts: UnreadTexts,
+            _ keepName: @escaping (String, @escaping (Notice?) -> Void) -> Void
+        ) {
             self.service = service
             hub = NodeHub(
                 service, kept: [], announcesAbsence: false, counts: { !$0.isEmpty },
                 NodeHub.Surroundings(
-                    steady: World.steady, wall: { 5.5 }, keep: { $2(nil) }, rank: { _, _ in .met },
+                    steady: World.steady, wall: { 5.5 }, keep: { $2(nil) }, keepName: keepName, rank: { _, _ in .met },
                     chat: { _, _ throws(NodeError) in throw .unknownInvitation(1) },
                     shutDown: {}, history: FakeHistory(), texts: texts))
             server = ControlServer(
@@ -64,6 +67,7 @@ final class DaemonStage: Sendable {
     init(
         on loop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next(),
         texts: @escaping @Sendable () -> UnreadTexts = { UnreadTexts() },
+        keepName: @escaping @Sendable (String, @escaping (Notice?) -> Void) -> Void = { $1(nil) },
         _ makeService: @escaping @Sendable () -> any ServiceNode = { FakeNode() }
     ) async throws {
         folder = "/tmp/inkling-control-\(getpid())-\(UInt32.random(in: 0 ... .max))"
@@ -74,7 +78,7 @@ final class DaemonStage: Sendable {
         let socket = try ListeningSocket(at: folder + "/run/socket")
         let listening = loop.makePromise(of: Void.self)
         loop.execute {
-            let made = World(loop, makeService(), texts())
+            let made = World(loop, makeService(), texts(), keepName)
             world.value = made
             made.server.listen(on: socket) { error in
                 if let error { listening.fail(error) } else { listening.succeed() }

@@ -13,7 +13,6 @@ import Testing
 /// A front end and its node on their own event loop.
 private final class TestFrontEnd: Sendable {
     private final class State {
-        let local: LocalNode
         let node: any ChatService
         var outputs: [ServiceOutput] = []
         var react: ((any ChatService, ServiceOutput) -> Void)?
@@ -21,9 +20,8 @@ private final class TestFrontEnd: Sendable {
         var depth = 0
         var deepest = 0
 
-        init(_ local: LocalNode) {
-            self.local = local
-            node = NodeHub.drive(local)
+        init(_ local: LocalNode, _ disk: Disk) {
+            node = local.driven(disk)
         }
     }
 
@@ -32,18 +30,20 @@ private final class TestFrontEnd: Sendable {
     let node: Node
     private let state: NIOLoopBoundBox<State?>
 
-    init(_ configuration: Configuration, logger: Logger = TestNodes.quiet) async throws {
+    init(
+        _ configuration: Configuration, _ disk: @escaping @Sendable (any EventLoop) -> Disk = { _ in Disk() }
+    ) async throws {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         self.loop = loop
         let state = NIOLoopBoundBox<State?>.makeEmptyBox(eventLoop: loop)
         self.state = state
         let started = loop.makePromise(of: Node.self)
         loop.execute {
-            LocalNode.start(configuration, on: loop, logger: logger) { result in
+            LocalNode.start(configuration, on: loop, logger: TestNodes.quiet) { result in
                 loop.assertInEventLoop()
                 switch result {
                 case .success(let node):
-                    state.value = State(node)
+                    state.value = State(node, disk(loop))
                     started.succeed(node.node)
                 case .failure(let error): started.fail(error)
                 }
@@ -54,9 +54,10 @@ private final class TestFrontEnd: Sendable {
 
     /// Makes a front end in the lobby, without discovery.
     static func inLobby(
-        _ name: String, peers: [UInt16] = [], _ change: (inout Configuration) -> Void = { _ in }
+        _ name: String, peers: [UInt16] = [], _ change: (inout Configuration) -> Void = { _ in },
+        disk: @escaping @Sendable (any EventLoop) -> Disk = { _ in Disk() }
     ) async throws -> TestFrontEnd {
-        let frontEnd = try await TestFrontEnd(configuration(name, peers: peers, change))
+        let frontEnd = try await TestFrontEnd(configuration(name, peers: peers, change), disk)
         try await frontEnd.attach()
         try await frontEnd.run { node in node.ask(.join(try Chat("lobby"))) }
         return frontEnd
@@ -91,11 +92,6 @@ private final class TestFrontEnd: Sendable {
     @discardableResult
     func run<Value: Sendable>(_ body: @escaping @Sendable (any ChatService) throws -> Value) async throws -> Value {
         try await loop.submit { [state] in try body(state.value.unsafelyUnwrapped.node) }.get()
-    }
-
-    /// Changes how the node stores what the user decides.
-    func setUp(_ body: @escaping @Sendable (LocalNode) -> Void) async throws {
-        try await loop.submit { [state] in body(state.value.unsafelyUnwrapped.local) }.get()
     }
 
     /// Sets the front end's reaction to each output.
@@ -193,7 +189,7 @@ struct DrivenNodeTests {
                         guard let local = try? result.get(), let chat = try? Chat("lobby") else {
                             return loop.shutdownGracefully { _ in }
                         }
-                        let node = NodeHub.drive(local)
+                        let node = local.driven(Disk())
                         node.attach { output in
                             #expect(pthread_equal(pthread_self(), thread) != 0)
                             switch output {
@@ -227,34 +223,33 @@ struct DrivenNodeTests {
     @Test("the answers to a join and a leave of a private chat, and to a new name, wait until the disk has them")
     func stored() async throws {
         let directory = try TemporaryFolder()
-        let alice = try await TestFrontEnd.inLobby("Alice") {
-            $0.isEphemeral = false
-            $0.stateDirectory = directory.path
-        }
+        let writes = Writes()
+        let alice = try await TestFrontEnd.inLobby(
+            "Alice",
+            {
+                $0.isEphemeral = false
+                $0.stateDirectory = directory.path
+            },
+            disk: { loop in
+                Disk(
+                    keep: { chats, completion in writes.add("\(chats.map(\.name))", on: loop, completion) },
+                    keepName: { name, completion in
+                        writes.add(name, on: loop) { completion($0.map { .other(code: "full", text: $0) }) }
+                    })
+            })
         let team = try Chat("team", secret: .random(), owner: alice.node.key)
-        let disk = NIOLoopBoundBox<[(what: String, completion: (Notice?) -> Void)]>.makeBoxSendingValue(
-            [], eventLoop: alice.loop)
-        try await alice.setUp { node in
-            node.rules = SlowRules { disk.value.append(($0, $1)) }
-            node.keepName = { name, completion in disk.value.append((name, completion)) }
-        }
-        for (request, what) in [
-            (ServiceRequest.join(team), "joined team"), (.rename("Ann"), "Ann"), (.leave(chat: "team"), "left team"),
+        for (request, what, failure) in [
+            (ServiceRequest.join(team), "[\"team\"]", nil), (.rename("Ann"), "Ann", "full"),
+            (.leave(chat: "team"), "[]", "full"),
         ] {
             try await alice.forget()
             try await alice.run { $0.ask(request) }
-            for _ in 0..<2_000 where try await alice.run({ _ in disk.value.isEmpty }) {
-                try await Task.sleep(for: .milliseconds(5))
-            }
+            for _ in 0..<2_000 where writes.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
             #expect(try await alice.outputs.allSatisfy { $0.answer == nil }, "\(what)")
-            try await alice.run { _ in
-                let (told, completion) = disk.value.removeFirst()
-                #expect(told == what)
-                completion(.other(code: "full", text: what))
-            }
+            try await alice.run { _ in #expect(writes.finish(failure) == what) }
             try await alice.wait { outputs in
                 outputs.first?.answer.map { if case .failed = $0 { false } else { true } } == true
-                    && outputs.contains { if case .event(let it) = $0 { it.event.isNotice(what) } else { false } }
+                    && (failure == nil || outputs.contains { $0.isNotice("full") })
             }
         }
         try await alice.run { node in
@@ -262,7 +257,7 @@ struct DrivenNodeTests {
             node.ask(.leave(chat: "kitchen"))
         }
         try await alice.wait { $0.compactMap(\.answer).suffix(1) == [.done] }
-        #expect(try await alice.run { _ in disk.value.isEmpty }, "it is open")
+        #expect(writes.isEmpty, "it is open")
         try await alice.stop()
     }
 
@@ -452,10 +447,16 @@ struct DrivenNodeTests {
     @Test("a move is on disk before its answer, and the answer comes before the events of the move")
     func moveOnDisk() async throws {
         let directory = try TemporaryFolder()
-        let alice = try await TestFrontEnd.inLobby("Alice") {
-            $0.isEphemeral = false
-            $0.stateDirectory = directory.path
+        let refuses = Mutex(false)
+        let refusal: @Sendable (Chat, Bool) -> NodeError? = { _, _ in
+            refuses.withLock { $0 } ? .other(code: "similar-name", text: "") : nil
         }
+        let alice = try await TestFrontEnd.inLobby(
+            "Alice",
+            {
+                $0.isEphemeral = false
+                $0.stateDirectory = directory.path
+            }, disk: { _ in Disk(refusal: refusal) })
         let team = try Chat("team", secret: .random(), owner: alice.node.key)
         let bob = try await TestNodes.node("Bob", peers: [alice.node])
         try await bob.join(team)
@@ -467,9 +468,9 @@ struct DrivenNodeTests {
             guard case .answer(.moved, _) = output else { return }
             written.value.append(MovesFolder(in: directory.path).read().moves)
         }
-        try await alice.setUp { $0.rules = NoNames() }
+        // A move asks for no confirmation of the name.
+        refuses.withLock { $0 = true }
         try await alice.run { node in
-            // A move asks for no confirmation of the name.
             node.ask(.move(chat: "team", keys: [], removed: [bob.key]))
             node.ask(.chats)
         }
@@ -769,33 +770,55 @@ struct DrivenNodeTests {
     }
 }
 
-/// Keeps chats when the test says so.
-private struct SlowRules: ChatRules {
-    let store: (String, @escaping (Notice?) -> Void) -> Void
+/// The surroundings of a driven node.
+struct Disk {
+    var keep: ([Chat], @escaping (String?) -> Void) -> Void = { $1(nil) }
+    var keepName: (String, @escaping (Notice?) -> Void) -> Void = { $1(nil) }
+    var refusal: (Chat, Bool) -> NodeError? = { _, _ in nil }
+}
 
-    func joined(_ chat: Chat, completion: @escaping (Notice?) -> Void) { store("joined \(chat.name)", completion) }
-    func left(_ chat: Chat, completion: @escaping (Notice?) -> Void) { store("left \(chat.name)", completion) }
-    func whenIdle(_ completion: @escaping () -> Void) { completion() }
-    func kept(as name: String) -> Chat? { nil }
-    func doubt(about chat: Chat) -> NodeError? { nil }
-    func refusal(of chat: Chat, isConfirmed: Bool) -> NodeError? { nil }
+extension LocalNode {
+    /// Returns the front end of this node, as a program's own node has it.
+    func driven(_ disk: Disk = Disk()) -> any ChatService {
+        let hub = NodeHub(
+            self, level: .driven,
+            NodeHub.Surroundings(
+                steady: { 0 }, wall: Node.wallClock, keep: { disk.keep($0, $2) }, keepName: disk.keepName,
+                refusal: disk.refusal, rank: { _, _ in .verified },
+                chat: { [unowned self] source, name throws(NodeError) in try chats(of: source, named: name)[0] },
+                present: { [unowned self] in present($0) }, shutDown: { [unowned self] in stop {} }))
+        guard let frontEnd = hub.attach(isPatient: true) else { preconditionFailure("it is the first") }
+        hub.begin()
+        return frontEnd
+    }
+}
+
+/// The writes that wait for the test, which makes them succeed or fail on the event loop.
+private final class Writes: Sendable {
+    private let waiting = Mutex<[(what: String, completion: NIOLoopBound<(String?) -> Void>)]>([])
+
+    var isEmpty: Bool { waiting.withLock { $0.isEmpty } }
+
+    func add(_ what: String, on loop: any EventLoop, _ completion: @escaping (String?) -> Void) {
+        waiting.withLock { $0.append((what, NIOLoopBound(completion, eventLoop: loop))) }
+    }
+
+    /// Finishes the first write, and returns what it is about.
+    func finish(_ failure: String?) -> String {
+        let first = waiting.withLock { $0.removeFirst() }
+        first.completion.value(failure)
+        return first.what
+    }
+}
+
+extension ServiceOutput {
+    fileprivate func isNotice(_ text: String) -> Bool {
+        guard case .event(let timed) = self, case .notice(.other(_, let told)) = timed.event else { return false }
+        return told.contains(text)
+    }
 }
 
 extension Event {
     /// Whether the event is the notice of a move.
     fileprivate var isMove: Bool { if case .notice(.moved) = self { true } else { false } }
-
-    fileprivate func isNotice(_ text: String) -> Bool {
-        if case .notice(.other(_, text)) = self { true } else { false }
-    }
-}
-
-/// Refuses each name.
-private struct NoNames: ChatRules {
-    func joined(_ chat: Chat, completion: @escaping (Notice?) -> Void) { completion(nil) }
-    func left(_ chat: Chat, completion: @escaping (Notice?) -> Void) { completion(nil) }
-    func whenIdle(_ completion: @escaping () -> Void) { completion() }
-    func kept(as name: String) -> Chat? { nil }
-    func doubt(about chat: Chat) -> NodeError? { .other(code: "similar-name", text: "") }
-    func refusal(of chat: Chat, isConfirmed: Bool) -> NodeError? { doubt(about: chat) }
 }

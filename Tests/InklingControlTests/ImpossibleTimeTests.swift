@@ -66,7 +66,7 @@ struct ImpossibleTimeTests {
         func join() async throws {
             let chat = try Chat("team", secret: Secret("aaaaaaaaaaaaaaaaaaaaaaaaaa"))
             try await loop.submit {
-                let frontEnd = NodeHub.drive(node.value)
+                let frontEnd = node.value.driven()
                 frontEnd.attach { _ in }
                 frontEnd.ask(.join(chat))
             }.get()

@@ -142,56 +142,5 @@ struct NodeHubTextTests {
         #expect(file.change { $0.put(team) } == "is damaged" && folder.text(KeptChatsFile.name) == "{")
     }
 
-    // A-20, A-70
-    @Test("a node without a daemon keeps the private chats that it joined, also while the disk has not got them yet")
-    func keeper() async throws {
-        let folder = try TemporaryFolder()
-        let (path, team) = (folder.path, try Self.team())
-        let moved = try Chat(team.name, secret: .random())
-        let loop = MultiThreadedEventLoopGroup.singleton.next()
-        let done = loop.makePromise(of: [String].self)
-        loop.execute {
-            let writer = KeptChatsWriter(KeptChatsFile(in: path), on: loop)
-            let keeper = NameKeeper(in: path, writer: writer)
-            var seen: [String] = []
-            func see(_ what: String) -> (Notice?) -> Void {
-                { seen.append("\(what): \($0?.fact ?? "done") \(KeptChatsFile(in: path).read() == .chats([moved]))") }
-            }
-            keeper.joined(team, completion: see("joined"))
-            #expect(keeper.kept(as: team.name) == team && KeptChatsFile(in: path).read() == .missing)
-            #expect(NameKeeper(in: path).kept(as: team.name) == nil, "a daemon joins it itself")
-            keeper.joined(moved, completion: see("moved"))
-            #expect(keeper.kept(as: team.name) == moved && keeper.kept(as: "kitchen") == nil)
-            keeper.whenIdle {
-                keeper.joined(moved, completion: see("again"))
-                keeper.left(moved, completion: see("left"))
-                #expect(keeper.kept(as: team.name) == nil)
-                keeper.whenIdle { done.succeed(seen) }
-            }
-        }
-        #expect(
-            try await done.futureResult.get() == [
-                "joined: done false", "moved: done true", "again: done true", "left: done false",
-            ])
-        #expect(KeptChatsFile(in: path).read() == .chats([]))
-    }
-
-    // A-70
-    @Test("a list of kept chats that can't be used stays as it is, and the user learns what follows")
-    func unusable() async throws {
-        let folder = try TemporaryFolder()
-        let (path, team) = (folder.path, try Self.team())
-        try folder.write("{", to: KeptChatsFile.name)
-        let loop = MultiThreadedEventLoopGroup.singleton.next()
-        let notice = try await loop.submit {
-            let keeper = NameKeeper(in: path, writer: KeptChatsWriter(KeptChatsFile(in: path), on: loop))
-            var notice: Notice?
-            keeper.joined(team) { notice = $0 }
-            return notice
-        }.get()
-        let text = "The next start asks for the invite of \"team\", because \(path)/kept-chats.json is damaged."
-        #expect(notice == .other(code: "chats-not-kept", text: text) && folder.text(KeptChatsFile.name) == "{")
-    }
-
     private struct StageError: Error {}
 }

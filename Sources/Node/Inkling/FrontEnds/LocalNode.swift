@@ -3,34 +3,6 @@ import InklingModel
 import Logging
 import NIOCore
 
-/// Rules for the chats of a node: the names that they may have, and the private ones that the user keeps.
-package protocol ChatRules {
-    /// Returns the private chat that the user keeps under a name, if any.
-    func kept(as name: String) -> Chat?
-
-    /// Returns why the user has to confirm a chat's name; nil if nothing speaks against it.
-    func doubt(about chat: Chat) -> NodeError?
-
-    /// Returns why the node may not join a chat, or stores its name and returns nil.
-    ///
-    /// - Parameter isConfirmed: Whether the user confirmed that this chat has this name.
-    func refusal(of chat: Chat, isConfirmed: Bool) -> NodeError?
-
-    /// Keeps a private chat that the node has joined, in place of an earlier one of its name.
-    ///
-    /// - Parameter completion: Called on the event loop: with nil when the chat is on disk, else with a notice of the
-    ///   failure.
-    func joined(_ chat: Chat, completion: @escaping (Notice?) -> Void)
-
-    /// Keeps a private chat no longer, because the user has left it.
-    ///
-    /// - Parameter completion: As of ``joined(_:completion:)``.
-    func left(_ chat: Chat, completion: @escaping (Notice?) -> Void)
-
-    /// Calls back on the event loop when no write is left.
-    func whenIdle(_ completion: @escaping () -> Void)
-}
-
 /// A node on the event loop of its front ends. No other thread lies between a datagram and the sink, or between a
 /// request and its datagrams.
 ///
@@ -38,24 +10,11 @@ package protocol ChatRules {
 package final class LocalNode: ServiceNode {
     package let node: Node
     private let eventLoop: any EventLoop
-    /// The rules for chats; nil without any.
-    package var rules: (any ChatRules)? {
-        didSet {
-            let moved = NIOLoopBound({ [unowned self] (chat: Chat) in keep(chat) {} }, eventLoop: eventLoop)
-            node.assumeIsolated { $0.moving.moved = moved }
-        }
-    }
-
-    /// Keeps the user's name for later runs; nil if nothing does. Calls back on the event loop: with nil when the name is
-    /// on disk, else with a notice of the failure.
-    package var keepName: ((String, _ completion: @escaping (Notice?) -> Void) -> Void)?
-
-    /// Returns the chat that a front end joins, under the name that the user gave it, or else one that the node may use.
-    package func chat(of source: ChatSource, named name: String?) throws(NodeError) -> Chat {
-        let chats = try node.assumeIsolated { node in
+    /// Returns the chats that a source means, the best first, under the name that the user gave.
+    package func chats(of source: ChatSource, named name: String?) throws(NodeError) -> [Chat] {
+        try node.assumeIsolated { node in
             Result { () throws(NodeError) in try node.chats(of: source, named: name) }
         }.get()
-        return chats.first { rules?.doubt(about: $0) == nil } ?? chats[chats.count - 1]
     }
 
     /// Starts a node as `Node.start(_:logger:)` does, on an event loop of SwiftNIO's own. The caller is on that event
@@ -90,99 +49,13 @@ package final class LocalNode: ServiceNode {
         node.assumeIsolated { $0.connect(sink) }
     }
 
-    /// Returns the request to join a chat that a join by its name alone, or by its source, means.
-    private func resolved(_ request: ServiceRequest) throws(NodeError) -> ServiceRequest {
-        switch request {
-        case .join(let chat, isConfirmed: false): return kept(inPlaceOf: chat).map { .join($0) } ?? request
-        case .enter(let source, let name, let isKept, let isConfirmed):
-            let chat = try chat(of: source, named: name)
-            return isKept ? .keep(chat) : .join(chat, isConfirmed: isConfirmed)
-        default: return request
-        }
-    }
-
-    /// Returns the kept chat that a join by a name alone means.
-    private func kept(inPlaceOf chat: Chat) -> Chat? {
-        guard chat.isOpen, node.assumeIsolated({ $0.joinedChat(chat.name) == nil }) else { return nil }
-        return rules?.kept(as: chat.name)
-    }
-
     package func perform(_ request: ServiceRequest, _ completion: @escaping (ServiceAnswer) -> Void) {
-        defer { deliver() }
-        let request = Result { () throws(NodeError) in try resolved(request) }
-        switch request {
-        case .success(let request): perform(resolved: request, completion)
-        case .failure(let error): completion(.failed(error))
-        }
-    }
-
-    private func perform(resolved request: ServiceRequest, _ completion: @escaping (ServiceAnswer) -> Void) {
-        if let move = ServiceMove(request) {
-            let completion = NIOLoopBound(completion, eventLoop: eventLoop)
-            return node.assumeIsolated { node in
-                node.holdingEvents { node in
-                    node.perform(move) { [node] answer in
-                        completion.value(answer)
-                        node.assumeIsolated { $0.deliver() }
-                    }
-                }
-            }
-        }
-        let left: Chat? = if case .leave(let chat) = request { self.joined(chat) } else { nil }
-        let answer =
-            refusal(of: request)
-            ?? node.assumeIsolated { $0.holdingEvents { $0.answer(request) } }
-        let complete = { completion(answer) }
-        switch (request, answer) {
-        case (.setVerified, .done), (.setBlocked, .done):
-            // The disk has the user's decision before the answer goes out.
-            let complete = NIOLoopBound(complete, eventLoop: eventLoop)
-            node.assumeIsolated { node in node.saveKnownPeers { complete.value() } }
-        case (.hold, .done), (.forget, .done):
-            let completion = NIOLoopBound(completion, eventLoop: eventLoop)
-            node.assumeIsolated { node in
-                node.performTexts(request) { reason in
-                    let failure = reason.map { ServiceAnswer.failed(.other(code: "not-kept", text: $0)) }
-                    completion.value(failure ?? answer)
-                }
-            }
-        case (.join, .joined(let chat, _)): afterMoves { [self] in keep(chat, then: complete) }
-        case (.leave, .done):
-            afterMoves { [self] in
-                guard let rules, let left, !left.isOpen else { return complete() }
-                store(complete) { rules.left(left, completion: $0) }
-            }
-        case (.rename(let name), .done):
-            guard let keepName, !node.isTemporary else { return complete() }
-            store(complete) { keepName(name, $0) }
-        default: complete()
-        }
-    }
-
-    /// Calls back when the moves are on disk. An earlier invite leads to the newest chat of its chain only as long as the
-    /// user has not left that.
-    private func afterMoves(_ completion: @escaping () -> Void) {
         let completion = NIOLoopBound(completion, eventLoop: eventLoop)
-        node.assumeIsolated { $0.afterMoves { completion.value() } }
-    }
-
-    /// Keeps a private chat until the user leaves it.
-    private func keep(_ chat: Chat, then completion: @escaping () -> Void) {
-        guard let rules, !chat.isOpen, !node.isTemporary else { return completion() }
-        store(completion) { rules.joined(chat, completion: $0) }
-    }
-
-    /// Stores something, calls `completion`, and then reports a failure.
-    private func store(_ completion: @escaping () -> Void, _ store: (@escaping (Notice?) -> Void) -> Void) {
-        store { [self] notice in
-            completion()
-            guard let notice else { return }
-            node.assumeIsolated { $0.tell(.notice(notice)) }
-            deliver()
+        node.assumeIsolated { node in
+            node.perform(request) { completion.value($0) }
+            node.deliver()
         }
     }
-
-    private func joined(_ chat: String) -> Chat? { node.assumeIsolated { $0.joinedChat(chat)?.chat } }
 
     @discardableResult
     package func edit(_ request: ServiceRequest) -> Bool {
@@ -193,23 +66,11 @@ package final class LocalNode: ServiceNode {
         }
     }
 
-    package func settle() { deliver() }
+    package func settle() { node.assumeIsolated { $0.deliver() } }
 
     package func typists(in chat: String) -> [InklingModel.Person] {
         node.assumeIsolated { $0.typingPeople(in: chat) }
     }
-
-    private func refusal(of request: ServiceRequest) -> ServiceAnswer? {
-        guard case .join(let chat, let isConfirmed) = request else { return nil }
-        guard present(chat) != nil else { return .failed(.chatMoved(chat.name)) }
-        // If the node is in the chat, or in one of that name, the join fails with another error.
-        guard node.assumeIsolated({ $0.joinedChat(chat.name) == nil && $0.joinedChat(chat.keys.id) == nil }) else {
-            return nil
-        }
-        return rules?.refusal(of: chat, isConfirmed: isConfirmed).map { .failed($0) }
-    }
-
-    private func deliver() { node.assumeIsolated { $0.deliver() } }
 
     /// Returns whether a text in the input field counts as typing (T-9).
     package static func countsAsTyping(_ text: String) -> Bool { InklingCore.countsAsTyping(text) }
@@ -268,11 +129,7 @@ package final class LocalNode: ServiceNode {
 
     /// Stops the node. Calls `completion` about 120 ms later.
     package func stop(_ completion: @escaping () -> Void) {
-        let completion = NIOLoopBound(
-            { [rules] in
-                guard let rules else { return completion() }
-                rules.whenIdle(completion)
-            }, eventLoop: eventLoop)
+        let completion = NIOLoopBound(completion, eventLoop: eventLoop)
         node.assumeIsolated { $0.stop { completion.value() } }
     }
 }
@@ -296,6 +153,34 @@ extension Node {
         isDelivering = true
         defer { isDelivering = isHeld }
         return body(self)
+    }
+
+    /// Performs a request. The answer comes before the events that the request causes.
+    ///
+    /// - Parameter completion: Called with the answer, perhaps after a wait for the disk.
+    fileprivate func perform(_ request: ServiceRequest, _ completion: @escaping @Sendable (ServiceAnswer) -> Void) {
+        if let move = ServiceMove(request) {
+            return holdingEvents { node in
+                node.perform(move) { answer in
+                    completion(answer)
+                    node.assumeIsolated { $0.deliver() }
+                }
+            }
+        }
+        let answer = holdingEvents { $0.answer(request) }
+        switch (request, answer) {
+        case (.setVerified, .done), (.setBlocked, .done):
+            // The disk has the user's decision before the answer goes out.
+            saveKnownPeers { completion(answer) }
+        case (.hold, .done), (.forget, .done):
+            performTexts(request) { reason in
+                let failure = reason.map { ServiceAnswer.failed(.other(code: "not-kept", text: $0)) }
+                completion(failure ?? answer)
+            }
+        // An earlier invite leads to the newest chat of its chain only as long as the user has not left that.
+        case (.join, .joined), (.leave, .done): afterMoves { completion(answer) }
+        default: completion(answer)
+        }
     }
 
     /// Answers a request.
@@ -324,9 +209,10 @@ extension Node {
             let (message, via) = try invite(key, to: chat)
             return .invited(message: message, via: via)
         case .decline(let number): try decline(number)
-        // `ask` performs these, because their answers wait for the disk.
+        // The other `perform` does these, because their answers wait for the disk.
         case .move, .admit: break
-        case .keep: throw .other(code: "unsupported", text: "This node ends with its front end, and keeps no chat.")
+        case .keep, .enter:
+            throw .other(code: "unsupported", text: "This node ends with its front end, and keeps no chat.")
         case .leave(let chat): try leave(chat)
         case .open(let chat), .read(let chat): try requireMember(chat)
         case .compose(let text, let chat):
@@ -357,8 +243,8 @@ extension Node {
         case .forget(let chat, let entry): try requireTexts(chat, entry)
         case .history, .earlier, .search:
             throw .other(code: "unsupported", text: "Only a daemon keeps a history. Start it with: inkling daemon")
-        // `ask` has made a join of `enter`.
-        case .subscribe, .closeChat, .enter: break
+        // These are for the hub.
+        case .subscribe, .closeChat: break
         case .shutDown: stop {}
         case .waitingTexts(let chat):
             try requireTexts(chat, nil)

@@ -55,8 +55,6 @@ struct Moving {
     var timer: Scheduled<Void>?
     /// Returns whether a history with this ID is on disk.
     var hasHistory: NIOLoopBound<(String) -> Bool>?
-    /// Called with a chat that takes the place of one that has moved.
-    var moved: NIOLoopBound<(Chat) -> Void>?
 }
 
 /// The writes of a node's moves. A change of the user's counts when it is on disk.

@@ -272,7 +272,6 @@ extension Node {
         recall(next)
         advertise(next, advertisement)
         tell(.notice(.moved(chat)))
-        moving.moved?.value(chat)
         endInvitations(to: next.id)
         observers.presenceChanged(in: chat.name)
         drain()

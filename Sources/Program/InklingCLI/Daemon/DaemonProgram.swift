@@ -166,7 +166,6 @@ final class DaemonProgram {
             node, level: .daemon, in: directory, settledName: settings.openChat, announcesAbsence: goesAwayAlone,
             on: loop, logger
         ) { [unowned self] in stop() }
-        node.keepName = RememberedName.keeper(in: directory, on: loop)
         service.hub.messageUnseen = { [unowned self] in unseen($0, $1) }
         service.hub.chatRefused = { [logger] chat, error in
             logger.error("the daemon can't be in \(SafeText.line(chat.name)): \(SafeText.line(error.text))")

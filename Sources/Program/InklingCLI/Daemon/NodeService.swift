@@ -5,95 +5,118 @@ import InklingText
 import Logging
 import NIOCore
 
-/// A node that holds its state directory, with what it keeps there and the socket for front ends.
+/// A node with its hub, and with what it keeps in its state directory. A daemon and a prompt also have a socket for front
+/// ends, histories and texts.
 final class NodeService {
     let node: LocalNode
-    private(set) var hub: NodeHub
-    private let server: ControlServer
-    private let directory: String
-    private let loop: any EventLoop
-    private let logger: Logger
-    private let history: MessageHistory
-    private let textLogs: TextLogs
+    let hub: NodeHub
+    private let directory: String?
+    /// Nil for a driven node.
+    private let server: ControlServer?
     private let store: KeptChatsStore
+    private var history: MessageHistory?
+    private var textLogs: TextLogs?
 
     /// Prepares the service of a node that is in no chat yet. The caller begins the hub.
     ///
     /// - Parameters:
+    ///   - directory: the state directory; nil if there is none.
     ///   - settledName: the open chat that the settings name; nil if they name none.
+    ///   - remembers: whether the node leaves a trace.
     ///   - shutDown: called when a front end asks for the end.
     init(
-        _ node: LocalNode, level: NodeHub.Level, in directory: String, settledName: String?,
+        _ node: LocalNode, level: NodeHub.Level, in directory: String?, settledName: String?, remembers: Bool = true,
         announcesAbsence: Bool = false, on loop: any EventLoop, _ logger: Logger, shutDown: @escaping () -> Void
     ) {
         self.node = node
         self.directory = directory
-        self.loop = loop
-        self.logger = logger
-        node.rules = NameKeeper(in: directory, settledName: settledName)
-        let history = MessageHistory(
-            in: directory, on: loop, logID: { [unowned node] in node.logID(of: $0) }, threads: .alone())
-        self.history = history
-        node.setHasHistory { [unowned history] in history.has($0) }
-        let store = KeptChatsStore(in: directory, on: loop, logger)
+        let names = NameKeeper(in: directory, settledName: settledName, remembers: remembers)
+        let store = KeptChatsStore(in: directory, isWritable: remembers && node.temporary == nil, on: loop, logger)
         self.store = store
         let kept = store.present(of: node)
-        textLogs = TextLogs(in: directory, standings: node.standings, on: loop, threads: .alone())
+        var texts = UnreadTexts()
+        if level != .driven, let directory {
+            let history = MessageHistory(
+                in: directory, on: loop, logID: { [unowned node] in node.logID(of: $0) }, threads: .alone())
+            self.history = history
+            node.setHasHistory { [unowned history] in history.has($0) }
+            let textLogs = TextLogs(in: directory, standings: node.standings, on: loop, threads: .alone())
+            self.textLogs = textLogs
+            node.keepTexts(in: textLogs, holds: kept.holds)
+            texts = UnreadTexts(
+                restored: { [unowned node] in node.takeRestoredTexts(in: $0) },
+                read: { [unowned node] in node.readTexts($0, in: $1) },
+                forgetSwitch: { [unowned node] in node.forgetHold($0) })
+        }
         hub = NodeHub(
             node, level: level, kept: kept.chats, holds: kept.holds, announcesAbsence: announcesAbsence,
             counts: LocalNode.countsAsTyping,
             NodeHub.Surroundings(
                 steady: { Clock.steady }, wall: { Clock.wall },
                 keep: { store.keep(KeptChats($0, holds: $1), completion: $2) },
+                keepName: RememberedName.keeper(in: directory, on: loop),
+                refusal: { names.refusal(of: $0, isConfirmed: $1) },
                 rank: { [unowned node] in node.rank(of: $0, in: $1) },
-                chat: { [unowned node] source, name throws(NodeError) in try node.chat(of: source, named: name) },
-                present: { [unowned node] in node.present($0) }, shutDown: shutDown, history: history,
-                texts: UnreadTexts(
-                    restored: { [unowned node] in node.takeRestoredTexts(in: $0) },
-                    read: { [unowned node] in node.readTexts($0, in: $1) },
-                    forgetSwitch: { [unowned node] in node.forgetHold($0) })))
-        server = ControlServer(
-            hub, state: DaemonConnection.state(of: directory) ?? "", texts: JSONTexts(indicator: .standard), on: loop,
-            steady: { Clock.steady }, report: { [logger] in logger.notice("\($0)") })
-        node.keepTexts(in: textLogs, holds: kept.holds)
+                chat: { [unowned node] source, name throws(NodeError) in
+                    let chats = try node.chats(of: source, named: name)
+                    return chats.first { names.doubt(about: $0) == nil } ?? chats[chats.count - 1]
+                },
+                present: { [unowned node] in node.present($0) }, shutDown: shutDown, history: history, texts: texts))
+        server =
+            level == .driven
+            ? nil
+            : ControlServer(
+                hub, state: directory.flatMap { DaemonConnection.state(of: $0) } ?? "",
+                texts: JSONTexts(indicator: .standard), on: loop, steady: { Clock.steady },
+                report: { logger.notice("\($0)") })
+        hub.stopNode = { [self] in stop($0) }
     }
 
     /// Accepts front ends.
     ///
     /// - Parameter completion: called on the loop with the error, or nil.
     func listen(on socket: ListeningSocket, at path: String, completion: @escaping ((any Error)?) -> Void) {
-        server.listen(on: socket) { [directory] error in
-            if error == nil { SocketSignpost.put(in: directory, to: path) }
+        server?.listen(on: socket) { [directory] error in
+            if error == nil, let directory { SocketSignpost.put(in: directory, to: path) }
             completion(error)
         }
     }
 
     /// Says goodbye to all peers, and ends when front ends know of that and everything is written.
     func stop(_ completion: @escaping () -> Void) {
+        let written = { [self] in
+            store.whenIdle { [self] in
+                whenIdle(history?.whenIdle) { [self] in whenIdle(textLogs?.whenIdle, completion) }
+            }
+        }
+        guard let server else { return node.stop(written) }
         hub.willEnd()
-        SocketSignpost.remove(from: directory)
+        if let directory { SocketSignpost.remove(from: directory) }
         server.stopListening()
-        node.stop { [self] in server.close { [self] in written(completion) } }
+        node.stop { server.close(written) }
     }
 
-    private func written(_ completion: @escaping () -> Void) {
-        store.whenIdle { [history, textLogs] in history.whenIdle { textLogs.whenIdle(completion) } }
+    private func whenIdle(_ store: ((@escaping () -> Void) -> Void)?, _ completion: @escaping () -> Void) {
+        if let store { store(completion) } else { completion() }
     }
 }
 
 /// The list of kept chats in a state directory.
 final class KeptChatsStore {
-    private let file: KeptChatsFile
+    /// The file; nil without a state directory.
+    private let file: KeptChatsFile?
     private let path: String
+    private let isWritable: Bool
     private let loop: any EventLoop
     private let logger: Logger
     private var writer: KeptChatsWriter?
     /// Whether the list can be used.
     private var mayKeep = true
 
-    init(in directory: String, on loop: any EventLoop, _ logger: Logger) {
-        file = KeptChatsFile(in: directory)
-        path = "\(directory)/\(KeptChatsFile.name)"
+    init(in directory: String?, isWritable: Bool, on loop: any EventLoop, _ logger: Logger) {
+        file = directory.map { KeptChatsFile(in: $0) }
+        path = "\(directory ?? "")/\(KeptChatsFile.name)"
+        self.isWritable = isWritable
         self.loop = loop
         self.logger = logger
     }
@@ -103,6 +126,7 @@ final class KeptChatsStore {
     /// - Parameter completion: called on the loop: with nil when the list is on disk, else with the reason and the
     ///   remedy.
     func keep(_ kept: KeptChats, completion: @escaping (String?) -> Void) {
+        guard let file, isWritable else { return completion(nil) }
         guard mayKeep else {
             logger.error("the list of chats to stay in is left as it is, and forgets this change")
             // The hub expects the answer after its request has returned.
@@ -138,8 +162,8 @@ final class KeptChatsStore {
     }
 
     private var stored: KeptChats {
-        switch file.read() {
-        case .missing: return KeptChats()
+        switch file?.read() {
+        case nil, .missing: return KeptChats()
         case .chats(let chats, let holds): return KeptChats(chats, holds: holds)
         case .damaged:
             mayKeep = false

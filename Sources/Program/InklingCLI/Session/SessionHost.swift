@@ -378,35 +378,21 @@ enum NodeStart {
         }
     }
 
-    /// Returns the front end of a node that has just started.
+    /// Returns the front end of a node that has just started. A prompt's node is one for all programs of the user.
     private static func serve(
         _ node: LocalNode, _ settings: ChatSettings, on loop: any EventLoop, _ logger: Logger
     ) -> any ChatService {
-        if let path = settings.holderPath, node.temporary == nil, let directory = settings.node.stateDirectory {
-            return hold(node, in: directory, settings.settledChat, listeningAt: path, on: loop, logger)
-        }
-        node.rules = settings.chatRules(on: loop)
-        // The prompt keeps a name by itself, because a name can hold only once.
-        if settings.mode == .json {
-            node.keepName = RememberedName.keeper(in: settings.node.stateDirectory, on: loop)
-        }
-        return NodeHub.drive(node)
-    }
-
-    /// Makes the prompt's node one for all programs of the user.
-    private static func hold(
-        _ node: LocalNode, in directory: String, _ settledName: String?, listeningAt path: String,
-        on loop: any EventLoop, _ logger: Logger
-    ) -> any ChatService {
+        let path = node.temporary == nil ? settings.holderPath : nil
         let service = NodeService(
-            node, level: .holder, in: directory, settledName: settledName, on: loop, logger, shutDown: {})
+            node, level: path == nil ? .driven : .holder, in: settings.node.stateDirectory,
+            settledName: settings.settledChat, remembers: !settings.node.isEphemeral, on: loop, logger
+        ) { node.stop {} }
         guard let frontEnd = service.hub.attach(isPatient: true) else { preconditionFailure("it is the first") }
-        node.keepName = RememberedName.keeper(in: directory, on: loop)
-        service.hub.stopNode = { service.stop($0) }
         service.hub.begin()
-        let failed: (String) -> Void = {
-            logger.error(
-                "other programs of yours can't use this prompt's node: can't listen at \(SafeText.line(path)): \($0)")
+        guard let path else { return frontEnd }
+        let failed: (String) -> Void = { reason in
+            let text = "other programs of yours can't use this prompt's node: can't listen at \(SafeText.line(path))"
+            logger.error("\(text): \(reason)")
         }
         do throws(ListeningSocket.Failure) {
             service.listen(on: try ListeningSocket(at: path), at: path) { if let error = $0 { failed("\(error)") } }

@@ -74,13 +74,6 @@ extension ChatSettings {
     /// The request to join the chat.
     var join: ServiceRequest { .join(chat, isConfirmed: isConfirmed) }
 
-    /// Returns the keeper of the chats of the state directory, for a node on an event loop.
-    func chatRules(on loop: any EventLoop) -> NameKeeper {
-        NameKeeper(
-            in: node.stateDirectory, settledName: settledChat, remembers: !node.isEphemeral,
-            writer: node.stateDirectory.map { KeptChatsWriter(KeptChatsFile(in: $0), on: loop) })
-    }
-
     /// Returns where the node of a session is.
     func place(of node: any ChatService) -> NodePlace {
         if let attached = node as? AttachedNode { return attached.isHolder ? .prompt : .daemon }

@@ -10,8 +10,6 @@ package final class KeptChatsWriter {
     private let threads: NIOThreadPool
     private var isWriting = false
     private var next: KeptChats?
-    /// The chats that the disk will have; nil when nothing is to be written.
-    private var latest: KeptChats?
     /// The completions that wait for the next write.
     private var waiting: [(String?) -> Void] = []
     private var idle: [() -> Void] = []
@@ -30,29 +28,8 @@ package final class KeptChatsWriter {
         write(KeptChats(chats, holds: holds), completion)
     }
 
-    /// The chats of the file, after the writes that are under way.
-    package var reading: KeptChatsFile.Reading {
-        latest.map { .chats($0.chats, holds: $0.holds) } ?? file.read()
-    }
-
-    /// Changes the chats of the file soon.
-    ///
-    /// - Parameter completion: Called on the event loop: with nil when the change is on disk, else with a predicate about
-    ///   the file.
-    package func change(_ change: (inout KeptChats) -> Void, completion: @escaping (String?) -> Void) {
-        do throws(KeptChatsFile.Fault) {
-            let reading = reading
-            let kept = try reading.changed(by: change)
-            // An unchanged list is on disk, unless a write is under way.
-            if latest == nil, reading == .chats(kept.chats, holds: kept.holds) { return completion(nil) }
-            write(kept) { completion($0.map { "can't be written: \($0)" }) }
-        } catch {
-            completion(error.text)
-        }
-    }
-
     private func write(_ kept: KeptChats, _ completion: @escaping (String?) -> Void) {
-        (next, latest) = (kept, kept)
+        next = kept
         waiting.append(completion)
         proceed()
     }
@@ -78,7 +55,6 @@ package final class KeptChatsWriter {
         threads.runIfActive(eventLoop: eventLoop) { [file] in file.write(chats) }
             .assumeIsolated().whenComplete { result in
                 self.isWriting = false
-                if self.next == nil { self.latest = nil }
                 let reason: String? =
                     switch result {
                     case .success(let reason): reason

@@ -30,7 +30,7 @@ extension NodeHub {
             frontEnd.answer(.done)
             setAway(isAway)
         case .subscribe(let subscription): subscribe(subscription, frontEnd)
-        case .invite(let name) where resting(name) != nil:
+        case .invite(let name) where level == .holder && resting(name) != nil:
             guard let chat = resting(name), chat.partner == nil else {
                 return frontEnd.answer(.failed(.noInvite(name, .talk)))
             }
@@ -128,7 +128,7 @@ extension NodeHub {
         }
         return (chats + (level == .holder ? rest : [])).map { chat in
             var chat = chat
-            chat.isKept = kept.contains { $0.name == chat.name }
+            chat.isKept = level != .driven && kept.contains { $0.name == chat.name }
             chat.waiting = waiting.count(in: chat.name)
             chat.keepsHistory =
                 (joined[chat.name] ?? resting(chat.name)).map { surroundings.history.keeps($0) } ?? false
@@ -141,9 +141,9 @@ extension NodeHub {
     private func join(_ chat: Chat, isKept: Bool, isConfirmed: Bool, _ frontEnd: HubFrontEnd) {
         let resting = resting(chat.name)
         // A bare name means the kept chat of that name. The node answers for a chat that its user has left.
-        let named = chat.isOpen && !isConfirmed ? resting : nil
+        let named = chat.isOpen && !isConfirmed && resting?.isOpen == false ? resting : nil
         let chat = surroundings.present(named ?? chat) ?? chat
-        if let resting, !resting.isOpen, !chat.isOpen, resting.secret != chat.secret {
+        if level == .holder, let resting, !resting.isOpen, !chat.isOpen, resting.secret != chat.secret {
             return frontEnd.answer(.failed(.chatExists(chat.name)))
         }
         guard let existing = joined[chat.name] else {
@@ -156,7 +156,7 @@ extension NodeHub {
             joining[chat.name] = []
             // Events of the chat that come while the node writes follow the answer.
             frontEnd.enter(chat.name)
-            return ask(.join(chat, isConfirmed: isConfirmed)) { [self] answer in
+            return enterNode(chat, isConfirmed: isConfirmed) { [self] answer in
                 if case .failed = answer { frontEnd.leave(chat.name) }
                 let waiting = joining.removeValue(forKey: chat.name) ?? []
                 joined(answer, isKept: isKept, frontEnd)
@@ -178,14 +178,27 @@ extension NodeHub {
         if isKept { keep(existing, for: frontEnd, then: enters) } else { enters() }
     }
 
+    /// Lets the node join a chat, unless the names of the user's chats speak against it.
+    func enterNode(_ chat: Chat, isConfirmed: Bool, _ completion: @escaping (ServiceAnswer) -> Void) {
+        guard surroundings.present(chat) != nil else { return completion(.failed(.chatMoved(chat.name))) }
+        // If the node is in the chat under another name, the join fails with another error.
+        if !joined.values.contains(where: { $0.keys.id == chat.keys.id }),
+            let error = surroundings.refusal(chat, isConfirmed)
+        {
+            return completion(.failed(error))
+        }
+        ask(.join(chat, isConfirmed: isConfirmed), completion)
+    }
+
     private func joined(_ answer: ServiceAnswer, isKept: Bool, _ frontEnd: HubFrontEnd) {
         guard case .joined(let chat, let peers) = answer else { return frontEnd.answer(answer) }
         joined[chat.name] = chat
         restoreTexts(in: chat.name)
         let entered = { [self] in enter(chat, peers, frontEnd) }
         if isKept { return keep(chat, for: frontEnd, undo: { frontEnd.leave(chat.name) }, then: entered) }
-        guard level == .holder, !chat.isOpen, !self.isKept(chat.name) else { return entered() }
-        // The user of a prompt wants to find a private chat again. The chat is there even without that.
+        guard level != .daemon, !chat.isOpen, !kept.contains(chat), !identity.isTemporary else { return entered() }
+        // The user wants to find a private chat again. The chat is there even without that.
+        kept.removeAll { $0.name == chat.name }
         kept.append(chat)
         storeKept { [weak self] reason in
             guard let self else { return }
@@ -238,7 +251,7 @@ extension NodeHub {
 
     /// Returns the kept chat of that name that a holder is not in; nil for none.
     private func resting(_ name: String) -> Chat? {
-        level == .holder && joined[name] == nil ? kept.first { $0.name == name } : nil
+        level != .daemon && joined[name] == nil ? kept.first { $0.name == name } : nil
     }
 
     private func mayLeave(_ chat: String, _ frontEnd: HubFrontEnd) -> Bool { frontEnd.isIn(chat) || isKept(chat) }

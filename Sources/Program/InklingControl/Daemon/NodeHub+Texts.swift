@@ -79,6 +79,9 @@ extension NodeHub {
 
     /// Writes the kept chats with their switches.
     func storeKept(_ completion: @escaping (String?) -> Void) {
+        guard kept.count <= DaemonLimits.keptChats else {
+            return completion("There is room for \(DaemonLimits.keptChats) chats. Leave one that you need no longer.")
+        }
         let switches = holds.filter { name, _ in kept.contains { $0.name == name } }
         surroundings.keep(kept, switches, completion)
     }

@@ -26,6 +26,12 @@ package final class NodeHub: EventSink {
         /// Writes the kept chats with their switches of waiting texts, and calls back on the event loop. The argument is
         /// nil when they are on disk, else the reason for the failure and the remedy.
         let keep: ([Chat], [String: Bool], @escaping (String?) -> Void) -> Void
+        /// Keeps the user's name for later runs; nil if nothing does. Calls back on the event loop: with nil when the name
+        /// is on disk, else with a notice of the failure.
+        let keepName: ((String, @escaping (Notice?) -> Void) -> Void)?
+        /// Returns why the node may not join a chat, or stores its name and returns nil. The other argument is whether the
+        /// user confirmed that the chat has this name.
+        let refusal: (Chat, Bool) -> NodeError?
         /// Returns how well the user knows a person in a chat.
         let rank: (UserID, _ chat: String) -> SenderRank
         /// Returns the chat that a front end joins, by the name that the user gave it.
@@ -42,16 +48,20 @@ package final class NodeHub: EventSink {
         package init(
             steady: @escaping () -> Int64, wall: @escaping () -> Timestamp,
             keep: @escaping ([Chat], [String: Bool], @escaping (String?) -> Void) -> Void,
+            keepName: ((String, @escaping (Notice?) -> Void) -> Void)? = nil,
+            refusal: @escaping (Chat, Bool) -> NodeError? = { _, _ in nil },
             rank: @escaping (UserID, _ chat: String) -> SenderRank,
             chat: @escaping (ChatSource, String?) throws(NodeError) -> Chat,
             present: @escaping (Chat) -> Chat? = { $0 }, shutDown: @escaping () -> Void,
-            history: any ChatHistory, texts: UnreadTexts = UnreadTexts()
+            history: (any ChatHistory)? = nil, texts: UnreadTexts = UnreadTexts()
         ) {
             self.texts = texts
-            self.history = history
+            self.history = history ?? NoHistory()
             self.steady = steady
             self.wall = wall
             self.keep = keep
+            self.keepName = keepName
+            self.refusal = refusal
             self.rank = rank
             self.chat = chat
             self.present = present
@@ -102,22 +112,6 @@ package final class NodeHub: EventSink {
     /// The front end that sent a message and the number of outcomes due, by message.
     private(set) var senders: [MessageID: (frontEnd: Int, outcomes: Int)] = [:]
 
-    /// Makes the hub of a driven node, with its front end. The node is in no chat yet, and has no sink.
-    ///
-    /// - Parameter node: A node that is in no chat yet, and has no sink.
-    package static func drive(_ node: LocalNode) -> any ChatService {
-        let hub = NodeHub(
-            node, level: .driven,
-            Surroundings(
-                steady: { 0 }, wall: Node.wallClock, keep: { $2(nil) }, rank: { _, _ in .verified },
-                chat: { [unowned node] source, name throws(NodeError) in try node.chat(of: source, named: name) },
-                present: { [unowned node] in node.present($0) }, shutDown: { [unowned node] in node.stop {} },
-                history: NoHistory()))
-        let frontEnd = hub.add(isPatient: true)
-        hub.begin()
-        return frontEnd
-    }
-
     /// Makes a hub without front ends.
     ///
     /// - Parameters:
@@ -147,7 +141,7 @@ package final class NodeHub: EventSink {
         announcePresence()
         // The user confirmed these names when the chats were kept.
         guard level == .daemon else { return }
-        for chat in kept { ask(.join(chat, isConfirmed: true)) { [self] in restored(chat, $0) } }
+        for chat in kept { enterNode(chat, isConfirmed: true) { [self] in restored(chat, $0) } }
     }
 
     /// Makes the hub drop events of presence and typing. The node is about to stop, which causes such events for all
@@ -410,8 +404,16 @@ package final class NodeHub: EventSink {
     /// Renames the user, by a front end's request or after a change of the settings.
     package func rename(_ name: String, for frontEnd: HubFrontEnd? = nil) {
         ask(.rename(name)) { [self] answer in
-            frontEnd?.answer(answer)
-            if answer == .done { enqueueUser() }
+            let finish = { [self] (failure: Notice?) in
+                frontEnd?.answer(answer)
+                if answer == .done { enqueueUser() }
+                if let failure { report(failure) }
+                deadlineChanged()
+            }
+            guard answer == .done, !identity.isTemporary, let keepName = surroundings.keepName else {
+                return finish(nil)
+            }
+            keepName(name, finish)
         }
     }
 

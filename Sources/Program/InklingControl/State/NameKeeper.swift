@@ -2,13 +2,13 @@ import Glibc
 import Inkling
 import InklingModel
 
-/// Decides whether a node may join a chat of a certain name, and keeps private chats. The names that chats of the state
-/// directory had before decide.
+/// Decides whether a node may join a chat of a certain name. The names that chats of the state directory had before decide
+///
 ///
 /// A user could send a secret to an open chat because it has the name of a private one. So the node joins an open chat
 /// whose name equals or resembles a private chat's only if the user confirms it. The same holds for a private chat whose
 /// name resembles that of another chat.
-package struct NameKeeper: ChatRules {
+package struct NameKeeper {
     package static let fileName = "chat-names.json"
     /// The chat that commands without a chat's name join.
     package static let defaultName = "lobby"
@@ -19,8 +19,6 @@ package struct NameKeeper: ChatRules {
     private let defaults: [String]
     /// Whether to store the names of this node's chats.
     private let remembers: Bool
-    /// The writer of the kept chats; nil for a daemon, whose hub keeps chats.
-    private let writer: KeptChatsWriter?
     private let file: StateFile?
 
     /// Makes a keeper of the names.
@@ -29,55 +27,27 @@ package struct NameKeeper: ChatRules {
     ///   - directory: The state directory; nil if there is none.
     ///   - settledName: The open chat that the settings name; nil if they name none.
     ///   - remembers: False for a node that leaves no trace.
-    ///   - writer: The writer of the kept chats; nil for a daemon, whose hub keeps chats.
-    package init(
-        in directory: String?, settledName: String? = nil, remembers: Bool = true, writer: KeptChatsWriter? = nil
-    ) {
+    package init(in directory: String?, settledName: String? = nil, remembers: Bool = true) {
         self.directory = directory
         self.remembers = remembers
-        self.writer = writer
         defaults = [Self.defaultName] + (settledName.map { [$0] } ?? [])
         file = directory.map { StateFile(directory: $0, name: Self.fileName, newName: "chat-names.new") }
     }
 
-    package func kept(as name: String) -> Chat? {
-        guard case .chats(let chats, _) = writer?.reading else { return nil }
-        return chats.first { $0.name == name && !$0.isOpen }
-    }
-
+    /// Returns why the user has to confirm a chat's name; nil if nothing speaks against it.
     package func doubt(about chat: Chat) -> NodeError? {
         let (names, fault) = list
         return doubt(about: chat, names, fault)
     }
 
+    /// Returns why the node may not join a chat, or stores its name and returns nil.
+    ///
+    /// - Parameter isConfirmed: Whether the user confirmed that this chat has this name.
     package func refusal(of chat: Chat, isConfirmed: Bool) -> NodeError? {
         let (names, fault) = list
         if !isConfirmed, let error = doubt(about: chat, names, fault) { return error }
         guard fault == nil, remembers else { return nil }
         return remember(chat)
-    }
-
-    package func joined(_ chat: Chat, completion: @escaping (Notice?) -> Void) {
-        change({ $0.put(chat) }, "The next start asks for the invite of \"\(chat.name)\"", completion)
-    }
-
-    package func left(_ chat: Chat, completion: @escaping (Notice?) -> Void) {
-        change({ $0.remove(chat.name) }, "\"\(chat.name)\" stays one of your private chats", completion)
-    }
-
-    private func change(
-        _ change: (inout KeptChats) -> Void, _ consequence: String, _ completion: @escaping (Notice?) -> Void
-    ) {
-        guard remembers, let directory, let writer else { return completion(nil) }
-        writer.change(change) { fault in
-            let text = fault.map { "\(consequence), because \(directory)/\(KeptChatsFile.name) \($0)." }
-            completion(text.map { .other(code: "chats-not-kept", text: $0) })
-        }
-    }
-
-    package func whenIdle(_ completion: @escaping () -> Void) {
-        guard let writer else { return completion() }
-        writer.whenIdle(completion)
     }
 
     private func doubt(about chat: Chat, _ names: ChatNames, _ fault: String?) -> NodeError? {
