@@ -282,7 +282,7 @@ struct MailboxTests {
     func passing(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var (adding, passing) = (Mailbox(), Mailbox())
-        func output() -> QueuedOutput {
+        func output() -> ServiceOutput {
             let (number, chat) = (Int(generator.next() % 100), ["c", "d"][Int(generator.next() % 2)])
             let person = Self.person(Int(generator.next() % 3))
             switch generator.next() % 12 {
@@ -301,7 +301,7 @@ struct MailboxTests {
         }
         for _ in 0..<2_000 {
             let output = output()
-            let taken: (QueuedOutput?, QueuedOutput?)
+            let taken: (ServiceOutput?, ServiceOutput?)
             switch generator.next() % 5 {
             case 0:
                 adding.add(output)

@@ -11,9 +11,6 @@ public struct Configuration: Sendable {
     public var stateDirectory: String?
     /// Whether the identity is new and never saved. The node doesn't touch the state directory then.
     public var isEphemeral = false
-    /// Whether to use the kept identity even if another node of this user is using it. Others then see both nodes as
-    /// one person, and the two nodes don't see each other. Otherwise a second node gets a temporary identity.
-    public var sharesIdentity = false
     /// The UDP port, 1 to 65,535; 0 for any free port. Only a node that others name by hand needs a fixed port.
     public var port: UInt16 = 0
     /// The only address of this host to use, IPv4 or IPv6, a link-local one as `fe80::1%eth0`; nil for all.

@@ -43,7 +43,7 @@ package struct Mailbox: Sendable {
         let chat: String
         /// The author of a message from somebody else.
         let author: UserID?
-        let output: QueuedOutput
+        let output: ServiceOutput
 
         var member: Member? { author.map { Member(chat: chat, user: $0) } }
     }
@@ -146,7 +146,7 @@ package struct Mailbox: Sendable {
     ///
     /// - Returns: False for a message to a reader that gets no messages. The mailbox counts the message.
     @discardableResult
-    package mutating func add(_ output: QueuedOutput) -> Bool {
+    package mutating func add(_ output: ServiceOutput) -> Bool {
         if isEmpty { inRow = 0 }
         switch output {
         case .event(let timed): return add(timed)
@@ -154,11 +154,13 @@ package struct Mailbox: Sendable {
         case .user(let user):
             self.user = user
             states.insert(.user, arrivals: &arrivals)
+        // These never wait here.
+        case .waited, .answer, .ended: break
         }
         return true
     }
 
-    /// Adds an event, as ``add(_:)-(QueuedOutput)`` does.
+    /// Adds an event, as ``add(_:)-(ServiceOutput)`` does.
     @discardableResult
     package mutating func add(_ timed: TimedEvent) -> Bool {
         switch timed.event {
@@ -191,7 +193,7 @@ package struct Mailbox: Sendable {
             at: gap.at)
     }
 
-    private mutating func append(_ output: QueuedOutput, in chat: String, from author: UserID? = nil) {
+    private mutating func append(_ output: ServiceOutput, in chat: String, from author: UserID? = nil) {
         arrivals += 1
         items.append(Item(arrival: arrivals, chat: chat, author: author, output: output))
     }
@@ -236,15 +238,15 @@ package struct Mailbox: Sendable {
     }
 
     /// Takes the next output; nil if nothing waits.
-    package mutating func next() -> QueuedOutput? {
+    package mutating func next() -> ServiceOutput? {
         guard let output = first() else { return nil }
         attend()
         return output
     }
 
-    /// Does the same as ``add(_:)-(QueuedOutput)`` and then ``next()``, for a reader that takes now. While nothing waits,
+    /// Does the same as ``add(_:)-(ServiceOutput)`` and then ``next()``, for a reader that takes now. While nothing waits,
     /// most outputs need no place: a list of typists then takes 14,000 instructions less.
-    package mutating func next(after output: QueuedOutput) -> QueuedOutput? {
+    package mutating func next(after output: ServiceOutput) -> ServiceOutput? {
         attend()
         if isEmpty, case .event(let timed) = output {
             inRow = 0
@@ -262,7 +264,7 @@ package struct Mailbox: Sendable {
         return next()
     }
 
-    private mutating func first() -> QueuedOutput? {
+    private mutating func first() -> ServiceOutput? {
         if let chat = gaps.keys.min(), let gap = gaps.removeValue(forKey: chat) {
             let missed = MissedEvents(chat: chat, messages: gap.messages, outcomes: gap.outcomes)
             return .event(TimedEvent(at: gap.at, event: .missed(missed)))
@@ -275,7 +277,7 @@ package struct Mailbox: Sendable {
         return takeItem()
     }
 
-    private mutating func take(_ state: State) -> QueuedOutput? {
+    private mutating func take(_ state: State) -> ServiceOutput? {
         switch state {
         case .user:
             states.remove(.user)
@@ -319,7 +321,7 @@ package struct Mailbox: Sendable {
         return notices.removeValue(forKey: subject)
     }
 
-    private mutating func takeItem() -> QueuedOutput? {
+    private mutating func takeItem() -> ServiceOutput? {
         guard let item = items.popFirst() else { return nil }
         inRow = isEmpty ? 0 : inRow + 1
         if inRow == NodeLimits.outputsInRow { (inRow, due) = (0, arrivals) }

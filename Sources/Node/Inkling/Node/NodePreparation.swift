@@ -80,9 +80,7 @@ struct NodePreparation: Sendable {
     private static func openKeyStore(_ configuration: Configuration) throws(NodeError) -> KeyStore? {
         guard !configuration.isEphemeral else { return nil }
         do {
-            return configuration.sharesIdentity
-                ? try KeyStore.openShared(directory: configuration.stateDirectory)
-                : try KeyStore.open(directory: configuration.stateDirectory)
+            return try KeyStore.open(directory: configuration.stateDirectory)
         } catch {
             throw .stateDirectory(error)
         }

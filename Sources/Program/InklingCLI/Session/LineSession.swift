@@ -71,7 +71,7 @@ final class LineSession<Model: LineInputModel>: Session {
         }
     }
 
-    var outlivesNode: Bool { display.outlivesNode }
+    var attachesAgain: Bool { display.isAttached }
     var nextTick: Int64? { model.nextTick }
     var wantsInput: Bool { model.wantsInput }
 

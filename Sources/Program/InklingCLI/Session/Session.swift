@@ -36,7 +36,7 @@ protocol Session: AnyObject {
     /// The longest time for a daemon's answer; nil for no limit. After this time the session treats the node as ended.
     var longestAnswer: TimeAmount? { get }
     /// Whether the session continues without a node, and accepts another by ``reattached(_:)``.
-    var outlivesNode: Bool { get }
+    var attachesAgain: Bool { get }
     /// The time of the next ``tick()``, in milliseconds of the steady clock; nil for none.
     var nextTick: Int64? { get }
     /// Whether the session wants the next piece of input.
@@ -53,7 +53,7 @@ extension Session {
     func report(notice: String) { Output.error.write(line: "inkling: " + SafeText.line(notice)) }
 
     var longestAnswer: TimeAmount? { nil }
-    var outlivesNode: Bool { false }
+    var attachesAgain: Bool { false }
     var nextTick: Int64? { nil }
     var wantsInput: Bool { false }
 }

@@ -292,7 +292,7 @@ final class SessionHost {
             defer { settle() }
             return done(Self.stop(wholeJob: wholeJob))
         }
-        let isLeft = isAttached && session?.outlivesNode == true
+        let isLeft = isAttached && session?.attachesAgain == true
         if isLeft {
             // After the stop, the session gets a new connection.
             node.attach { _ in }

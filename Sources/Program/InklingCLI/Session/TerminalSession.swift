@@ -92,7 +92,7 @@ final class TerminalSession: Session {
         }
     }
 
-    var outlivesNode: Bool { model.display.outlivesNode }
+    var attachesAgain: Bool { model.display.isAttached }
     var nextTick: Int64? { model.nextTick }
     var wantsInput: Bool {
         if case .suspended = phase { false } else { true }

@@ -164,7 +164,7 @@ final class WatchSession: Session {
     }
 
     var longestAnswer: TimeAmount? { wishes.isOnce ? SessionHost.longestAnswer : nil }
-    var outlivesNode: Bool { !wishes.isOnce }
+    var attachesAgain: Bool { !wishes.isOnce }
     var nextTick: Int64? { onceAt }
 }
 

@@ -50,7 +50,7 @@ package struct ChatDisplay: Hashable, Sendable {
     }
 
     /// Whether the node is in another process. If it ends, the session waits for it to come back.
-    package var outlivesNode: Bool { place == .prompt || place == .daemon }
+    package var isAttached: Bool { place == .prompt || place == .daemon }
     /// Whether the node keeps chats, messages and what waits, for all front ends of the user.
     var keeps: Bool { place != .own }
     /// Whether this user's messages are shown as lines. A terminal that echoes its input has already shown them.

@@ -22,7 +22,7 @@ extension ChatModel {
 
     /// Handles the end of the node's outputs.
     mutating func ended(_ why: ServiceEnd) {
-        guard isRunning, display.outlivesNode else { return conclude() }
+        guard isRunning, display.isAttached else { return conclude() }
         if case .lost = attachment { return }
         let lines = [ChatLines.error(text(why))]
         let isLooking = isDetached

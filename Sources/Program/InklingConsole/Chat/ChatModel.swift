@@ -209,7 +209,7 @@ package struct ChatModel: Sendable {
         reacting(at: moment) { model in
             for index in model.states.indices { model.states[index].willSuspend() }
             model.returnedAt = nil
-            if model.display.outlivesNode { model.detachQuietly() }
+            if model.display.isAttached { model.detachQuietly() }
         }
     }
 
@@ -241,7 +241,7 @@ package struct ChatModel: Sendable {
         switch phase {
         case .running:
             let due = states.indices.compactMap { states[$0].nextDeadline(isSeen: $0 == openIndex) }
-            let answers = display.outlivesNode ? pending.nextDeadline : nil
+            let answers = display.isAttached ? pending.nextDeadline : nil
             let times = [aloneAt, minuteAt, returnedAt, readAt, answers, keyboard.nextDeadline]
             return (due + (times + [nextDots]).compactMap { $0 }).min()
         case .ending(let since): return since + Self.patience
@@ -489,7 +489,7 @@ extension ChatModel {
             show(states.indices.flatMap { shown(states[$0].returned(at: now), in: $0) })
         }
         if let time = readAt, time <= now { reportRead() }
-        if display.outlivesNode, pending.isOverdue(at: now) { show([silence]) }
+        if display.isAttached, pending.isOverdue(at: now) { show([silence]) }
         if let time = aloneAt, time <= now {
             aloneAt = nil
             show(alone())

@@ -16,7 +16,7 @@ package final class HubFrontEnd: ChatService {
     // Copies of an arrival on its way through the queue share its payload.
     private indirect enum Arrival {
         /// An output that waits in the mailbox while the front end takes none.
-        case queued(QueuedOutput)
+        case queued(ServiceOutput)
         /// An output that the front end gets even while it takes no events.
         case direct(ServiceOutput)
         case parting(Parting)
@@ -205,7 +205,7 @@ package final class HubFrontEnd: ChatService {
     }
 
     /// Enqueues an output.
-    func add(_ output: QueuedOutput) {
+    func add(_ output: ServiceOutput) {
         switch state {
         case .ended: return
         case .asked: later.append(.queued(output))
@@ -284,7 +284,7 @@ package final class HubFrontEnd: ChatService {
             let takesEvents = takesEvents && sink != nil
             if takesEvents, !mailbox.isEmpty, let output = mailbox.next() {
                 guard recordTaken(output) else { continue }
-                return ServiceOutput(output)
+                return output
             }
             guard let arrival = arrivals.first else { return last() }
             if sink == nil, case .queued = arrival {} else if sink == nil { return nil }
@@ -292,7 +292,7 @@ package final class HubFrontEnd: ChatService {
             switch arrival {
             case .queued(let output):
                 if takesEvents {
-                    if let output = mailbox.next(after: output), recordTaken(output) { return ServiceOutput(output) }
+                    if let output = mailbox.next(after: output), recordTaken(output) { return output }
                 } else if !mailbox.add(output), let message = output.message {
                     drop(message.id)
                 }
@@ -314,7 +314,7 @@ package final class HubFrontEnd: ChatService {
     /// Records an output that the front end takes.
     ///
     /// - Returns: False for a message that the front end got before, with those that waited in its chat.
-    private func recordTaken(_ output: QueuedOutput) -> Bool {
+    private func recordTaken(_ output: ServiceOutput) -> Bool {
         if !isPatient {
             size -= Self.size(of: output)
             idleSince = nil
@@ -353,10 +353,10 @@ package final class HubFrontEnd: ChatService {
     }
 
     /// Returns the bytes that a queued output counts.
-    private static func size(of output: QueuedOutput) -> Int {
+    private static func size(of output: ServiceOutput) -> Int {
         switch output {
         case .own(let message): return message.text.utf8.count + DaemonLimits.messageOverhead
-        case .user: return 0
+        case .user, .waited, .answer, .ended: return 0
         case .event(let timed):
             return switch timed.event {
             case .message(let message): message.text.utf8.count + DaemonLimits.messageOverhead
