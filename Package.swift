@@ -120,6 +120,14 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Sources/Node/Inkling", swiftSettings: strict),
+        // One service for all front ends of a user.
+        .target(
+            name: "InklingService",
+            dependencies: [
+                "Inkling", "InklingModel", .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Sources/Service/InklingService", swiftSettings: strict),
         // The shipped programs.
         .target(
             name: "CTOML", path: "Sources/Program/CTOML",
@@ -131,16 +139,9 @@ let package = Package(
             name: "InklingConsole", dependencies: ["InklingModel", "InklingText"],
             path: "Sources/Program/InklingConsole", swiftSettings: strict + small),
         .target(
-            name: "InklingControl",
-            dependencies: [
-                "Inkling", "InklingModel", .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            path: "Sources/Program/InklingControl", swiftSettings: strict),
-        .target(
             name: "InklingWeb",
             dependencies: [
-                "Inkling", "InklingControl", "InklingModel", "InklingText", "InklingWire",
+                "Inkling", "InklingService", "InklingModel", "InklingText", "InklingWire",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOWebSocket", package: "swift-nio"),
             ],
@@ -153,7 +154,7 @@ let package = Package(
         .target(
             name: "InklingCLI",
             dependencies: [
-                "CProcess", "CTOML", "Inkling", "InklingConsole", "InklingControl", "InklingModel", "InklingText",
+                "CProcess", "CTOML", "Inkling", "InklingConsole", "InklingService", "InklingModel", "InklingText",
                 "InklingWeb",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"), .product(name: "NIOCore", package: "swift-nio"),
@@ -198,9 +199,9 @@ let package = Package(
         .testTarget(name: "InklingModelTests", dependencies: ["InklingModel"], swiftSettings: tests),
         .testTarget(name: "InklingTextTests", dependencies: ["InklingModel", "InklingText"], swiftSettings: tests),
         .testTarget(
-            name: "InklingControlTests",
+            name: "InklingServiceTests",
             dependencies: [
-                "Inkling", "InklingControl", "InklingModel", "InklingWire", "ProcessSupport",
+                "Inkling", "InklingService", "InklingModel", "InklingWire", "ProcessSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -209,7 +210,7 @@ let package = Package(
         .testTarget(
             name: "InklingWebTests",
             dependencies: [
-                "Inkling", "InklingControl", "InklingText", "InklingWeb", "InklingWire", "ProcessSupport",
+                "Inkling", "InklingService", "InklingText", "InklingWeb", "InklingWire", "ProcessSupport",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: tests),

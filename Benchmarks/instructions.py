@@ -52,7 +52,7 @@ PATHS = {
 # The modules of the table, by the beginning of a function's mangled name. The first match counts.
 MODULES = [(name, re.compile(pattern)) for name, pattern in [
     ("core", r"\$s11InklingCore"), ("wire", r"\$s11InklingWire"), ("node", r"\$s7Inkling"),
-    ("model", r"\$s12InklingModel"), ("control", r"\$s14InklingControl"), ("program", r"\$s\d+Inkling"),
+    ("model", r"\$s12InklingModel"), ("control", r"\$s14InklingService"), ("program", r"\$s\d+Inkling"),
     ("SwiftNIO", r"\$s\d+C?NIO|c_nio"),
     ("libsodium", r"crypto_|sodium_|chacha20_|poly1305_|SHA256_|blake2"), ("Foundation", r"\$s20FoundationEssentials"),
     ("hashing", r"\$ss\d*_?Hasher|\$ss22__RawDictionaryStorage|\$s\w*4hash4into"),

@@ -26,12 +26,13 @@ CProcess:
 InklingModel*: InklingWire CUTF8Proc
 Inkling: InklingWire InklingCore InklingModel CDNSSD CProcess CUTF8Proc NIOCore NIOPosix Logging
 
+InklingService: Inkling InklingModel NIOCore NIOPosix
+
 CTOML:
 InklingText*: InklingModel CUTF8Proc
 InklingConsole*: InklingModel InklingText
-InklingControl: Inkling InklingModel NIOCore NIOPosix
-InklingWeb: Inkling InklingControl InklingModel InklingText InklingWire NIOCore NIOHTTP1 NIOPosix NIOWebSocket
-InklingCLI: Inkling InklingControl InklingConsole InklingModel InklingText InklingWeb ArgumentParser Logging NIOCore NIOPosix CProcess CTOML
+InklingWeb: Inkling InklingService InklingModel InklingText InklingWire NIOCore NIOHTTP1 NIOPosix NIOWebSocket
+InklingCLI: Inkling InklingService InklingConsole InklingModel InklingText InklingWeb ArgumentParser Logging NIOCore NIOPosix CProcess CTOML
 InklingProgram: InklingCLI ArgumentParser
 InklingLastWill:
 

@@ -25,10 +25,10 @@ NUMBER = re.compile(r"(?<![A-Za-z0-9-])[A-Z]-\d+(?![0-9A-Za-z-])")
 # The files with limits. In the first two each limit names its clause.
 LIMITS = [
     "Sources/Protocol/InklingWire/Limits.swift",
-    "Sources/Program/InklingControl/Daemon/DaemonLimits.swift",
-    "Sources/Program/InklingControl/JSON/JSONCommand.swift",
-    "Sources/Program/InklingControl/JSON/JSONFields.swift",
-    "Sources/Program/InklingControl/JSON/Syntax/LineSplitter.swift",
+    "Sources/Service/InklingService/Service/DaemonLimits.swift",
+    "Sources/Service/InklingService/JSON/JSONCommand.swift",
+    "Sources/Service/InklingService/JSON/JSONFields.swift",
+    "Sources/Service/InklingService/JSON/Syntax/LineSplitter.swift",
     "Sources/Node/Inkling/KnownPeers/KnownPeersLimits.swift",
 ]
 

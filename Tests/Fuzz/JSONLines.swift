@@ -1,7 +1,7 @@
 import Foundation
 import InklingModel
 
-@testable import InklingControl
+@testable import InklingService
 
 /// The members of a line of input with this command.
 private func members(_ command: JSONCommand) -> [(String, JSONValue)] {

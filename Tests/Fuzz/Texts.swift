@@ -4,7 +4,7 @@ import InklingModel
 import InklingWire
 
 @testable import Inkling
-@testable import InklingControl
+@testable import InklingService
 
 /// The writer of lines about events.
 private let events = JSONEvents(indicator: { "\($0.count) typing" }, notice: \.code)

@@ -39,7 +39,7 @@ struct ManualPageTests {
     }
 
     private static let program = [
-        "Node/Inkling", "Program/InklingCLI", "Program/InklingControl", "Program/InklingProgram",
+        "Node/Inkling", "Service/InklingService", "Program/InklingCLI", "Program/InklingProgram",
     ]
 
     @Test("it has the commands of the prompt, with the arguments that /help shows")

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 import InklingCLI
-import InklingControl
+import InklingService
 import Testing
 
 @Suite("Where the daemon's socket lies")

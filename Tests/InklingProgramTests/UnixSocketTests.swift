@@ -1,6 +1,6 @@
 import Glibc
 import InklingCLI
-import InklingControl
+import InklingService
 import ProcessSupport
 import Testing
 

@@ -10,13 +10,13 @@ import Testing
 /// A node whose texts are in its folder, on an event loop of its own, which records all events and answers.
 final class TextNode: Sendable {
     private final class State: EventSink {
-        let node: LocalNode
+        let node: ServedNode
         let store: FaultyTexts
         var events: [TimedEvent] = []
         var answers: [ServiceAnswer] = []
         private var settled: [MessageID] = []
 
-        init(_ node: LocalNode, _ store: FaultyTexts) {
+        init(_ node: ServedNode, _ store: FaultyTexts) {
             (self.node, self.store) = (node, store)
         }
 
@@ -64,7 +64,7 @@ final class TextNode: Sendable {
         let started = loop.makePromise(of: NodeIdentity.self)
         let joined = try #require(chat)
         loop.execute {
-            LocalNode.start(settings, on: loop, logger: NodeTests.quiet) { result in
+            ServedNode.start(settings, on: loop, logger: NodeTests.quiet) { result in
                 loop.assertInEventLoop()
                 switch result {
                 case .success(let node):
@@ -85,7 +85,7 @@ final class TextNode: Sendable {
     }
 
     @discardableResult
-    func run<Value: Sendable>(_ body: @escaping @Sendable (LocalNode) throws -> Value) async throws -> Value {
+    func run<Value: Sendable>(_ body: @escaping @Sendable (ServedNode) throws -> Value) async throws -> Value {
         try await loop.submit { [state] in try body(state.value.unsafelyUnwrapped.node) }.get()
     }
 

@@ -57,7 +57,7 @@ extension ChatService {
     }
 }
 
-/// A node as the hub of its front ends calls it, on the node's event loop.
+/// A node as the service of its front ends calls it, on the node's event loop.
 package protocol ServiceNode: AnyObject {
     /// The identity of the node.
     var identity: NodeIdentity { get }

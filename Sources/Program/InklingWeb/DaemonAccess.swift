@@ -1,4 +1,4 @@
-import InklingControl
+import InklingService
 
 /// The reason why the server can't reach a daemon.
 package struct DaemonObstacle: Error, Equatable, Sendable {

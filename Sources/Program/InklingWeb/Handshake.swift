@@ -1,4 +1,4 @@
-import InklingControl
+import InklingService
 import InklingWire
 import NIOCore
 

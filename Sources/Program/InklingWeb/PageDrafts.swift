@@ -1,4 +1,4 @@
-import InklingControl
+import InklingService
 
 /// The drafts of a tab, which a reload of its page would lose. They are in memory alone.
 final class PageDrafts {

@@ -1,5 +1,5 @@
 import Glibc
-import InklingControl
+import InklingService
 import NIOCore
 import NIOPosix
 

@@ -1,4 +1,4 @@
-import InklingControl
+import InklingService
 import NIOCore
 
 /// An open page: one front end of the daemon, whose lines pass through unchanged.

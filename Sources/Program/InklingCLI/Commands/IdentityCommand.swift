@@ -1,7 +1,7 @@
 import ArgumentParser
 import Glibc
 import Inkling
-import InklingControl
+import InklingService
 import InklingText
 
 struct IdentityCommand: ParsableCommand {

@@ -1,6 +1,6 @@
 import Glibc
 import Inkling
-import InklingControl
+import InklingService
 import InklingModel
 import InklingText
 import Logging
@@ -31,7 +31,7 @@ final class DaemonProgram {
         /// Another node holds the state directory, and a connection to the service manager's socket started this
         /// daemon.
         case waiting(ListeningSocket)
-        case running(NodeService)
+        case running(ServiceHost)
         case ending
     }
 
@@ -96,7 +96,7 @@ final class DaemonProgram {
     /// - Parameter socket: the socket of the service manager, if any.
     private func begin(_ socket: ListeningSocket?) {
         if let obstacle { return refuse(obstacle, socket) }
-        LocalNode.start(configuration, on: loop, logger: logger) { [self] result in
+        ServedNode.start(configuration, on: loop, logger: logger) { [self] result in
             switch result {
             case .failure(let error): finish(CommandFailure(text: SafeText.line(error.text)))
             case .success(let node):
@@ -152,7 +152,7 @@ final class DaemonProgram {
             + "first, or name another --state-dir"
     }
 
-    private func serve(_ node: LocalNode, _ handedOver: ListeningSocket?) {
+    private func serve(_ node: ServedNode, _ handedOver: ListeningSocket?) {
         let socket: ListeningSocket
         do throws(ListeningSocket.Failure) {
             socket = if let handedOver { handedOver } else { try ListeningSocket(at: path) }
@@ -162,17 +162,17 @@ final class DaemonProgram {
             }
         }
         let directory = configuration.stateDirectory ?? Configuration.defaultStateDirectory ?? "."
-        let service = NodeService(
+        let host = ServiceHost(
             node, level: .daemon, in: directory, settledName: settings.openChat, announcesAbsence: goesAwayAlone,
             on: loop, logger
         ) { [unowned self] in stop() }
-        service.hub.messageUnseen = { [unowned self] in unseen($0, $1) }
-        service.hub.chatRefused = { [logger] chat, error in
+        host.service.messageUnseen = { [unowned self] in unseen($0, $1) }
+        host.service.chatRefused = { [logger] chat, error in
             logger.error("the daemon can't be in \(SafeText.line(chat.name)): \(SafeText.line(error.text))")
         }
-        phase = .running(service)
-        service.hub.begin()
-        service.listen(on: socket, at: path) { [self] error in
+        phase = .running(host)
+        host.service.begin()
+        host.listen(on: socket, at: path) { [self] error in
             if let error { return fail("\(error)") }
             RememberedName.keep(node.identity.name, in: configuration.stateDirectory)
             logger.notice(
@@ -194,7 +194,7 @@ final class DaemonProgram {
                 turnAway(socket)
                 return wait(socket)
             }
-            LocalNode.start(configuration, on: loop, logger: logger) { [self] result in
+            ServedNode.start(configuration, on: loop, logger: logger) { [self] result in
                 guard case .success(let node) = result, case .waiting = phase else { return wait(socket) }
                 guard node.temporary != nil else { return serve(node, socket) }
                 node.stop { [self] in wait(socket) }
@@ -222,9 +222,9 @@ final class DaemonProgram {
 
     private func unseen(_ timed: TimedEvent, _ rank: SenderRank) {
         guard !hook.command.isEmpty, case .message(let message) = timed.event,
-            case .running(let service) = phase
+            case .running(let host) = phase
         else { return }
-        let node = service.node
+        let node = host.node
         let (chat, sender) = (message.chat, message.sender)
         let label = speakers.label(
             of: sender, node.peer(sender.user, in: chat), in: chat, ownName: node.identity.name, at: Clock.steady
@@ -248,8 +248,8 @@ final class DaemonProgram {
         hookTask?.cancel()
         guard let deadline = hook.nextDeadline else { return }
         hookTask = loop.assumeIsolated().scheduleTask(in: .milliseconds(max(deadline - Clock.steady, 1))) { [self] in
-            guard case .running(let service) = phase else { return }
-            hook.tick(at: Clock.steady) { service.hub.isUnseen($0) }
+            guard case .running(let host) = phase else { return }
+            hook.tick(at: Clock.steady) { host.service.isUnseen($0) }
             followHook()
         }
     }
@@ -285,10 +285,10 @@ final class DaemonProgram {
         hook.command = trusted(change.messageHook)
         goesAwayAlone = change.goesAwayAlone
         if let name = change.name { configuration.name = name }
-        guard case .running(let service) = phase else { return }
-        service.hub.announcesAbsence = change.goesAwayAlone
-        guard let name = change.name, service.node.identity.name != name else { return }
-        service.hub.rename(name)
+        guard case .running(let host) = phase else { return }
+        host.service.announcesAbsence = change.goesAwayAlone
+        guard let name = change.name, host.node.identity.name != name else { return }
+        host.service.rename(name)
     }
 
     // MARK: Ending
@@ -304,10 +304,10 @@ final class DaemonProgram {
         case .starting, .waiting:
             phase = .ending
             finish(nil)
-        case .running(let service):
+        case .running(let host):
             phase = .ending
             manager.stopping()
-            service.stop { [self] in finish(nil) }
+            host.stop { [self] in finish(nil) }
         case .ending: break
         }
     }

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import InklingControl
+import InklingService
 import InklingText
 
 /// The result of one check.

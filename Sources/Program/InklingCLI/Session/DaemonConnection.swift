@@ -1,6 +1,6 @@
 import Glibc
 import Inkling
-import InklingControl
+import InklingService
 import InklingText
 
 /// A connection to the daemon of a state directory, with the first line still unread.

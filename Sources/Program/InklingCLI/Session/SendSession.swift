@@ -1,6 +1,6 @@
 import ArgumentParser
 import Inkling
-import InklingControl
+import InklingService
 import InklingModel
 import InklingText
 

@@ -1,7 +1,7 @@
 import Glibc
 import Inkling
 import InklingConsole
-import InklingControl
+import InklingService
 import InklingModel
 import InklingText
 import Logging
@@ -373,29 +373,29 @@ enum NodeStart {
         _ settings: ChatSettings, on loop: any EventLoop, logger: Logger,
         completion: @escaping (Result<any ChatService, NodeError>) -> Void
     ) {
-        LocalNode.start(settings.node, on: loop, logger: logger) { result in
+        ServedNode.start(settings.node, on: loop, logger: logger) { result in
             completion(result.map { serve($0, settings, on: loop, logger) })
         }
     }
 
     /// Returns the front end of a node that has just started. A prompt's node is one for all programs of the user.
     private static func serve(
-        _ node: LocalNode, _ settings: ChatSettings, on loop: any EventLoop, _ logger: Logger
+        _ node: ServedNode, _ settings: ChatSettings, on loop: any EventLoop, _ logger: Logger
     ) -> any ChatService {
         let path = node.temporary == nil ? settings.holderPath : nil
-        let service = NodeService(
+        let host = ServiceHost(
             node, level: path == nil ? .driven : .holder, in: settings.node.stateDirectory,
             settledName: settings.settledChat, remembers: !settings.node.isEphemeral, on: loop, logger
         ) { node.stop {} }
-        guard let frontEnd = service.hub.attach(isPatient: true) else { preconditionFailure("it is the first") }
-        service.hub.begin()
+        guard let frontEnd = host.service.attach(isPatient: true) else { preconditionFailure("it is the first") }
+        host.service.begin()
         guard let path else { return frontEnd }
         let failed: (String) -> Void = { reason in
             let text = "other programs of yours can't use this prompt's node: can't listen at \(SafeText.line(path))"
             logger.error("\(text): \(reason)")
         }
         do throws(ListeningSocket.Failure) {
-            service.listen(on: try ListeningSocket(at: path), at: path) { if let error = $0 { failed("\(error)") } }
+            host.listen(on: try ListeningSocket(at: path), at: path) { if let error = $0 { failed("\(error)") } }
         } catch {
             failed(error.text)
         }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import Inkling
 import InklingConsole
-import InklingControl
+import InklingService
 import InklingModel
 import InklingText
 import NIOCore

@@ -1,7 +1,7 @@
 import Glibc
 import Inkling
 import InklingConsole
-import InklingControl
+import InklingService
 import InklingModel
 import InklingText
 import Logging

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Inkling
 import InklingConsole
-import InklingControl
+import InklingService
 import InklingModel
 import InklingText
 

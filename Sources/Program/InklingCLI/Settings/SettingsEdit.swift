@@ -1,5 +1,5 @@
 import Glibc
-import InklingControl
+import InklingService
 import InklingText
 
 /// A setting that the program writes for its user.

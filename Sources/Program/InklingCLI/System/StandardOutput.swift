@@ -1,6 +1,6 @@
 import ArgumentParser
 import Glibc
-import InklingControl
+import InklingService
 import InklingModel
 import InklingText
 import NIOCore

@@ -1,0 +1,62 @@
+import InklingModel
+
+/// The histories of chats.
+extension Service {
+    func switchHistory(_ isOn: Bool, in name: String, for frontEnd: FrontEnd) {
+        guard let chat = joined[name] else { return frontEnd.answer(.failed(.unknownChat(name))) }
+        guard !chat.isOpen else {
+            let text = "Only a private chat has a history, and \(name) is open to anybody."
+            return frontEnd.answer(.failed(.other(code: "not-secret", text: text)))
+        }
+        surroundings.history.set(isOn, for: chat) { [weak self] reason in
+            frontEnd.answer(reason.map { .failed(.other(code: "history-not-kept", text: $0)) } ?? .done)
+            self?.deadlineChanged()
+        }
+    }
+
+    func list(_ query: HistoryQuery, in name: String, for frontEnd: FrontEnd) {
+        guard let chat = joined[name] else { return frontEnd.answer(.failed(.unknownChat(name))) }
+        surroundings.history.list(query, in: chat) { [weak self] messages in
+            guard let self else { return }
+            frontEnd.answer(.recent(messages.map(marked)))
+            deadlineChanged()
+        }
+    }
+
+    /// Returns a message with a mark if it waits for a reader.
+    private func marked(_ message: RecentMessage) -> RecentMessage {
+        guard case .received(let received, _) = message.content else { return message }
+        var message = message
+        // Numbers begin again in each run, and the file has microseconds.
+        let unread = waiting.message(received.id, in: received.chat)
+        message.isUnread = unread.map { abs($0.event.at.seconds(since: message.at)) < 0.001 } ?? false
+        return message
+    }
+
+    /// Keeps the last message of a chat.
+    func keepLast(in name: String) {
+        guard let chat = joined[name], let message = recent.last(in: name) else { return }
+        surroundings.history.add(message, isOutcome: false, of: identity, in: chat)
+    }
+
+    /// Keeps the outcomes of an own message.
+    func keepOutcomes(of number: MessageID, in name: String) {
+        guard let chat = joined[name], let message = recent.own(number, in: name) else { return }
+        surroundings.history.add(message, isOutcome: true, of: identity, in: chat)
+    }
+
+    /// Removes the history of a chat that the user left.
+    func endHistory(of chat: Chat) {
+        guard surroundings.history.keeps(chat) else { return }
+        surroundings.history.set(false, for: chat) { [weak self] reason in
+            if let reason { self?.report(.other(code: "history-not-kept", text: reason)) }
+        }
+    }
+
+    /// Reports a notice of the daemon itself.
+    func report(_ notice: Notice) {
+        let timed = TimedEvent(at: surroundings.wall(), event: .notice(notice))
+        for frontEnd in frontEnds where frontEnd.wants(timed.event) { frontEnd.add(timed) }
+        deadlineChanged()
+    }
+}

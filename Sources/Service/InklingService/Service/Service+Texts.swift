@@ -1,0 +1,88 @@
+import Inkling
+import InklingModel
+
+/// The received texts with an ID that a node keeps on disk until they are read, as a service uses them.
+package struct UnreadTexts {
+    /// Returns the unread texts of an earlier run in a chat that the node has just joined.
+    let restored: (String) -> [TimedEvent]
+    /// Records that these messages of a chat are no longer unread.
+    let read: ([MessageID], String) -> Void
+    /// Forgets the switch of waiting texts of a chat that the node leaves.
+    let forgetSwitch: (String) -> Void
+
+    package init(
+        restored: @escaping (String) -> [TimedEvent] = { _ in [] },
+        read: @escaping ([MessageID], String) -> Void = { _, _ in },
+        forgetSwitch: @escaping (String) -> Void = { _ in }
+    ) {
+        (self.restored, self.read, self.forgetSwitch) = (restored, read, forgetSwitch)
+    }
+}
+
+/// The texts that wait for people who are offline, and those that wait for this user.
+extension Service {
+    /// Holds an unread message. A text with an ID that goes for lack of room is on disk no longer.
+    func hold(_ timed: TimedEvent, rank: SenderRank) {
+        for evicted in waiting.add(timed, rank: rank) { surroundings.texts.read([evicted.id], evicted.chat) }
+    }
+
+    /// Holds the unread texts of an earlier run.
+    func restoreTexts(in chat: String) {
+        for timed in surroundings.texts.restored(chat) {
+            guard case .message(let message) = timed.event else { continue }
+            hold(timed, rank: rank(of: message))
+        }
+    }
+
+    /// Records that a front end that shows the chat has got a message.
+    func showed(_ message: ReceivedMessage) {
+        guard message.written != nil else { return }
+        surroundings.texts.read([message.id], message.chat)
+    }
+
+    func endWaiting(_ read: Set<MessageID>, in chat: String) {
+        let texts = waiting.read(read, in: chat).map(\.id)
+        if !texts.isEmpty { surroundings.texts.read(texts, chat) }
+    }
+
+    /// Reports that a message waits for somebody, to its sender and to all who get the messages of the chat.
+    func forward(waiting timed: TimedEvent, of receipt: WaitingReceipt) {
+        let sender = senders[receipt.message]?.frontEnd
+        for frontEnd in frontEnds where frontEnd.number == sender || frontEnd.wantsMessages(in: receipt.chat) {
+            frontEnd.add(timed)
+        }
+    }
+
+    /// Reports an outcome of a text of an earlier run.
+    func forward(lateOutcome timed: TimedEvent, in chat: String) {
+        for frontEnd in frontEnds where frontEnd.wantsMessages(in: chat) { frontEnd.add(timed) }
+    }
+
+    /// Switches waiting texts in a chat. The switch of a kept chat is on disk before it has an effect.
+    func switchHold(_ isOn: Bool, in name: String, for frontEnd: FrontEnd) {
+        guard let chat = joined[name] else { return frontEnd.answer(.failed(.unknownChat(name))) }
+        let before = holds[name]
+        holds[name] = isOn == !chat.isOpen ? nil : isOn
+        let apply = { [self] in ask(.hold(isOn, chat: name)) { frontEnd.answer($0) } }
+        guard kept.contains(where: { $0.name == name }), holds[name] != before else { return apply() }
+        storeKept { [weak self] reason in
+            guard let self else { return }
+            if let reason {
+                holds[name] = before
+                frontEnd.answer(.failed(.other(code: "not-kept", text: reason)))
+            } else {
+                apply()
+            }
+            deadlineChanged()
+        }
+    }
+
+    /// Writes the kept chats with their switches.
+    func storeKept(_ completion: @escaping (String?) -> Void) {
+        guard kept.count <= DaemonLimits.keptChats else {
+            return completion("There is room for \(DaemonLimits.keptChats) chats. Leave one that you need no longer.")
+        }
+        let switches = holds.filter { name, _ in kept.contains { $0.name == name } }
+        surroundings.keep(kept, switches, completion)
+    }
+}

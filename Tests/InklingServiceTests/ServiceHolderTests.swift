@@ -1,0 +1,112 @@
+import InklingService
+import InklingModel
+import Testing
+
+/// The service of a prompt's node, to which other programs of the user attach.
+@Suite("The service of a prompt")
+struct ServiceHolderTests {
+    private static func team(_ letter: Character = "a") throws -> Chat {
+        try Chat("team", secret: Secret(String(repeating: letter, count: 26)))
+    }
+
+    //
+    @Test("kept chats are joined only by name, and listed before; a secret of another chat of the name is refused")
+    func keptChats() throws {
+        let team = try Self.team()
+        let stage = ServiceStage(level: .holder, kept: [team, try Chat("garden")])
+        let prompt = stage.frontEnd(isPatient: true)
+        #expect(stage.node.takeRequests().isEmpty)
+        guard case .chats(let chats)? = prompt.ask(.chats) else {
+            Issue.record("\(prompt.answers)")
+            return
+        }
+        #expect(chats.map(\.name) == ["team", "garden"] && chats.allSatisfy(\.isKept) && chats[0].hasSecret)
+        #expect(prompt.ask(.invite(chat: "team")) == .invite(team.invite))
+        #expect(prompt.ask(.join(try Self.team("e"))) == .failed(.chatExists("team")))
+        #expect(stage.node.takeRequests().allSatisfy { if case .join = $0 { false } else { true } })
+        #expect(prompt.ask(.join(try Chat("team"))) == .joined(team, []))
+        #expect(stage.node.takeRequests() == [.join(team)])
+        let second = stage.frontEnd()
+        #expect(second.ask(.join(try Chat("team"))) == .joined(team, []))
+    }
+
+    //
+    @Test("a private chat is kept when its join is on disk, and no longer when its end is; a full disk is told")
+    func keeping() throws {
+        let team = try Self.team()
+        let stage = ServiceStage(level: .holder)
+        let prompt = stage.frontEnd(isPatient: true)
+        var written: [(String?) -> Void] = []
+        stage.keepCompletion = { written.append($0) }
+        prompt.ask(.join(team))
+        #expect(prompt.answers.isEmpty && stage.kept == [[team]])
+        stage.node.tell(Somebody.message(1, in: "team"))
+        #expect(prompt.outputs.isEmpty, "what comes meanwhile follows the answer")
+        written.removeFirst()(nil)
+        #expect(prompt.answers == [.joined(team, [])] && prompt.texts == ["hi"])
+        prompt.forget()
+        prompt.ask(.leave(chat: "team"))
+        #expect(prompt.answers.isEmpty && stage.kept.last == [] && stage.node.chats.isEmpty)
+        written.removeFirst()("full")
+        #expect(prompt.answers == [.done])
+        guard case .notice(.other(code: "chats-not-kept", _))? = prompt.events.last else {
+            Issue.record("\(prompt.outputs)")
+            return
+        }
+        prompt.forget()
+        prompt.ask(.join(team))
+        written.removeFirst()("full")
+        #expect(prompt.answers == [.joined(team, [])], "it is there all the same")
+        guard case .notice(.other(code: "chats-not-kept", _))? = prompt.events.last else {
+            Issue.record("\(prompt.outputs)")
+            return
+        }
+    }
+
+    //
+    @Test("no absence is announced, nobody else ends the prompt, and its end is the end of all")
+    func end() throws {
+        let stage = ServiceStage(level: .holder)
+        let prompt = stage.frontEnd(isPatient: true)
+        let other = stage.frontEnd()
+        prompt.ask(.join(try Chat("kitchen")))
+        stage.pass(60_000)
+        #expect(stage.node.takeRequests().allSatisfy { if case .setAway = $0 { false } else { true } })
+        guard case .failed(.other(code: "unsupported", _))? = other.ask(.shutDown) else {
+            Issue.record("\(other.answers)")
+            return
+        }
+        #expect(stage.node.stops == 0 && stage.shutDowns == 0)
+        other.service.stop {}
+        #expect(other.end == .stopped && prompt.end == nil)
+        let third = stage.frontEnd()
+        prompt.service.stop {}
+        #expect(stage.node.stops == 1 && prompt.end == .stopped && third.end == .stopped)
+    }
+
+    // A-29, M-20, A-72
+    @Test("the prompt is never cut off: its messages stay held, and others that don't read are")
+    func slow() throws {
+        let stage = ServiceStage(level: .holder)
+        let prompt = stage.frontEnd(isPatient: true)
+        let other = stage.frontEnd()
+        for frontEnd in [prompt, other] {
+            frontEnd.ask(.join(try Chat("kitchen")))
+            frontEnd.service.takesEvents = false
+        }
+        stage.node.tell(Somebody.message(1))
+        #expect(stage.service.takeSettled().isEmpty && stage.service.isWatched)
+        stage.pass(11_000)
+        #expect(other.end == .tooSlow && prompt.end == nil)
+        prompt.service.takesEvents = true
+        #expect(prompt.texts == ["hi"])
+        #expect(stage.node.settled == [1] && !stage.service.isWatched)
+        stage.node.tell(Somebody.message(2))
+        #expect(stage.node.settled == [1, 2])
+        prompt.service.takesEvents = false
+        stage.node.tell(Somebody.message(3))
+        stage.service.look(patience: 1)
+        stage.service.look(patience: 1)
+        #expect(stage.service.takeSettled() == [3], "after a while it holds up nobody")
+    }
+}

@@ -1,0 +1,224 @@
+import InklingService
+import InklingModel
+
+/// A daemon's service over a node and a clock that the tests control.
+final class ServiceStage {
+    let node = FakeNode()
+    let service: Service
+    let history = FakeHistory()
+    private let world = World()
+    private var frontEnds: [StageFrontEnd] = []
+
+    /// The surroundings of the service.
+    private final class World {
+        var now: Int64 = 1_000
+        var kept: [[Chat]] = []
+        var holds: [[String: Bool]] = []
+        /// The unread texts of an earlier run, by chat.
+        var restored: [String: [TimedEvent]] = [:]
+        var read: [MessageID] = []
+        var ranks: [UserID: SenderRank] = [:]
+        /// The chats of talks and invitations.
+        var sources: [ChatSource: Chat] = [:]
+        /// The newest chats of those that have moved.
+        var moves: [Chat: Chat] = [:]
+        var keepCompletion: (@escaping (String?) -> Void) -> Void = { $0(nil) }
+        var refused: [Chat: NodeError] = [:]
+        var shutDowns = 0
+        var shutDown: () -> Void = {}
+
+        func chat(of source: ChatSource, named name: String?) throws(NodeError) -> Chat {
+            guard let chat = sources[source] else { throw .unknownInvitation(0) }
+            guard let name else { return chat }
+            return try chat.named(name)
+        }
+    }
+
+    /// The kept chats after each change.
+    var kept: [[Chat]] { world.kept }
+    /// The switches of waiting texts that were written with them.
+    var holds: [[String: Bool]] { world.holds }
+    /// The messages that the node need not keep any more.
+    var read: [MessageID] { world.read }
+    /// The kept chats that the node can't join, with the reasons.
+    var refused: [Chat: NodeError] { world.refused }
+    /// How well the user knows some people. Others have the rank `met`.
+    var ranks: [UserID: SenderRank] {
+        get { world.ranks }
+        set { world.ranks = newValue }
+    }
+    var sources: [ChatSource: Chat] {
+        get { world.sources }
+        set { world.sources = newValue }
+    }
+    var moves: [Chat: Chat] {
+        get { world.moves }
+        set { world.moves = newValue }
+    }
+    /// The function that stands for the write of the kept chats, and calls its argument with the result.
+    var keepCompletion: (@escaping (String?) -> Void) -> Void {
+        get { world.keepCompletion }
+        set { world.keepCompletion = newValue }
+    }
+    /// The number of requests to stop the daemon.
+    var shutDowns: Int { world.shutDowns }
+    /// Called at each request to stop the daemon.
+    var shutDown: () -> Void = {}
+
+    init(
+        level: Service.Level = .daemon, kept: [Chat] = [], holds: [String: Bool] = [:], announcesAbsence: Bool = false,
+        restored: [String: [TimedEvent]] = [:]
+    ) {
+        world.restored = restored
+        service = Service(
+            node, level: level, kept: kept, holds: holds, announcesAbsence: announcesAbsence,
+            counts: { !$0.isEmpty && !$0.hasPrefix("/") },
+            Service.Surroundings(
+                steady: { [world] in world.now }, wall: { 5.5 },
+                keep: { [world] in
+                    world.kept.append($0)
+                    world.holds.append($1)
+                    world.keepCompletion($2)
+                },
+                rank: { [world] user, _ in world.ranks[user] ?? .met },
+                chat: { [world] source, name throws(NodeError) in try world.chat(of: source, named: name) },
+                present: { [world] in world.moves[$0] ?? $0 },
+                shutDown: { [world] in
+                    world.shutDowns += 1
+                    world.shutDown()
+                }, history: history,
+                texts: UnreadTexts(
+                    restored: { [world] in world.restored.removeValue(forKey: $0) ?? [] },
+                    read: { [world] numbers, _ in world.read += numbers })))
+        world.shutDown = { [unowned self] in shutDown() }
+        service.chatRefused = { [world] chat, error in world.refused[chat] = error }
+        service.begin()
+    }
+
+    func frontEnd(isPatient: Bool = false) -> StageFrontEnd {
+        guard let frontEnd = service.attach(isPatient: isPatient).map({ StageFrontEnd($0) }) else {
+            fatalError("no room")
+        }
+        frontEnds.append(frontEnd)
+        return frontEnd
+    }
+
+    /// Returns a front end that is in a chat. With `opens`, the chat is also open.
+    func frontEnd(in name: String, opens: Bool = true) throws -> StageFrontEnd {
+        let frontEnd = frontEnd()
+        frontEnd.ask(.join(try Chat(name)))
+        if opens { frontEnd.ask(.open(chat: name)) }
+        frontEnd.forget()
+        return frontEnd
+    }
+
+    /// Advances the clock, and performs the work that is then due.
+    func pass(_ milliseconds: Int64) {
+        let end = world.now + milliseconds
+        while let deadline = service.nextDeadline, deadline <= end {
+            world.now = max(world.now, deadline)
+            service.tick()
+        }
+        world.now = end
+    }
+}
+
+/// A front end that records its outputs.
+final class StageFrontEnd {
+    let service: any ChatService
+    private(set) var outputs: [ServiceOutput] = []
+    /// The ID of the latest request.
+    private(set) var lastID = RequestID()
+    private var depth = 0
+    private(set) var deepest = 0
+    /// The reaction to each output.
+    var react: (ServiceOutput) -> Void = { _ in }
+
+    init(_ service: any ChatService) {
+        self.service = service
+        service.attach { [weak self] output in
+            guard let self else { return }
+            depth += 1
+            deepest = max(deepest, depth)
+            outputs.append(output)
+            react(output)
+            depth -= 1
+        }
+    }
+
+    /// Makes a request.
+    ///
+    /// - Returns: The latest answer so far.
+    @discardableResult
+    func ask(_ request: ServiceRequest) -> ServiceAnswer? {
+        lastID = service.nextRequestID
+        service.ask(request)
+        return answers.last
+    }
+
+    func forget() { outputs = [] }
+
+    /// Returns the outputs since the last call.
+    func take() -> [ServiceOutput] {
+        defer { outputs = [] }
+        return outputs
+    }
+
+    var answers: [ServiceAnswer] {
+        outputs.compactMap { if case .answer(let answer, _) = $0 { answer } else { nil } }
+    }
+
+    /// The events, with their times.
+    var timed: [TimedEvent] {
+        outputs.compactMap { if case .event(let timed) = $0 { timed } else { nil } }
+    }
+
+    var events: [Event] {
+        outputs.compactMap { if case .event(let timed) = $0 { timed.event } else { nil } }
+    }
+
+    var waited: [Event] {
+        outputs.compactMap { if case .waited(let timed) = $0 { timed.event } else { nil } }
+    }
+
+    var own: [String] {
+        outputs.compactMap { if case .own(let message) = $0 { message.text } else { nil } }
+    }
+
+    var texts: [String] {
+        events.compactMap { if case .message(let message) = $0 { message.text } else { nil } }
+    }
+
+    var end: ServiceEnd? {
+        if case .ended(let why) = outputs.last { why } else { nil }
+    }
+}
+
+/// A history in memory, whose list is answered by all that was added.
+final class FakeHistory: ChatHistory {
+    var kept: [Chat: [RecentMessage]] = [:]
+    /// The own messages whose outcomes were added.
+    var outcomes: [RecentMessage] = []
+    /// The reason for which the next changes fail.
+    var failure: String?
+    var report: (Notice) -> Void = { _ in }
+    private(set) var queries: [HistoryQuery] = []
+
+    func begin(_ report: @escaping (Notice) -> Void) { self.report = report }
+
+    func keeps(_ chat: Chat) -> Bool { kept[chat] != nil }
+
+    func set(_ isOn: Bool, for chat: Chat, _ completion: @escaping (String?) -> Void) {
+        if failure == nil { kept[chat] = isOn ? kept[chat] ?? [] : nil }
+        completion(failure)
+    }
+
+    func add(_ message: RecentMessage, isOutcome: Bool, of node: NodeIdentity, in chat: Chat) {
+        if isOutcome { outcomes.append(message) } else { kept[chat]?.append(message) }
+    }
+
+    func list(_ query: HistoryQuery, in chat: Chat, _ completion: @escaping ([RecentMessage]) -> Void) {
+        queries.append(query)
+        completion(kept[chat] ?? [])
+    }
+}
