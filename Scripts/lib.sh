@@ -84,10 +84,11 @@ install() {
         die "these packages are missing; there is no apt-get here, so install them yourself: $missing"
     can_be_root || die "these packages are missing; install them as root: apt-get install $missing"
     say "installing $missing"
-    as_root apt-get update -q >&2 || die "apt-get update failed: see above"
+    # Two of these scripts can install at once, and another program of the system can too.
+    as_root flock /var/lock apt-get update -q >&2 || die "apt-get update failed: see above"
     # shellcheck disable=SC2086
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing >&2 ||
-        die "could not install $missing: see above"
+    as_root flock /var/lock env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 \
+        install -q -y --no-install-recommends $missing >&2 || die "could not install $missing: see above"
 }
 
 bus_answers() {

@@ -150,6 +150,8 @@ struct DoctorTextTests {
 
     @Test("the daemon, its port and its version, and whose it is")
     func daemon() {
+        let prompt = Finding.daemon(version: "0.1.0", program: "0.1.0", port: 7_000, isHolder: true)
+        #expect(prompt.status == .ok && prompt.text.hasPrefix("none runs, but a prompt of yours runs Inkling, on UDP"))
         let same = Finding.daemon(version: "0.1.0", program: "0.1.0", port: 7_000)
         #expect(same.status == .ok && same.text.contains("UDP port 7000") && same.text.hasPrefix("yours runs"))
         let older = Finding.daemon(version: "0.1.0", program: "0.2.0", port: 7_000, ofRoot: true)

@@ -783,7 +783,7 @@ extension ServedNode {
         let service = Service(
             self, level: .driven,
             Service.Surroundings(
-                steady: { 0 }, wall: Node.wallClock, keep: { disk.keep($0, $2) }, keepName: disk.keepName,
+                steady: { 0 }, awake: { 0 }, wall: Node.wallClock, keep: { disk.keep($0, $2) }, keepName: disk.keepName,
                 refusal: disk.refusal, rank: { _, _ in .verified },
                 chat: { [unowned self] source, name throws(NodeError) in try chats(of: source, named: name)[0] },
                 present: { [unowned self] in present($0) }, shutDown: { [unowned self] in stop {} }))

@@ -109,4 +109,44 @@ struct ServiceHolderTests {
         stage.service.look(patience: 1)
         #expect(stage.service.takeSettled() == [3], "after a while it holds up nobody")
     }
+
+    //
+    @Test("with 32 chats kept, a further private one is there and not kept, and the user is told")
+    func fullList() throws {
+        let chats = try (0..<DaemonLimits.keptChats).map { try Chat("garden \($0)") }
+        let stage = ServiceStage(level: .holder, kept: chats)
+        let prompt = stage.frontEnd(isPatient: true)
+        let team = try Self.team()
+        #expect(prompt.ask(.join(team)) == .joined(team, []) && stage.kept.isEmpty)
+        guard case .notice(.other(code: "chats-not-kept", _))? = prompt.events.last else {
+            Issue.record("\(prompt.outputs)")
+            return
+        }
+        guard case .failed(.other(code: "not-kept", _))? = prompt.ask(.keep(try Chat("garden"))) else {
+            Issue.record("\(prompt.answers)")
+            return
+        }
+        #expect(stage.kept.isEmpty && stage.node.chats == [team])
+    }
+
+    //
+    @Test(
+        "names of other chats and a chat that the user left keep the node out; a name is kept, but no passing identity's",
+        arguments: [Service.Level.driven, .holder, .daemon])
+    func refusals(_ level: Service.Level) throws {
+        let stage = ServiceStage(level: level)
+        let prompt = stage.frontEnd(isPatient: level != .daemon)
+        let team = try Chat("team")
+        stage.doubtful = ["team"]
+        #expect(prompt.ask(.join(team)) == .failed(.other(code: "private-name", text: "")))
+        #expect(stage.node.chats.isEmpty)
+        #expect(prompt.ask(.join(team, isConfirmed: true)) == .joined(team, []))
+        let left = try Chat("left", secret: Secret(String(repeating: "a", count: 26)))
+        stage.left = [left]
+        #expect(prompt.ask(.join(left)) == .failed(.chatMoved("left")))
+        #expect(stage.node.chats == [team])
+        #expect(prompt.ask(.rename("Ann")) == .done && stage.names == ["Ann"])
+        stage.node.identity.isTemporary = true
+        #expect(prompt.ask(.rename("Anne")) == .done && stage.names == ["Ann"])
+    }
 }

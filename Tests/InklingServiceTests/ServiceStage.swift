@@ -12,6 +12,8 @@ final class ServiceStage {
     /// The surroundings of the service.
     private final class World {
         var now: Int64 = 1_000
+        /// The time that the machine has slept.
+        var asleep: Int64 = 0
         var kept: [[Chat]] = []
         var holds: [[String: Bool]] = []
         /// The unread texts of an earlier run, by chat.
@@ -24,6 +26,11 @@ final class ServiceStage {
         var moves: [Chat: Chat] = [:]
         var keepCompletion: (@escaping (String?) -> Void) -> Void = { $0(nil) }
         var refused: [Chat: NodeError] = [:]
+        var left: Set<Chat> = []
+        /// The names that those of other chats speak against, unless confirmed.
+        var doubtful: Set<String> = []
+        /// The user's names that were kept.
+        var names: [String] = []
         var shutDowns = 0
         var shutDown: () -> Void = {}
 
@@ -47,6 +54,17 @@ final class ServiceStage {
         get { world.ranks }
         set { world.ranks = newValue }
     }
+    /// The chats that the user has left, and that lead nowhere else.
+    var left: Set<Chat> {
+        get { world.left }
+        set { world.left = newValue }
+    }
+    var doubtful: Set<String> {
+        get { world.doubtful }
+        set { world.doubtful = newValue }
+    }
+    /// The user's names that were kept.
+    var names: [String] { world.names }
     var sources: [ChatSource: Chat] {
         get { world.sources }
         set { world.sources = newValue }
@@ -74,15 +92,22 @@ final class ServiceStage {
             node, level: level, kept: kept, holds: holds, announcesAbsence: announcesAbsence,
             counts: { !$0.isEmpty && !$0.hasPrefix("/") },
             Service.Surroundings(
-                steady: { [world] in world.now }, wall: { 5.5 },
+                steady: { [world] in world.now }, awake: { [world] in world.now - world.asleep }, wall: { 5.5 },
                 keep: { [world] in
                     world.kept.append($0)
                     world.holds.append($1)
                     world.keepCompletion($2)
                 },
+                keepName: { [world] name, completion in
+                    world.names.append(name)
+                    completion(nil)
+                },
+                refusal: { [world] chat, isConfirmed in
+                    isConfirmed || !world.doubtful.contains(chat.name) ? nil : .other(code: "private-name", text: "")
+                },
                 rank: { [world] user, _ in world.ranks[user] ?? .met },
                 chat: { [world] source, name throws(NodeError) in try world.chat(of: source, named: name) },
-                present: { [world] in world.moves[$0] ?? $0 },
+                present: { [world] in world.left.contains($0) ? nil : world.moves[$0] ?? $0 },
                 shutDown: { [world] in
                     world.shutDowns += 1
                     world.shutDown()
@@ -110,6 +135,13 @@ final class ServiceStage {
         if opens { frontEnd.ask(.open(chat: name)) }
         frontEnd.forget()
         return frontEnd
+    }
+
+    /// Lets the machine sleep. Work that is due then follows.
+    func sleep(_ milliseconds: Int64) {
+        world.now += milliseconds
+        world.asleep += milliseconds
+        service.tick()
     }
 
     /// Advances the clock, and performs the work that is then due.

@@ -95,7 +95,8 @@ struct DoctorCommand: ParsableCommand {
 
     private static func finding(_ daemon: DaemonConnection, _ user: DoctorUser) -> Finding? {
         daemon.daemon.map {
-            .daemon(version: $0.version, program: programVersion, port: $0.port, ofRoot: user.isRoot)
+            .daemon(
+                version: $0.version, program: programVersion, port: $0.port, isHolder: $0.isHolder, ofRoot: user.isRoot)
         }
     }
 }

@@ -52,7 +52,7 @@ final class ServiceHost {
             node, level: level, kept: kept.chats, holds: kept.holds, announcesAbsence: announcesAbsence,
             counts: ServedNode.countsAsTyping,
             Service.Surroundings(
-                steady: { Clock.steady }, wall: { Clock.wall },
+                steady: { Clock.steady }, awake: { Clock.awake }, wall: { Clock.wall },
                 keep: { store.keep(KeptChats($0, holds: $1), completion: $2) },
                 keepName: RememberedName.keeper(in: directory, on: loop),
                 refusal: { names.refusal(of: $0, isConfirmed: $1) },

@@ -92,9 +92,14 @@ extension Finding {
     /// - Parameters:
     ///   - version: the version of the daemon's program.
     ///   - port: the UDP port of its node.
+    ///   - isHolder: whether a prompt has the node.
     ///   - root: whether root runs the doctor and owns the daemon.
-    package static func daemon(version: String, program: String, port: UInt16, ofRoot root: Bool = false) -> Finding {
-        let text = "\(root ? "root's" : "yours") runs, on UDP port \(port), and its node is asked who is in the chat"
+    package static func daemon(
+        version: String, program: String, port: UInt16, isHolder: Bool = false, ofRoot root: Bool = false
+    ) -> Finding {
+        let owner = root ? "root's" : "yours"
+        let runner = isHolder ? "none runs, but a prompt of \(owner) runs Inkling" : "\(owner) runs"
+        let text = "\(runner), on UDP port \(port), and its node is asked who is in the chat"
         guard let difference = VersionDifference.text(daemon: version, program: program) else {
             return .ok(daemonCheck, text)
         }

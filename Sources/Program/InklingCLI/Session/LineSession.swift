@@ -83,11 +83,7 @@ final class LineSession<Model: LineInputModel>: Session {
     private func perform(_ effect: ChatEffect) {
         switch effect {
         case .show(let lines): printer.print(lines)
-        case .ask(let request):
-            guard let node = host.node else { break }
-            guard !request.isEdit else { return _ = node.report(request) }
-            model.assign(node.nextRequestID)
-            node.ask(request)
+        case .ask(let request): host.ask(request) { model.assign($0) }
         case .complain(let text): Output.error.write(line: "inkling: " + text)
         case .cannotStart(let error):
             Output.error.write(line: "inkling: " + SafeText.line(error.text))

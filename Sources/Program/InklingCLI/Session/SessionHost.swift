@@ -210,7 +210,17 @@ final class SessionHost {
         ticking = (time, task)
     }
 
-    // MARK: Output of the node
+    // MARK: The node
+
+    /// Makes a request of a model. An edit has no answer.
+    ///
+    /// - Parameter assign: called with the ID of the request before the answer comes.
+    func ask(_ request: ServiceRequest, assign: (RequestID) -> Void) {
+        guard let node else { return }
+        guard !request.isEdit else { return _ = node.report(request) }
+        assign(node.nextRequestID)
+        node.ask(request)
+    }
 
     /// Passes output to the session. While standard output is full, the node holds a bounded number of events, and the
     /// busiest peers must wait (M-20).
@@ -357,6 +367,13 @@ enum Clock {
     static var steady: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_BOOTTIME, &time)
+        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
+    /// Milliseconds of a clock that never runs backwards, and stands still while the machine sleeps.
+    static var awake: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
         return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
     }
 

@@ -109,11 +109,7 @@ final class TerminalSession: Session {
         switch effect {
         case .show(let lines): draw(lines)
         case .draw: draw()
-        case .ask(let request):
-            guard let node = host.node else { break }
-            guard !request.isEdit else { return _ = node.report(request) }
-            model.assign(node.nextRequestID)
-            node.ask(request)
+        case .ask(let request): host.ask(request) { model.assign($0) }
         case .bell: write([0x07])
         case .keep(.line(let line)): entered?.add(line)
         case .keep(.name(let name)): host.keep(name: name)

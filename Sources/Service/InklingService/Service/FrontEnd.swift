@@ -246,8 +246,9 @@ package final class FrontEnd: ChatService {
         toldLost[chat] = nil
     }
 
-    /// The time at which the service cuts off the front end if it takes no output; nil if none waits.
-    var patienceEnd: Int64? { idleSince.map { $0 + DaemonLimits.readerPatience } }
+    /// The time until the service cuts off the front end if it takes no output, in milliseconds; nil if none waits. Only
+    /// time counts in which the machine is awake.
+    var patience: Int64? { idleSince.map { $0 + DaemonLimits.readerPatience - service.awake } }
 
     // MARK: The front end in this process
 
@@ -274,7 +275,7 @@ package final class FrontEnd: ChatService {
         while let output = next() { sink?(output) }
         isDelivering = false
         if isPatient { return service.tellSettled() }
-        idleSince = mailbox.isEmpty ? nil : idleSince ?? service.now
+        idleSince = mailbox.isEmpty ? nil : idleSince ?? service.awake
     }
 
     /// Takes the next output for the sink; nil if there is none now. Without a sink, the mailbox still bounds the

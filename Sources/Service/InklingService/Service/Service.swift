@@ -21,6 +21,8 @@ package final class Service: EventSink {
     package struct Surroundings {
         /// Milliseconds of a clock that never goes back.
         let steady: () -> Int64
+        /// Milliseconds of a clock that never goes back, and stands still while the machine sleeps.
+        let awake: () -> Int64
         /// The time of day.
         let wall: () -> Timestamp
         /// Writes the kept chats with their switches of waiting texts, and calls back on the event loop. The argument is
@@ -46,7 +48,7 @@ package final class Service: EventSink {
         let texts: UnreadTexts
 
         package init(
-            steady: @escaping () -> Int64, wall: @escaping () -> Timestamp,
+            steady: @escaping () -> Int64, awake: @escaping () -> Int64, wall: @escaping () -> Timestamp,
             keep: @escaping ([Chat], [String: Bool], @escaping (String?) -> Void) -> Void,
             keepName: ((String, @escaping (Notice?) -> Void) -> Void)? = nil,
             refusal: @escaping (Chat, Bool) -> NodeError? = { _, _ in nil },
@@ -58,6 +60,7 @@ package final class Service: EventSink {
             self.texts = texts
             self.history = history ?? NoHistory()
             self.steady = steady
+            self.awake = awake
             self.wall = wall
             self.keep = keep
             self.keepName = keepName
@@ -149,6 +152,7 @@ package final class Service: EventSink {
     package func willEnd() { isEnding = true }
 
     var now: Int64 { surroundings.steady() }
+    var awake: Int64 { surroundings.awake() }
     var identity: NodeIdentity { node.identity }
     package var frontEndCount: Int { frontEnds.count }
 
@@ -456,7 +460,7 @@ package final class Service: EventSink {
     /// The time of the next ``tick()``, in milliseconds of the steady clock.
     package var nextDeadline: Int64? {
         var deadline = Self.earlier(drafts.nextDeadline, attention.nextDeadline)
-        for frontEnd in frontEnds { deadline = Self.earlier(deadline, frontEnd.patienceEnd) }
+        for frontEnd in frontEnds { deadline = Self.earlier(deadline, frontEnd.patience.map { now + max($0, 0) }) }
         return deadline
     }
 
@@ -471,7 +475,7 @@ package final class Service: EventSink {
         attention.advance(to: now)
         announcePresence()
         for frontEnd in frontEnds {
-            if let end = frontEnd.patienceEnd, end <= now { detach(frontEnd, .tooSlow) }
+            if let patience = frontEnd.patience, patience <= 0 { detach(frontEnd, .tooSlow) }
         }
         deadlineChanged()
     }
