@@ -33,7 +33,8 @@ final class DaemonStage: Sendable {
             service = Service(
                 served, kept: [], announcesAbsence: false, counts: { !$0.isEmpty },
                 Service.Surroundings(
-                    steady: World.steady, awake: World.steady, wall: { 5.5 }, keep: { $2(nil) }, keepName: keepName, rank: { _, _ in .met },
+                    steady: World.steady, awake: World.steady, wall: { 5.5 }, keep: { $2(nil) }, keepName: keepName,
+                    rank: { _, _ in .met },
                     chat: { _, _ throws(NodeError) in throw .unknownInvitation(1) },
                     shutDown: {}, history: FakeHistory(), texts: texts))
             server = ControlServer(

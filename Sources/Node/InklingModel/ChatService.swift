@@ -343,7 +343,7 @@ package enum ServiceOutput: Hashable, Sendable {
     case own(OwnMessage)
     /// The user's name or away state has changed, through any front end.
     case user(UserState)
-    case answer(ServiceAnswer, to: RequestID)
+    indirect case answer(ServiceAnswer, to: RequestID)
     /// The last output.
     case ended(ServiceEnd)
 }
