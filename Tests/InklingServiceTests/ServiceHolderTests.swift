@@ -57,6 +57,11 @@ struct ServiceHolderTests {
         prompt.ask(.join(team))
         written.removeFirst()("full")
         #expect(prompt.answers == [.joined(team, [])], "it is there all the same")
+        guard case .chats(let chats)? = prompt.ask(.chats) else {
+            Issue.record("\(prompt.answers)")
+            return
+        }
+        #expect(chats.map(\.isKept) == [false])
         guard case .notice(.other(code: "chats-not-kept", _))? = prompt.events.last else {
             Issue.record("\(prompt.outputs)")
             return

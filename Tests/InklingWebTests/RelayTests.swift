@@ -155,7 +155,7 @@ struct RelayTests {
     @Test("when a prompt that ran the node ends, and no other takes its place, a daemon does by itself")
     func successor() async throws {
         var limits = WebStage.limits
-        limits.successor = .milliseconds(200)
+        limits.successor = .milliseconds(1_500)
         let stage = try await WebStage(limits)
         let (page, first, _) = try await stage.page()
         let holder = FakeDaemon.greeting.dropLast() + #","holder":true}"#
@@ -167,6 +167,7 @@ struct RelayTests {
         stage.daemon.obstacle.withLock { $0 = DaemonObstacle(text: "No daemon is running.", starts: true) }
         second.close()
         #expect(page.text()?.contains("The prompt that ran Inkling has ended.") == true)
+        try await Task.sleep(for: .milliseconds(100))
         #expect(stage.daemon.starts.withLock { $0 } == 0, "another prompt may come")
         _ = try stage.daemon.greet()
         #expect(stage.daemon.starts.withLock { $0 } == 1)
