@@ -449,11 +449,22 @@ struct WaitingMessagesTests {
         #expect(waiting.count(in: "kitchen") == 1)
     }
 
-    @Test("what was read is forgotten with its size, and the count of what went begins anew")
+    //
+    @Test("what was taken and read at one place is forgotten with its size, and the count of what went begins anew")
     func read() {
         var waiting = WaitingMessages()
         for number in 1...126 { waiting.add(Self.message(number), rank: .met) }
-        waiting.read([2, 3, 4], in: "kitchen")
+        // The first was evicted.
+        #expect((1...4).map { waiting.take(MessageID($0), in: "kitchen", by: 63) } == [false, true, true, true])
+        waiting.take(5, in: "kitchen", by: 0)
+        waiting.take(6, in: "kitchen", by: 63)
+        waiting.forgetTaken(by: 63, in: "garden")
+        waiting.forgetTaken(by: 0)
+        waiting.read(by: 0, in: "kitchen")
+        #expect(waiting.count(in: "kitchen") == 125)
+        waiting.forgetTaken(by: 63, in: "kitchen")
+        for number in 2...4 { waiting.take(MessageID(number), in: "kitchen", by: 63) }
+        waiting.read(by: 63, in: "kitchen")
         #expect(waiting.count(in: "kitchen") == 122 && waiting.size == 122 * 257 && waiting.lost(in: "kitchen") == nil)
         waiting.forget(chat: "kitchen")
         #expect(waiting.size == 0 && waiting.count(in: "kitchen") == 0)

@@ -249,4 +249,26 @@ struct ServiceWaitingTests {
         stage.node.tell(Somebody.message(1))
         #expect(first.texts == ["hi"] && stage.service.waiting.count(in: "kitchen") == 1)
     }
+
+    //
+    @Test("what one front end took is read by no other, not even by one that comes after it")
+    func places() throws {
+        let stage = ServiceStage()
+        let other = stage.frontEnd()
+        let first = stage.frontEnd()
+        first.ask(.keep(try Chat("kitchen")))
+        stage.node.tell(Somebody.message(1))
+        #expect(first.texts == ["hi"])
+        other.ask(.read(chat: "kitchen"))
+        #expect(stage.service.waiting.count(in: "kitchen") == 1)
+        first.service.stop {}
+        let next = stage.frontEnd()
+        next.ask(.read(chat: "kitchen"))
+        #expect(stage.service.waiting.count(in: "kitchen") == 1)
+        next.ask(.join(try Chat("kitchen")))
+        next.ask(.open(chat: "kitchen"))
+        #expect(next.waited == [Somebody.message(1)])
+        next.ask(.read(chat: "kitchen"))
+        #expect(stage.service.waiting.count(in: "kitchen") == 0)
+    }
 }

@@ -50,8 +50,8 @@ package final class FrontEnd: ChatService {
     var openChat: String?
     var isSuspended = false
     var subscription = Subscription()
-    /// Waiting messages already delivered to the front end, by chat.
-    private(set) var told: [String: Set<MessageID>] = [:]
+    /// The place among the front ends, 0 to 63, which the waiting messages know.
+    let place: Int
     /// Evicted messages already reported, by chat.
     var toldLost: [String: Int] = [:]
 
@@ -86,8 +86,9 @@ package final class FrontEnd: ChatService {
     private var isDelivering = false
     private(set) var isFlushDue = false
 
-    init(number: Int, isPatient: Bool, service: Service) {
+    init(number: Int, place: Int, isPatient: Bool, service: Service) {
         self.number = number
+        self.place = place
         self.isPatient = isPatient
         self.service = service
     }
@@ -150,7 +151,7 @@ package final class FrontEnd: ChatService {
         if let parting, case .done = answer { arrivals.append(.parting(parting)) }
         for timed in waited {
             if case .message(let message) = timed.event {
-                told[message.chat, default: []].insert(message.id)
+                service.waiting.take(message.id, in: message.chat, by: place)
                 untaken[message.id] = nil
             }
             arrivals.append(.direct(.waited(timed)))
@@ -242,7 +243,7 @@ package final class FrontEnd: ChatService {
     func forgetTyping(in chat: String) { mailbox.forgetTyping(in: chat) }
 
     func forgetTold(in chat: String) {
-        told[chat] = nil
+        service.waiting.forgetTaken(by: place, in: chat)
         toldLost[chat] = nil
     }
 
@@ -323,20 +324,9 @@ package final class FrontEnd: ChatService {
         guard let message = output.message else { return true }
         if isPatient { service.settle(message.id) } else { unfamiliar[message.id] = nil }
         guard untaken.removeValue(forKey: message.id) != nil else { return false }
-        if !service.isWaiting(message.id, in: message.chat) {
-            if shows(message.chat) { service.showed(message) }
-        } else {
-            told[message.chat, default: []].insert(message.id)
-            // Only messages that still wait matter.
-            if told[message.chat, default: []].count > 2 * (DaemonLimits.waitingMessages + DaemonLimits.waitingTexts) {
-                forgetTold(in: message.chat, but: service.waiting)
-            }
-        }
+        let isWaiting = service.waiting.take(message.id, in: message.chat, by: place)
+        if !isWaiting, shows(message.chat) { service.showed(message) }
         return true
-    }
-
-    private func forgetTold(in chat: String, but waiting: WaitingMessages) {
-        told[chat] = told[chat]?.filter { waiting.message($0, in: chat) != nil }
     }
 
     /// Ends the front end. The reason is its last output.

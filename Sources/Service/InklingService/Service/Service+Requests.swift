@@ -315,15 +315,13 @@ extension Service {
             frontEnd.toldLost[chat] = lost.count
             events.append(TimedEvent(at: lost.at, event: .missed(.init(chat: chat, messages: count, outcomes: 0))))
         }
-        let told = frontEnd.told[chat] ?? []
-        return events + waiting.messages(in: chat).filter { !told.contains($0.content.id) }.map(\.event)
+        return events + waiting.messages(in: chat).filter { !$0.isTaken(by: frontEnd.place) }.map(\.event)
     }
 
     private func read(_ chat: String, _ frontEnd: FrontEnd) {
         guard joined[chat] != nil else { return frontEnd.answer(.failed(.unknownChat(chat))) }
-        endWaiting(frontEnd.told[chat] ?? [], in: chat)
+        endWaiting(by: frontEnd.place, in: chat)
         for other in frontEnds { other.toldLost[chat] = nil }
-        frontEnd.forgetTold(in: chat)
         frontEnd.answer(.done)
     }
 

@@ -40,8 +40,8 @@ extension Service {
         surroundings.texts.read([message.id], message.chat)
     }
 
-    func endWaiting(_ read: Set<MessageID>, in chat: String) {
-        let texts = waiting.read(read, in: chat).map(\.id)
+    func endWaiting(by place: Int, in chat: String) {
+        let texts = waiting.read(by: place, in: chat).map(\.id)
         if !texts.isEmpty { surroundings.texts.read(texts, chat) }
     }
 

@@ -171,7 +171,9 @@ package final class Service: EventSink {
     }
 
     private func add(isPatient: Bool) -> FrontEnd {
-        let frontEnd = FrontEnd(number: nextNumber, isPatient: isPatient, service: self)
+        let places = Set(frontEnds.map(\.place))
+        let place = (0...frontEnds.count).first { !places.contains($0) } ?? 0
+        let frontEnd = FrontEnd(number: nextNumber, place: place, isPatient: isPatient, service: self)
         nextNumber += 1
         frontEnds.append(frontEnd)
         return frontEnd
@@ -222,16 +224,15 @@ package final class Service: EventSink {
 
     func isAttached(_ frontEnd: FrontEnd) -> Bool { frontEnds.contains { $0 === frontEnd } }
 
-    private func remove(_ frontEnd: FrontEnd) { frontEnds.removeAll { $0 === frontEnd } }
+    private func remove(_ frontEnd: FrontEnd) {
+        frontEnds.removeAll { $0 === frontEnd }
+        waiting.forgetTaken(by: frontEnd.place)
+    }
 
     func isShown(_ chat: String) -> Bool { frontEnds.contains { $0.shows(chat) } }
 
     /// Returns whether messages wait in a chat that no front end shows.
     package func isUnseen(_ chat: String) -> Bool { waiting.count(in: chat) > 0 && !isShown(chat) }
-
-    func isWaiting(_ number: MessageID, in chat: String) -> Bool {
-        waiting.message(number, in: chat) != nil
-    }
 
     /// Forgets a chat and calls `leave`, if no front end is in the chat and it is not kept.
     func release(_ chat: String, leave: () -> Void) {

@@ -6,6 +6,15 @@ package struct WaitingMessages {
         let event: TimedEvent
         package let content: ReceivedMessage
         let rank: SenderRank
+        /// The places of the front ends that took the message, as bits.
+        fileprivate var takers: UInt64 = 0
+
+        fileprivate init(_ event: TimedEvent, _ content: ReceivedMessage, _ rank: SenderRank) {
+            (self.event, self.content, self.rank) = (event, content, rank)
+        }
+
+        /// Returns whether the front end at a place took the message.
+        func isTaken(by place: Int) -> Bool { takers & 1 << place != 0 }
 
         /// Whether the node keeps the message on disk, where it has limits of its own.
         var isText: Bool { content.written != nil }
@@ -59,7 +68,7 @@ package struct WaitingMessages {
     @discardableResult
     package mutating func add(_ timed: TimedEvent, rank: SenderRank) -> [ReceivedMessage] {
         guard case .message(let content) = timed.event, message(content.id, in: content.chat) == nil else { return [] }
-        let message = Message(event: timed, content: content, rank: rank)
+        let message = Message(timed, content, rank)
         chats[content.chat, default: Chat()].messages[content.id] = message
         return message.isText ? Self.add(message, to: &disk, &chats) : Self.add(message, to: &memory, &chats)
     }
@@ -78,13 +87,32 @@ package struct WaitingMessages {
         return evicted
     }
 
-    /// Removes messages that the user read.
+    /// Records that the front end at a place, 0 to 63, took a message.
+    ///
+    /// - Returns: Whether the message waits.
+    @discardableResult
+    package mutating func take(_ number: MessageID, in chat: String, by place: Int) -> Bool {
+        chats[chat]?.messages[number]?.takers |= 1 << place
+        return chats[chat]?.messages[number] != nil
+    }
+
+    /// Forgets what the front end at a place took, in one chat or in all.
+    package mutating func forgetTaken(by place: Int, in chat: String? = nil) {
+        for name in chat.map({ [$0] }) ?? Array(chats.keys) {
+            for number in chats[name]?.messages.keys.sorted() ?? [] {
+                chats[name]?.messages[number]?.takers &= ~(1 << place)
+            }
+        }
+    }
+
+    /// Removes the messages that the user read at the front end of a place: those that it took.
     ///
     /// - Returns: The texts with an ID among them, which the node need not keep any more.
     @discardableResult
-    package mutating func read(_ numbers: Set<MessageID>, in chat: String) -> [ReceivedMessage] {
+    package mutating func read(by place: Int, in chat: String) -> [ReceivedMessage] {
         guard var state = chats.removeValue(forKey: chat) else { return [] }
         state.lost = 0
+        let numbers = state.messages.values.filter { $0.isTaken(by: place) }.map(\.content.id)
         let read = numbers.sorted().compactMap { state.messages.removeValue(forKey: $0) }
         if !state.messages.isEmpty { chats[chat] = state }
         for message in read { remove(message) }
