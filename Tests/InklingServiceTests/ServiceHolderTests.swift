@@ -154,4 +154,26 @@ struct ServiceHolderTests {
         stage.node.identity.isTemporary = true
         #expect(prompt.ask(.rename("Anne")) == .done && stage.names == ["Ann"])
     }
+
+    //
+    @Test("a front end that waits for the disk at the end of the node gets its answer first, and the others their end")
+    func endAfterDisk() throws {
+        let stage = ServiceStage()
+        let (first, second) = (stage.frontEnd(), stage.frontEnd())
+        var written: [(String?) -> Void] = []
+        stage.keepCompletion = { written.append($0) }
+        for (frontEnd, name) in [(first, "kitchen"), (second, "garden")] { frontEnd.ask(.keep(try Chat(name))) }
+        let other = stage.frontEnd()
+        stage.node.stop {}
+        var isOver = false
+        stage.service.whenAnswered { isOver = true }
+        #expect(other.end == .stopped && first.outputs.isEmpty && !isOver)
+        first.ask(.chats)
+        written.removeFirst()(nil)
+        #expect(first.answers == [.joined(try Chat("kitchen"), [])] && first.end == .stopped && !isOver)
+        stage.service.giveUp()
+        #expect(second.answers.isEmpty && second.end == .stopped && isOver)
+        written.removeFirst()(nil)
+        #expect(second.answers.isEmpty)
+    }
 }

@@ -11,11 +11,15 @@ final class ServiceHost {
     let node: ServedNode
     let service: Service
     private let directory: String?
+    private let loop: any EventLoop
     /// Nil for a driven node.
     private let server: ControlServer?
     private let store: KeptChatsStore
     private var history: MessageHistory?
     private var textLogs: TextLogs?
+
+    /// The longest wait for the disk at the end.
+    private static let longestWrite = TimeAmount.seconds(5)
 
     /// Prepares the service of a node that is in no chat yet. The caller begins the service.
     ///
@@ -30,6 +34,7 @@ final class ServiceHost {
     ) {
         self.node = node
         self.directory = directory
+        self.loop = loop
         let names = NameKeeper(in: directory, settledName: settledName, remembers: remembers)
         let store = KeptChatsStore(in: directory, isWritable: remembers && node.temporary == nil, on: loop, logger)
         self.store = store
@@ -89,11 +94,19 @@ final class ServiceHost {
                 whenIdle(history?.whenIdle) { [self] in whenIdle(textLogs?.whenIdle, completion) }
             }
         }
-        guard let server else { return node.stop(written) }
-        service.willEnd()
-        if let directory { SocketSignpost.remove(from: directory) }
-        server.stopListening()
-        node.stop { server.close(written) }
+        if let server {
+            service.willEnd()
+            if let directory { SocketSignpost.remove(from: directory) }
+            server.stopListening()
+        }
+        node.stop { [self] in
+            // Front ends get the answers that wait for the disk.
+            let patience = loop.assumeIsolated().scheduleTask(in: Self.longestWrite) { [self] in service.giveUp() }
+            service.whenAnswered { [self] in
+                patience.cancel()
+                if let server { server.close(written) } else { written() }
+            }
+        }
     }
 
     private func whenIdle(_ store: ((@escaping () -> Void) -> Void)?, _ completion: @escaping () -> Void) {

@@ -157,8 +157,11 @@ package final class FrontEnd: ChatService {
             arrivals.append(.direct(.waited(timed)))
         }
         releaseLater()
-        work()
+        if service.hasEnded { service.finish(self) } else { work() }
     }
+
+    /// Whether a request waits for its answer.
+    var isAsked: Bool { if case .asked = state { true } else { false } }
 
     /// Lets the outputs behind an answer follow.
     private func releaseLater() {

@@ -112,6 +112,9 @@ package final class Service: EventSink {
     private var isAwayAnnounced = false
     /// Whether the node is about to stop.
     private var isEnding = false
+    /// Whether the node has ended.
+    private(set) var hasEnded = false
+    private var allAnswered: (() -> Void)?
     /// The front end that sent a message and the number of outcomes due, by message.
     private(set) var senders: [MessageID: (frontEnd: Int, outcomes: Int)] = [:]
 
@@ -227,6 +230,9 @@ package final class Service: EventSink {
     private func remove(_ frontEnd: FrontEnd) {
         frontEnds.removeAll { $0 === frontEnd }
         waiting.forgetTaken(by: frontEnd.place)
+        guard hasEnded, frontEnds.isEmpty, let allAnswered else { return }
+        self.allAnswered = nil
+        allAnswered()
     }
 
     func isShown(_ chat: String) -> Bool { frontEnds.contains { $0.shows(chat) } }
@@ -274,14 +280,25 @@ package final class Service: EventSink {
     }
 
     package func end() {
-        turn {
-            for frontEnd in frontEnds {
-                remove(frontEnd)
-                _ = frontEnd.finish(.stopped)
-            }
-        }
+        hasEnded = true
+        turn { for frontEnd in frontEnds where !frontEnd.isAsked { finish(frontEnd) } }
         deadlineChanged()
     }
+
+    /// Ends a front end after the end of the node.
+    func finish(_ frontEnd: FrontEnd) {
+        remove(frontEnd)
+        _ = frontEnd.finish(.stopped)
+    }
+
+    /// Calls back when each front end has the answer for which it waited at the end of the node.
+    package func whenAnswered(_ completion: @escaping () -> Void) {
+        guard !frontEnds.isEmpty else { return completion() }
+        allAnswered = completion
+    }
+
+    /// Ends the front ends that still wait for an answer.
+    package func giveUp() { turn { for frontEnd in frontEnds { finish(frontEnd) } } }
 
     private func receive(_ timed: TimedEvent) {
         switch timed.event {
