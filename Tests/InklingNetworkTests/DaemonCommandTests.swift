@@ -487,6 +487,33 @@ extension NetworkTests {
         }
 
         //
+        @Test("a prompt that was stopped while the prompt that runs the node ended takes its place when it goes on")
+        func stoppedSuccessor() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let host = network[0]
+                let bob = try await Self.bob(on: host)
+                let first = try await Self.prompt(on: host, home: "one", Self.ownNode)
+                try await first.wait("Bob") { $0.has("* Bob is here") }
+                let second = try await Self.prompt(on: host, home: "two")
+                try await second.wait("Bob") { $0.has("* Bob is here") }
+                try await second.press("C-z")
+                try await second.wait("the shell") { $0.last?.hasSuffix("$") == true }
+                let mark = bob.mark
+                try await first.type("/quit")
+                try await first.press("Enter")
+                try await bob.wait("the end", from: mark) { $0.presence == "offline" && $0.why == "bye" }
+                try await second.type("fg")
+                try await second.press("Enter")
+                let deadline = now() + 10
+                while try await Self.inkling(["status", "--json"], on: host).json["holder"] as? Bool != true {
+                    if now() > deadline { throw HarnessError("no successor: \(try await second.screen())") }
+                    try await pause(0.05)
+                }
+                try await second.wait("the prompt") { $0.last?.hasPrefix("kitchen (") == true }
+            }
+        }
+
+        //
         @Test("a prompt that is stopped does not answer: a command refuses, and starts no second node")
         func stoppedHolder() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in

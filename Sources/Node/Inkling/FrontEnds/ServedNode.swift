@@ -10,6 +10,7 @@ import NIOCore
 package final class ServedNode: ServiceNode {
     package let node: Node
     private let eventLoop: any EventLoop
+
     /// Returns the chats that a source means, the best first, under the name that the user gave.
     package func chats(of source: ChatSource, named name: String?) throws(NodeError) -> [Chat] {
         try node.assumeIsolated { node in

@@ -21,8 +21,6 @@ final class SessionHost {
     private var holdsBack = true
     /// The daemon that has the node; nil for this program's own node.
     private var daemon: DaemonConnection?
-    /// Whether this program runs a node of its own if the lost one does not come back.
-    private var takesPlace = false
     /// The log of a node of this program's own.
     var logger = Logger(label: "inkling")
     private var hasWarned = false
@@ -66,8 +64,11 @@ final class SessionHost {
 
     /// Whether the node belongs to a daemon and outlives this program.
     var isAttached: Bool { daemon != nil }
-    /// Whether the node belongs to another prompt.
-    var isHolder: Bool { daemon?.daemon?.isHolder == true }
+    /// Whether the node, or the one that was lost, belongs to another prompt.
+    private(set) var isHolder = false
+    /// Whether this program runs a node of its own if the lost one does not come back. A prompt takes the place of a
+    /// prompt.
+    private var takesPlace: Bool { isHolder && settings.holderPath != nil }
 
     // MARK: Start
 
@@ -77,6 +78,7 @@ final class SessionHost {
     func begin(_ node: any ChatService, of daemon: DaemonConnection?, _ session: any Session) {
         self.node = node
         self.daemon = daemon
+        isHolder = settings.place(of: node) == .prompt
         self.session = session
         output.drained = { [unowned self] in
             session.outputDrained()
@@ -109,9 +111,8 @@ final class SessionHost {
 
     // MARK: A lost daemon
 
-    /// Searches for the lost node, and then calls `Session.reattached(_:in:)`. A prompt takes the place of a prompt.
+    /// Searches for the lost node, and then calls `Session.reattached(_:in:)`.
     func reattach() {
-        takesPlace = settings.holderPath != nil && (node as? AttachedNode)?.isHolder == true
         node = nil
         look()
     }
@@ -169,9 +170,11 @@ final class SessionHost {
 
     private func attached(_ node: any ChatService) {
         self.node = node
+        let place = settings.place(of: node)
+        isHolder = place == .prompt
         hasReportedVersion = false
         followOutput()
-        session?.reattached(node.identity, in: settings.place(of: node))
+        session?.reattached(node.identity, in: place)
         node.attach { [unowned self] in receive($0) }
         settle()
     }
