@@ -26,8 +26,8 @@ NUMBER = re.compile(r"(?<![A-Za-z0-9-])[A-Z]-\d+(?![0-9A-Za-z-])")
 LIMITS = [
     "Sources/Protocol/InklingWire/Limits.swift",
     "Sources/Service/InklingService/Service/DaemonLimits.swift",
-    "Sources/Service/InklingService/JSON/JSONCommand.swift",
-    "Sources/Service/InklingService/JSON/JSONFields.swift",
+    "Sources/Service/InklingService/JSON/JSONRequest.swift",
+    "Sources/Service/InklingService/Vocabulary/Requests.swift",
     "Sources/Service/InklingService/JSON/Syntax/LineSplitter.swift",
     "Sources/Node/Inkling/KnownPeers/KnownPeersLimits.swift",
 ]

@@ -3,39 +3,25 @@ import InklingModel
 
 @testable import InklingService
 
-/// The members of a line of input with this command.
-private func members(_ command: JSONCommand) -> [(String, JSONValue)] {
-    switch command {
-    case .ask(let request, let opens):
-        // The codec of requests writes joins that open nothing.
-        (request.members ?? []).map { $0.0 == "open" ? ($0.0, .boolean(opens)) : $0 }
-    case .whoOfNoChat: [("do", .string("who"))]
-    case .identity: [("do", .string("identity"))]
-    case .quit: [("do", .string("quit"))]
-    }
-}
-
-/// Whether two commands have the same members with the same bytes.
-private func areIdentical(_ left: JSONCommand, _ right: JSONCommand) -> Bool {
-    members(left).elementsEqual(members(right)) { $0.0 == $1.0 && areIdentical($0.1.text, $1.1.text) }
-}
-
-/// Checks that a command is read as Foundation reads it, or refused in a short text. Foundation accepts more than it
+/// Checks that a request is read as Foundation reads it, or refused in a short text. Foundation accepts more than it
 /// should, and no value nested deeper than 512.
 private func checkLine(_ line: [UInt8], openChat: String?) {
     let request = JSONRequest(line, openChat: openChat)
-    switch request.command {
-    case .success(let command):
-        let members = members(command)
-        check(!members.isEmpty, "a request that no line can have")
-        // The command has the text of chats and invites in another form.
-        let others: Set = ["chat", "secret", "invite"]
-        checkReference(line, members.filter { !others.contains($0.0) })
-        if let tag = request.tag { checkReference(line, [("tag", .string(tag))]) }
-        let written = Array(JSONValue.object(members).text.utf8)
+    switch request.asked {
+    case .success(let asked):
+        guard let written = asked.request.line?.closed() else { fatalError("a request that no line can have") }
         check(written.allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "a control character in a line of output")
-        let again = try? JSONRequest(written, openChat: nil).command.get()
-        check(again.map { areIdentical($0, command) } == true, "another command from its own line")
+        guard let members = try? JSONMembers(written) else { fatalError("a line that is not JSON") }
+        // The request has the text of chats and invites in another form.
+        let others: Set = ["chat", "secret", "invite"]
+        checkReference(
+            line,
+            members.all.compactMap { name, value in value.string.map { (name, .string($0)) } }
+                .filter { !others.contains($0.0) })
+        if let tag = request.tag { checkReference(line, [("tag", .string(tag))]) }
+        let again = try? JSONRequest(written, openChat: nil).asked.get().request
+        check(again == asked.request, "another request from its own line")
+        check(again?.line?.closed() == written, "another line from its own line")
     case .failure(let error):
         check(!error.fact.isEmpty && error.fact.utf8.count < 300, "a refusal of \(error.fact.utf8.count) bytes")
     }
@@ -65,10 +51,22 @@ private func checkReference(_ line: [UInt8], _ members: [(String, JSONValue)]) {
 /// Checks that a daemon's line is read without a trap, and that the texts of a message equal Foundation's.
 private func checkOutput(_ line: [UInt8]) {
     guard let members = try? JSONMembers(line) else { return }
-    _ = (members.identity, members.statistics, AttachedEvents.endReason(members))
-    _ = (members.list("peers", \.peer), members.list("people", \.knownPeer), members.list("found", \.sighting))
-    _ = (members.list("chats", \.chatStatus), members.list("messages") { $0.recentMessage(in: "kitchen") })
-    switch AttachedEvents.output(members) {
+    _ = AttachedEvents.endReason(members)
+    for request in ServiceRequest.blanks {
+        let answer = ServiceAnswer(members, to: request)
+        if case .failed = answer { continue }
+        let line = answer.line(to: request, of: .blank, version: "", tag: nil, at: 1).closed()
+        // Times are exact only after they were written.
+        let again = (try? JSONMembers(line)).map { ServiceAnswer($0, to: request) }
+        let second = again?.line(to: request, of: .blank, version: "", tag: nil, at: 1).closed()
+        check(second == line, "another answer from its own line")
+    }
+    let output = AttachedEvents.output(members)
+    if let first = written(output) {
+        let again = (try? JSONMembers(first)).flatMap(AttachedEvents.output)
+        check(written(again) == first, "another event from its own line")
+    }
+    switch output {
     case .own(let own): checkReference(line, [("chat", .string(own.chat)), ("text", .string(own.text))])
     case .event(let timed), .waited(let timed):
         check(timed.at.rawValue.isFinite, "a time that is none")
@@ -78,6 +76,23 @@ private func checkOutput(_ line: [UInt8]) {
     case .user: break
     case .answer, .ended: fatalError("an answer or an end, by itself")
     case nil: break
+    }
+}
+
+private let events = JSONEvents(
+    indicator: { "\($0.count)" }, notice: { if case .other(_, let text) = $0 { text } else { "" } })
+
+/// Returns the line of an output; nil for an answer or the end.
+private func written(_ output: ServiceOutput?) -> [UInt8]? {
+    switch output {
+    case .event(let timed): return events.line(for: timed).closed()
+    case .waited(let timed): return events.line(for: timed, hasWaited: true).closed()
+    case .own(let own): return events.line(for: own, from: .blank).closed()
+    case .user(var user):
+        var line = JSONLine(at: user.at)
+        user.members(&line)
+        return line.closed()
+    case .answer, .ended, nil: return nil
     }
 }
 

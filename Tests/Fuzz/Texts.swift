@@ -30,8 +30,8 @@ private func checkLines(of text: KeptText) {
     let line = members(events.line(for: TimedEvent(at: text.at, event: event)).text)
     checkTime(line["at"])
     checkTime(line["written"])
-    let node = NodeIdentity(user: text.key.userID, key: text.key, name: "Bob", port: 1, isTemporary: false)
-    let recent = members(RecentMessage(at: text.at, .received(message, isDelayed: false)).value(of: node).text)
+    let listed = ListedMessage(RecentMessage(at: text.at, .received(message, isDelayed: false)), user: .blank)
+    let recent = members(JSONValue.object(of: listed).text)
     checkTime(recent["at"])
     checkTime(recent["written"])
     // The line of the event is also one that an attached front end reads.
@@ -52,7 +52,7 @@ private func checkQueues(of state: TextState) {
         let entry = WaitingEntry(
             entry: content.entry, chat: "team", user: content.key.userID, name: content.name, key: content.key,
             at: content.at, text: content.text)
-        let value = members(entry.value.text)
+        let value = members(JSONValue.object(of: entry).text)
         checkTime(value["at"])
         check((value["entry"] as? UInt64).map { $0 < 1 << 53 } == true, "an entry that no request can name")
     }

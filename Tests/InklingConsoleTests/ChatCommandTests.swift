@@ -138,14 +138,14 @@ struct ChatCommandTests {
         #expect(
             stage.enter("/block Bob")
                 == ["! Bob \(Labels.verifiedMark) is verified. To block them all the same: /block Bob ok"])
-        #expect(!stage.asked.contains(.setBlocked(true, key: ChatStage.key("b"))))
+        #expect(!stage.asked.contains(.setBlocked(true, .key(ChatStage.key("b")))))
         _ = stage.enter("/block Bob ~ffff")
-        #expect(stage.asked.contains(.setBlocked(true, key: ChatStage.key("f"))), "an impostor takes no more")
+        #expect(stage.asked.contains(.setBlocked(true, .key(ChatStage.key("f")))), "an impostor takes no more")
         _ = stage.enter("/block Bob  OK")
-        #expect(stage.asked.contains(.setBlocked(true, key: ChatStage.key("b"))))
+        #expect(stage.asked.contains(.setBlocked(true, .key(ChatStage.key("b")))))
         stage.come(StagePerson(name: "Eve ok", letter: "g"))
         _ = stage.enter("/block Eve ok")
-        #expect(stage.asked.contains(.setBlocked(true, key: ChatStage.key("g"))), "it may be a part of a name")
+        #expect(stage.asked.contains(.setBlocked(true, .key(ChatStage.key("g")))), "it may be a part of a name")
     }
 
     @Test("/block and /unblock ask the node, by key; who is blocked may have been met elsewhere")
@@ -155,7 +155,7 @@ struct ChatCommandTests {
             stage.enter("/block Bob") == [
                 "* Bob is blocked: you see nothing from them, and they see you as gone. To undo it: /unblock Bob"
             ])
-        #expect(stage.asked.suffix(2) == [.setBlocked(true, key: ChatStage.key("b")), .peers(chat: "kitchen")])
+        #expect(stage.asked.suffix(2) == [.setBlocked(true, .key(ChatStage.key("b"))), .peers(chat: "kitchen")])
         #expect(stage.enter("/unblock Bob") == ["! Nobody called Bob is blocked"])
         func known(_ letter: Character, _ names: [String]) -> KnownPeer {
             KnownPeer(
@@ -166,10 +166,10 @@ struct ChatCommandTests {
         #expect(stage.enter("/unblock Bob") == ["* Bob is no longer blocked"])
         #expect(
             stage.asked.suffix(3) == [
-                .blockedPeople, .setBlocked(false, key: ChatStage.key("b")), .peers(chat: "kitchen"),
+                .knownPeers(areBlocked: true), .setBlocked(false, .key(ChatStage.key("b"))), .peers(chat: "kitchen"),
             ])
         #expect(stage.enter("/unblock eva") == ["* eva is no longer blocked"])
-        #expect(stage.asked.contains(.setBlocked(false, key: ChatStage.key("e"))))
+        #expect(stage.asked.contains(.setBlocked(false, .key(ChatStage.key("e")))))
         #expect(
             stage.enter("/unblock Eve") == [
                 "! Several blocked people have that name; give the identity: eeeeeeeeeeeeeeee, ffffffffffffffff"
@@ -281,9 +281,9 @@ struct ChatCommandTests {
         var stage = ChatStage.begun(place: isAttached ? .daemon : .own)
         let chat = try Chat("team", secret: Secret(Self.secret))
         _ = stage.enter("/join inkling:team#\(Self.secret)")
-        #expect(stage.newRequests().contains(.keep(chat, isConfirmed: true)) == isAttached)
+        #expect(stage.newRequests().contains(.join(chat, isKept: true, isConfirmed: true)) == isAttached)
         _ = stage.enter("/join lobby")
-        #expect(!stage.newRequests().contains(.keep(try Chat("lobby"), isConfirmed: true)), "it is open")
+        #expect(!stage.newRequests().contains(.join(try Chat("lobby"), isKept: true, isConfirmed: true)), "it is open")
     }
 
     @Test("an invite shows in one piece, and joins under a name that the user's word confirms")
@@ -307,7 +307,7 @@ struct ChatCommandTests {
         stage.answersAtOnce = false
         _ = stage.enter("/join inkling:team#\(Self.secret)")
         while let next = stage.waiting.first {
-            if case .keep = next.request {
+            if case .join(_, isKept: true, _) = next.request {
                 stage.node.failures = [.other(code: "not-kept", text: "The disk is full.")]
             }
             stage.answerNext()

@@ -231,18 +231,18 @@ struct StageNode {
 
     mutating func answer(_ request: ServiceRequest) -> ServiceAnswer {
         switch request {
-        case .compose, .startTyping, .stopTyping, .setAway, .open, .closeChat, .read, .measureRoundTrips:
+        case .compose, .startTyping, .stopTyping, .setAway, .open, .read, .measureRoundTrips:
             return .done
         default:
             if !failures.isEmpty { return .failed(failures.removeFirst()) }
         }
         switch request {
-        case .join(let chat, _), .keep(let chat, _): return .joined(chat, met)
+        case .join(let chat, _, _): return .joined(chat, met)
         case .send:
             sent = MessageID(rawValue: sent.rawValue + 1)
             return .sent(message: sent, recipients: people.count)
         case .peers: return .peers(people.values.map { $0.peer(.online) }.sorted { $0.name < $1.name })
-        case .blockedPeople, .knownPeers: return .knownPeers(blocked)
+        case .knownPeers: return .knownPeers(blocked)
         case .fingerprint: return .fingerprint((1...8).map { "0000\($0)" })
         case .recent: return .recent([])
         case .earlier(_, _, let count): return .recent(kept.suffix(count ?? 50))
@@ -252,12 +252,11 @@ struct StageNode {
             if !isOn { kept = [] }
             return .done
         case .waitingTexts: return .waitingTexts(waitingTexts)
-        case .invite: return .invite(nil)
         case .sightings: return .sightings(instance: nil, [])
         case .chats: return .chats(chats)
         case .status: return .status(NodeStatus(since: 0, isAway: false, frontEnds: 1, chats: []))
         case .statistics: return .statistics(Statistics())
-        case .sendInvite: return invited
+        case .invite(_, let key): return key == nil ? .invite(nil) : invited
         case .move: return joined.map { .moved($0) } ?? .done
         case .enter: return joined.map { .joined($0, met) } ?? .done
         case .invitations: return .invitations([])

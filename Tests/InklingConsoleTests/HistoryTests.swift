@@ -44,7 +44,8 @@ struct HistoryTests {
         #expect(stage.asked.first == .join(try Self.chat()))
         #expect(
             stage.asked.dropFirst().prefix(3) == [
-                .earlier(chat: "team", count: 20), .keep(try Self.chat(), isConfirmed: true), .open(chat: "team"),
+                .earlier(chat: "team", count: 20), .join(try Self.chat(), isKept: true, isConfirmed: true),
+                .open(chat: "team"),
             ])
         let lines = stage.newLines()
         let expected = [

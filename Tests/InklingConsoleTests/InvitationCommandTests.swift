@@ -30,7 +30,7 @@ struct InvitationCommandTests {
         #expect(
             stage.enter("/invite Bob team")
                 == ["* Bob \(Labels.verifiedMark) is invited to team, and may accept or decline"])
-        #expect(stage.newRequests().last == .sendInvite(chat: "team", key: Self.verified.key))
+        #expect(stage.newRequests().last == .invite(chat: "team", key: Self.verified.key))
         stage.fail(9, to: Self.verified)
         #expect(
             stage.newLines().last
@@ -48,7 +48,7 @@ struct InvitationCommandTests {
                 "! Bob is not verified, and whoever gets the invite can join for good. Compare first: /verify Bob. Or say "
                     + "whom you mean: /invite bbbbbbbbbbbbbbbb team"
             ])
-        #expect(stage.newRequests().allSatisfy { if case .sendInvite = $0 { false } else { true } })
+        #expect(stage.newRequests().allSatisfy { if case .invite(_, _?) = $0 { false } else { true } })
         stage.node.invited = .invited(message: 9, via: "kitchen")
         #expect(stage.enter("/invite bbbbbbbbbbbbbbbb team") == ["* Bob is invited to team, and may accept or decline"])
         #expect(stage.enter("/invite Bob") == ["! To invite Bob, name one of your private chats: /invite Bob CHAT"])
@@ -69,7 +69,7 @@ struct InvitationCommandTests {
         #expect(stage.newRequests().last == .fingerprint(key: StagePerson.bob.key))
         #expect(stage.enter("/whois Bob").contains("* identity bbbbbbbbbbbbbbbb"))
         _ = stage.enter("/block Bob")
-        #expect(stage.newRequests().contains(.setBlocked(true, key: StagePerson.bob.key)))
+        #expect(stage.newRequests().contains(.setBlocked(true, .key(StagePerson.bob.key))))
     }
 
     @Test("the name of a chat in an invitation has no mark of the program, and is quoted if it could be read as more")

@@ -114,9 +114,9 @@ struct MemberCommandTests {
         stage.node.invited = .invited(message: 9, via: "team")
         #expect(stage.enter("/own club ok").contains("12:00 * You are now in club"))
         let requests = stage.newRequests()
-        let joins = requests.compactMap { if case .join(let chat, _) = $0 { chat } else { nil } }
+        let joins = requests.compactMap { if case .join(let chat, _, _) = $0 { chat } else { nil } }
         #expect(joins.map(\.name) == ["club"] && joins.map(\.owner) == [ChatStage.key("a")])
-        #expect(requests.suffix(2) == [StagePerson.bob, Self.carol].map { .sendInvite(chat: "club", key: $0.key) })
+        #expect(requests.suffix(2) == [StagePerson.bob, Self.carol].map { .invite(chat: "club", key: $0.key) })
         #expect(stage.enter("/own") == ["! This chat is yours already: /remove NAME removes somebody"])
     }
 

@@ -42,12 +42,13 @@ struct AttachedNodeTests {
             instance: "x", user: Somebody.bob.user, addresses: ["[fe80::1%2]:7000"], isOneself: false, isLinked: true)
         let passed: [(ServiceRequest, ServiceAnswer)] = [
             (.setVerified(true, key: Self.key), .done), (.setVerified(false, key: Self.key), .done),
-            (.setBlocked(true, key: Self.key), .failed(.unknownPeer("\(Self.key)"))),
-            (.setBlocked(false, key: Self.key), .done), (.block(Somebody.bob.user), .done),
-            (.unblock(Somebody.bob.user), .done),
+            (.setBlocked(true, .key(Self.key)), .failed(.unknownPeer("\(Self.key)"))),
+            (.setBlocked(false, .key(Self.key)), .done), (.setBlocked(true, .user(Somebody.bob.user)), .done),
+            (.setBlocked(false, .user(Somebody.bob.user)), .done),
             (.peers(chat: "kitchen"), .peers([bob, Somebody.peer(Somebody.carol)])),
-            (.peers(chat: "attic"), .failed(.unknownChat("attic"))), (.knownPeers, .knownPeers([Self.known])),
-            (.blockedPeople, .knownPeers([])), (.fingerprint(key: Self.key), .fingerprint(["01234", "56789"])),
+            (.peers(chat: "attic"), .failed(.unknownChat("attic"))), (.knownPeers(), .knownPeers([Self.known])),
+            (.knownPeers(areBlocked: true), .knownPeers([])),
+            (.fingerprint(key: Self.key), .fingerprint(["01234", "56789"])),
             (.invite(chat: "team"), .invite(team.invite)), (.invite(chat: "kitchen"), .invite(nil)),
             (.sightings(chat: "kitchen"), .sightings(instance: "own", [sighting])),
             (.sightings(chat: "team"), .sightings(instance: nil, [])), (.statistics, .statistics(Self.statistics())),
@@ -62,7 +63,8 @@ struct AttachedNodeTests {
             for (request, answer) in passed { world.node.answers[request] = answer }
         }
         let own: [(ServiceRequest, ServiceAnswer)] = [
-            (.join(try Chat("kitchen")), .joined(try Chat("kitchen"), [])), (.keep(team), .joined(team, [bob])),
+            (.join(try Chat("kitchen")), .joined(try Chat("kitchen"), [])),
+            (.join(team, isKept: true), .joined(team, [bob])),
             (.join(team), .failed(.chatExists("team"))), (.open(chat: "kitchen"), .done),
             (.read(chat: "kitchen"), .done),
             (.open(chat: "attic"), .failed(.unknownChat("attic"))), (.compose("x", chat: "kitchen"), .done),
@@ -202,7 +204,7 @@ struct AttachedNodeTests {
         let stage = try await DaemonStage()
         let (first, second) = (try await stage.attach(), try await stage.attach())
         let secret = try Chat("kitchen", secret: Self.secret.get())
-        _ = try await first.ask(.keep(secret))
+        _ = try await first.ask(.join(secret, isKept: true))
         try await stage.run { world in
             for number in 1...126 { world.node.tell(Somebody.message(number), at: 0.5) }
         }
@@ -306,12 +308,12 @@ struct AttachedNodeTests {
         try await wait(.milliseconds(50), heard)
         #expect(try await heard.ask(.chats) == .chats([]))
         try await stage.run { world in
-            world.node.answers[.knownPeers] = .knownPeers([])
+            world.node.answers[.knownPeers()] = .knownPeers([])
             world.node.isSlow = true
         }
         try await wait(.milliseconds(50), frontEnd)
         try await wait(.minutes(1), patient)
-        for stage in [frontEnd, patient] { try await stage.run { $0.service.ask(.knownPeers) } }
+        for stage in [frontEnd, patient] { try await stage.run { $0.service.ask(.knownPeers()) } }
         try await frontEnd.wait("the end") { $0.end == .silent }
         try await stage.run { $0.node.release() }
         try await patient.wait("the answer") { $0.answers == [.knownPeers([])] }

@@ -65,7 +65,7 @@ struct DaemonNodeTests {
         let local = try await Self.startNode(loop)
         let (stage, bob, first, second) = try await Self.begin(local, on: loop)
         let lobby = try Chat("lobby")
-        _ = try await first.ask(.keep(lobby))
+        _ = try await first.ask(.join(lobby, isKept: true))
         try await first.wait("Bob") { frontEnd in
             frontEnd.events.contains {
                 if case .peer(let change) = $0 { change.why == .hello && change.peer.user == bob.user } else { false }

@@ -281,7 +281,7 @@ struct DrivenNodeTests {
             (.read(chat: "lobby"), .done),
             (.read(chat: "attic"), .failed(.unknownChat("attic"))),
             (
-                .keep(try Chat("lobby")),
+                .join(try Chat("lobby"), isKept: true),
                 .failed(.other(code: "unsupported", text: "This node ends with its front end, and keeps no chat."))
             ),
             (.invite(chat: "lobby"), .invite(nil)),
@@ -297,10 +297,10 @@ struct DrivenNodeTests {
             (.rename("  Alicia "), .done),
             (.setVerified(true, key: key), .failed(.unknownPeer("\(key)"))),
             (.fingerprint(key: bob.key), .fingerprint(alice.node.fingerprint(with: bob.key).groups)),
-            (.setBlocked(true, key: bob.key), .done),
-            (.blockedPeople, .knownPeers(await alice.node.allKnownPeers)),
-            (.setBlocked(false, key: bob.key), .done),
-            (.blockedPeople, .knownPeers([])),
+            (.setBlocked(true, .key(bob.key)), .done),
+            (.knownPeers(areBlocked: true), .knownPeers(await alice.node.allKnownPeers)),
+            (.setBlocked(false, .key(bob.key)), .done),
+            (.knownPeers(areBlocked: true), .knownPeers([])),
             (.leave(chat: "lobby"), .done),
             (.leave(chat: "lobby"), .failed(.unknownChat("lobby"))),
         ]
@@ -347,9 +347,9 @@ struct DrivenNodeTests {
         try await alice.forget()
         try await alice.react { node, output in
             guard output.text != nil else { return }
-            node.ask(.setBlocked(true, key: bob.key))
+            node.ask(.setBlocked(true, .key(bob.key)))
             node.ask(.peers(chat: "lobby"))
-            node.ask(.setBlocked(false, key: bob.key))
+            node.ask(.setBlocked(false, .key(bob.key)))
         }
         _ = try await bob.send("hello", to: "lobby")
         try await alice.wait { $0.filter { $0.answer != nil }.count == 3 }
@@ -374,11 +374,11 @@ struct DrivenNodeTests {
         let carol = try await TestNodes.node("Carol", peers: [alice.node])
         for node in [bob, carol] { try await alice.meet(node.user) }
         try await alice.forget()
-        try await alice.run { $0.ask(.setBlocked(true, key: bob.key)) }
+        try await alice.run { $0.ask(.setBlocked(true, .key(bob.key))) }
         let outputs = try await alice.outputs
         #expect(outputs.count == 2 && outputs.first?.answer == .done && outputs.last?.peer?.presence == .offline)
         try await alice.forget()
-        try await alice.run { $0.ask(.block(carol.user)) }
+        try await alice.run { $0.ask(.setBlocked(true, .user(carol.user))) }
         let blocked = try await alice.outputs
         #expect(blocked.count == 2 && blocked.first?.answer == .done && blocked.last?.peer?.presence == .offline)
         for node in [bob, carol] { await node.stop() }
@@ -402,7 +402,7 @@ struct DrivenNodeTests {
             written.value.append((try? String(contentsOfFile: path, encoding: .utf8)) ?? "")
         }
         try await alice.run { node in
-            node.ask(.setBlocked(true, key: bob.key))
+            node.ask(.setBlocked(true, .key(bob.key)))
             node.ask(.chats)
         }
         try await alice.wait { $0.filter { $0.answer != nil }.count == 2 }

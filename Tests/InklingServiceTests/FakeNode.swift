@@ -74,7 +74,7 @@ final class FakeNode: ServiceNode {
     private func answer(_ request: ServiceRequest) -> ServiceAnswer {
         if let answer = answers[request] { return answer }
         switch request {
-        case .join(let chat, _):
+        case .join(let chat, _, _):
             guard !chats.contains(where: { $0.name == chat.name }) else { return .failed(.chatExists(chat.name)) }
             chats.append(chat)
             return .joined(chat, people[chat.name] ?? [])
@@ -88,10 +88,11 @@ final class FakeNode: ServiceNode {
             if !messageAnswers.isEmpty { return messageAnswers.removeFirst() }
             sent = MessageID(rawValue: sent.rawValue + 1)
             return .sent(message: sent, recipients: recipients)
-        case .peers(let name): return .peers(people[name] ?? [])
+        case .peers(let name): return .peers(name.flatMap { people[$0] } ?? [])
         case .rename(let name):
-            identity.name = (try? Configuration.checked(name: name)) ?? name
+            identity.name = (try? NormalForm.displayName(name)) ?? name
             return .done
+        case .identity: return .identity(identity)
         case .chats: return .chats(statuses)
         case .statistics: return .statistics(Statistics())
         case .status: return .status(NodeStatus(since: 1.25, isAway: false, frontEnds: 1, chats: statuses))

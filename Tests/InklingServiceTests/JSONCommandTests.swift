@@ -8,12 +8,12 @@ struct JSONCommandTests {
     /// Returns the text of a `compose` whose `text` member is written as this JSON.
     private static func text(_ written: String) -> String? {
         let line = Array(#"{"do":"compose","text":\#(written)}"#.utf8)
-        if case .success(.ask(.compose(let text, "kitchen"), _)) = command(line) { return text }
+        if case .success(.compose(let text, "kitchen")) = command(line) { return text }
         return nil
     }
 
-    private static func command(_ line: [UInt8]) -> Result<JSONCommand, NodeError> {
-        JSONRequest(line, openChat: "kitchen").command
+    private static func command(_ line: [UInt8]) -> Result<ServiceRequest, NodeError> {
+        JSONRequest(line, openChat: "kitchen").asked.map(\.request)
     }
 
     private static func refusal(_ line: [UInt8]) -> String? {
@@ -103,7 +103,7 @@ struct JSONCommandTests {
     @Test("of two members of a name the first counts, in escapes too")
     func twice() {
         let line = #"{"\u0064o":"compose","do":"quit","text":"a","text":"b"}"#
-        guard case .success(.ask(.compose("a", "kitchen"), _)) = Self.command(Array(line.utf8)) else {
+        guard case .success(.compose("a", "kitchen")) = Self.command(Array(line.utf8)) else {
             Issue.record("another command")
             return
         }

@@ -172,7 +172,9 @@ struct JSONInterfaceTests {
         ]
         stage.write(#"{"do":"join","chat":"kitchen"}"#)
         let lines = stage.take()
-        #expect(lines.count == 2 && lines.first?.contains(#""presence":"online","why":"hello""#) == true)
+        #expect(
+            lines.count == 2
+                && lines.first?.contains(#""chat":"kitchen","why":"hello","user":"bbbbbbbbbbbbbbbb""#) == true)
         stage.write(#"{"do":"join","chat":"attic","id":1}"#)
         #expect(
             stage.take().first?.contains(#""peers":[{"user":"bbbbbbbbbbbbbbbb","name":"Bob","presence":"away""#) == true
@@ -188,7 +190,7 @@ struct JSONInterfaceTests {
         stage.endInput()
         #expect(stage.node.takeRequests() == [.peers(chat: "kitchen")] && !stage.wantsInput)
         #expect(stage.take().isEmpty && stage.ends.isEmpty)
-        stage.node.release()
+        for _ in 1...2 { stage.node.release() }
         let lines = stage.take()
         #expect(lines.count == 2 && lines.first?.hasSuffix(#""id":1}"#) == true && stage.ends == [.input])
         #expect(lines.last?.hasSuffix(#""id":2}"#) == true)
@@ -260,7 +262,8 @@ struct JSONInterfaceTests {
                 let lines = stage.take()
                 #expect(lines.count == 1 && lines.first?.contains("unsupported") == false, "\(lines)")
             }
-            stage.node.answers[.keep(try Chat("attic"))] = .failed(.other(code: "unsupported", text: "no"))
+            stage.node.answers[.join(try Chat("attic"), isKept: true)] = .failed(
+                .other(code: "unsupported", text: "no"))
             stage.write(#"{"do":"join","chat":"attic","keep":true,"id":2}"#)
             #expect(stage.take() == [#"{"on":"error","code":"unsupported","text":"no","line":8,"id":2}"#])
         }

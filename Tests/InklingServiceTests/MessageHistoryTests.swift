@@ -337,7 +337,7 @@ struct ServiceHistoryTests {
         frontEnd.ask(.history(true, chat: "team"))
         frontEnd.ask(.open(chat: "team"))
         stage.node.tell(Somebody.message(1, in: "team", "seen"), at: 1.5)
-        frontEnd.ask(.closeChat)
+        frontEnd.ask(.open(chat: nil))
         stage.node.tell(Somebody.message(2, in: "team", "unseen"), at: 2.5)
         guard case .recent(let messages) = frontEnd.ask(.earlier(chat: "team", before: 9, count: 3)) else {
             throw SystemError("no messages")
@@ -390,7 +390,7 @@ struct ServiceHistoryTests {
             #"{"do":"earlier","before":9007199254740992}"#, #"{"do":"earlier","before":"1"}"#, #"{"do":"search"}"#,
         ])
     func badCommands(line: String) {
-        guard case .failure(.other("bad-command", _)) = JSONRequest(Array(line.utf8), openChat: "a").command else {
+        guard case .failure(.other("bad-command", _)) = JSONRequest(Array(line.utf8), openChat: "a").asked else {
             Issue.record("accepted: \(line)")
             return
         }

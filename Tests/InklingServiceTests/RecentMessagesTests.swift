@@ -84,7 +84,7 @@ struct RecentMessagesTests {
         let frontEnd = try stage.frontEnd(in: "kitchen")
         frontEnd.ask(.compose("h", chat: "kitchen"))
         _ = stage.node.takeRequests()
-        #expect(frontEnd.ask(.closeChat) == .done)
+        #expect(frontEnd.ask(.open(chat: nil)) == .done)
         #expect(stage.node.takeRequests() == [.stopTyping(chat: "kitchen")])
         stage.node.tell(Somebody.message(1), at: 1)
         #expect(stage.service.isUnseen("kitchen"))

@@ -127,7 +127,7 @@ struct ServiceHolderTests {
             Issue.record("\(prompt.outputs)")
             return
         }
-        guard case .failed(.other(code: "not-kept", _))? = prompt.ask(.keep(try Chat("garden"))) else {
+        guard case .failed(.other(code: "not-kept", _))? = prompt.ask(.join(try Chat("garden"), isKept: true)) else {
             Issue.record("\(prompt.answers)")
             return
         }
@@ -162,7 +162,9 @@ struct ServiceHolderTests {
         let (first, second) = (stage.frontEnd(), stage.frontEnd())
         var written: [(String?) -> Void] = []
         stage.keepCompletion = { written.append($0) }
-        for (frontEnd, name) in [(first, "kitchen"), (second, "garden")] { frontEnd.ask(.keep(try Chat(name))) }
+        for (frontEnd, name) in [(first, "kitchen"), (second, "garden")] {
+            frontEnd.ask(.join(try Chat(name), isKept: true))
+        }
         let other = stage.frontEnd()
         stage.node.stop {}
         var isOver = false

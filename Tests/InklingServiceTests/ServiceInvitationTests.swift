@@ -47,7 +47,7 @@ struct ServiceInvitationTests {
         let frontEnd = stage.frontEnd()
         //
         #expect(frontEnd.ask(.enter(.invitation(3), name: nil, isKept: true)) == refusal)
-        #expect(frontEnd.ask(.keep(family)) == refusal && frontEnd.ask(.join(family)) == refusal)
+        #expect(frontEnd.ask(.join(family, isKept: true)) == refusal && frontEnd.ask(.join(family)) == refusal)
         #expect(stage.kept.isEmpty && stage.node.chats.isEmpty)
         let confirmed = frontEnd.ask(.enter(.invitation(3), name: nil, isKept: true, isConfirmed: true))
         #expect(confirmed == .joined(family, []))
@@ -57,7 +57,7 @@ struct ServiceInvitationTests {
     func outcome() throws {
         let stage = ServiceStage()
         let (one, two) = (stage.frontEnd(), stage.frontEnd())
-        let request = ServiceRequest.sendInvite(chat: "team", key: Somebody.key)
+        let request = ServiceRequest.invite(chat: "team", key: Somebody.key)
         stage.node.answers[request] = .invited(message: 9, via: "kitchen")
         #expect(one.ask(request) == .invited(message: 9, via: "kitchen"))
         one.forget()

@@ -72,7 +72,7 @@ struct ServiceMoveTests {
         #expect(frontEnd.ask(.enter(.invitation(3), name: nil)) == .failed(.chatMoved("team")))
         stage.moves[old] = new
         #expect(stage.frontEnd().ask(.join(old)) == .joined(new, []))
-        #expect(frontEnd.ask(.keep(old)) == .joined(new, []))
+        #expect(frontEnd.ask(.join(old, isKept: true)) == .joined(new, []))
         #expect(stage.kept.last == [new])
         #expect(stage.frontEnd().ask(.enter(.invitation(3), name: nil)) == .joined(new, []))
         #expect(frontEnd.ask(.send("here", chat: "team")) == .sent(message: 1, recipients: 1))

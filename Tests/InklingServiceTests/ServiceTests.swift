@@ -83,9 +83,9 @@ struct ServiceTests {
         let stage = ServiceStage(kept: [kitchen])
         #expect(stage.node.chats == [kitchen])
         let first = stage.frontEnd()
-        #expect(first.ask(.keep(attic)) == .joined(attic, []))
-        #expect(first.ask(.keep(attic)) == .joined(attic, []), "also where it is in it already")
-        #expect(first.ask(.keep(kitchen)) == .joined(kitchen, []))
+        #expect(first.ask(.join(attic, isKept: true)) == .joined(attic, []))
+        #expect(first.ask(.join(attic, isKept: true)) == .joined(attic, []), "also where it is in it already")
+        #expect(first.ask(.join(kitchen, isKept: true)) == .joined(kitchen, []))
         #expect(stage.kept == [[kitchen, attic]])
         first.service.stop {}
         #expect(stage.node.chats == [kitchen, attic])
@@ -115,9 +115,9 @@ struct ServiceTests {
         let (first, second) = (stage.frontEnd(), stage.frontEnd())
         first.ask(.join(attic))
         #expect(stage.kept.isEmpty)
-        #expect(first.ask(.keep(try Chat("attic"))) == .joined(attic, []))
+        #expect(first.ask(.join(try Chat("attic"), isKept: true)) == .joined(attic, []))
         #expect(stage.kept == [[attic]])
-        #expect(second.ask(.keep(try Chat("kitchen"))) == .joined(try Chat("kitchen"), []))
+        #expect(second.ask(.join(try Chat("kitchen"), isKept: true)) == .joined(try Chat("kitchen"), []))
         #expect(try stage.kept.count == 2 && stage.kept.last == [attic, Chat("kitchen")])
     }
 
@@ -150,7 +150,7 @@ struct ServiceTests {
         #expect(frontEnd.ask(.join(try Chat("attic"))) == .joined(attic, []))
         let other = try Chat("attic", secret: Secret("baaaaaaaaaaaaaaaaaaaaaaaaa"))
         #expect(stage.frontEnd().ask(.join(other)) == .failed(.chatExists("attic")))
-        #expect(stage.frontEnd().ask(.keep(other)) == .failed(.chatExists("attic")))
+        #expect(stage.frontEnd().ask(.join(other, isKept: true)) == .failed(.chatExists("attic")))
         #expect(stage.frontEnd().ask(.join(attic)) == .joined(attic, []))
     }
 
@@ -417,16 +417,16 @@ struct ServiceTests {
         stage.keepCompletion = { completions.append($0) }
         let frontEnd = stage.frontEnd()
         let kitchen = try Chat("kitchen")
-        frontEnd.ask(.keep(kitchen))
+        frontEnd.ask(.join(kitchen, isKept: true))
         #expect(frontEnd.answers.isEmpty && stage.kept == [[kitchen]])
         completions.removeFirst()(nil)
         #expect(frontEnd.answers == [.joined(kitchen, [])])
-        frontEnd.ask(.keep(try Chat("attic")))
+        frontEnd.ask(.join(try Chat("attic"), isKept: true))
         completions.removeFirst()("The disk is full.")
         #expect(frontEnd.answers.last == .failed(.other(code: "not-kept", text: "The disk is full.")))
         #expect(stage.node.chats == [kitchen], "nor is it in the chat")
         let gone = stage.frontEnd()
-        gone.ask(.keep(try Chat("cellar")))
+        gone.ask(.join(try Chat("cellar"), isKept: true))
         gone.service.stop {}
         completions.removeFirst()(nil)
         #expect(gone.answers.isEmpty && stage.node.chats.map(\.name) == ["kitchen", "cellar"], "it is kept")
@@ -448,7 +448,7 @@ struct ServiceTests {
         let stage = ServiceStage(kept: [try Chat("garden")])
         #expect(stage.node.takeRequests() == [.join(try Chat("garden"), isConfirmed: true)])
         stage.frontEnd().ask(.join(try Chat("kitchen"), isConfirmed: true))
-        stage.frontEnd().ask(.keep(try Chat("attic")))
+        stage.frontEnd().ask(.join(try Chat("attic"), isKept: true))
         let joins = stage.node.takeRequests().filter { if case .join = $0 { true } else { false } }
         #expect(joins == [.join(try Chat("kitchen"), isConfirmed: true), .join(try Chat("attic"))])
     }

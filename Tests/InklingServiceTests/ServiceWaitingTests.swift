@@ -232,7 +232,7 @@ struct ServiceWaitingTests {
             first.ask(.leave(chat: "kitchen"))
             #expect(stage.node.chats.isEmpty && stage.service.waiting.size == 0)
             first.forget()
-            first.ask(.keep(kitchen))
+            first.ask(.join(kitchen, isKept: true))
             #expect(first.outputs == [.answer(.joined(kitchen, []), to: first.lastID)], "nobody types")
         }
     }
@@ -245,7 +245,7 @@ struct ServiceWaitingTests {
         first.ask(.subscribe(Subscription(chats: .all)))
         second.ask(.leave(chat: "kitchen"))
         first.ask(.leave(chat: "kitchen"))
-        second.ask(.keep(try Chat("kitchen")))
+        second.ask(.join(try Chat("kitchen"), isKept: true))
         stage.node.tell(Somebody.message(1))
         #expect(first.texts == ["hi"] && stage.service.waiting.count(in: "kitchen") == 1)
     }
@@ -256,7 +256,7 @@ struct ServiceWaitingTests {
         let stage = ServiceStage()
         let other = stage.frontEnd()
         let first = stage.frontEnd()
-        first.ask(.keep(try Chat("kitchen")))
+        first.ask(.join(try Chat("kitchen"), isKept: true))
         stage.node.tell(Somebody.message(1))
         #expect(first.texts == ["hi"])
         other.ask(.read(chat: "kitchen"))

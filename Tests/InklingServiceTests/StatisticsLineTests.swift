@@ -24,7 +24,9 @@ struct StatisticsLineTests {
     @Test("all of them are in the line, under their names, in alphabetical order", arguments: [true, false])
     func members(_ roundTrips: Bool) throws {
         let statistics = try Self.statistics(roundTrips: roundTrips)
-        let line = statistics.line.text
+        let line = ServiceAnswer.statistics(statistics).line(
+            to: .statistics, of: FakeNode().identity, version: "1", tag: nil, at: 1.5
+        ).text
         #expect(line.hasPrefix(#"{"on":"stats","at":"#))
         #expect(try JSONDecoder().decode(Statistics.self, from: Data(line.utf8)) == statistics)
         let object = try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])

@@ -25,8 +25,8 @@ struct WordTests {
         let rows: [(Event, String)] = [
             (
                 .peer(.init(chat: "c", peer, why: .hello)),
-                #""on":"peer","at":1.500000,"chat":"c","user":"mfrggzdfmztwq2lk","name":"Bob","presence":"online","#
-                    + #""why":"hello","key":"\#(peer.key)","verified":true,"blocked":false,"onlineSince":1.000000,"#
+                #""on":"peer","at":1.500000,"chat":"c","why":"hello","user":"mfrggzdfmztwq2lk","name":"Bob","#
+                    + #""presence":"online","key":"\#(peer.key)","verified":true,"blocked":false,"onlineSince":1.000000,"#
                     + #""firstSeen":1.000000,"names":["Bob","Bobby"],"namedSince":1.000000"#
             ),
             (

@@ -194,9 +194,9 @@ struct WaitingTextTests {
             #expect(Self.outcomes(try await alice.events).count == 2)
             try await alice.send("four")
             try await alice.wait("it waits") { try await $0.waiting == ["four"] }
-            try await alice.ask(.block(user))
+            try await alice.ask(.setBlocked(true, .user(user)))
             try await alice.wait("the block") { try await $0.waiting.isEmpty }
-            try await alice.ask(.unblock(user))
+            try await alice.ask(.setBlocked(false, .user(user)))
             try await alice.send("five")
             try await alice.wait("it waits") { try await $0.waiting == ["five"] }
             try await alice.ask(.hold(false, chat: "team"))

@@ -69,13 +69,4 @@ public struct Configuration: Sendable {
         if !interfaces.isEmpty { return .named(interfaces) }
         return excludedInterfaces.isEmpty ? .automatic : .except(excludedInterfaces)
     }
-
-    /// A display name in NFC.
-    ///
-    /// - Throws: ``NodeError/name(_:)``.
-    package static func checked(name: String) throws(NodeError) -> String {
-        let normal = Blanks.trimmed(NormalForm.canonical(name))
-        if let fault = NameFault(of: normal, maximumSize: Limits.maximumDisplayNameSize) { throw .name(fault) }
-        return normal
-    }
 }

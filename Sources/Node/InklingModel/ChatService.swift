@@ -157,17 +157,15 @@ package enum ServiceRequest: Hashable, Sendable {
     /// Joins a chat until the front end ends. Without a secret, the name alone selects a chat that the node is in,
     /// secret or not. Answered by ``ServiceAnswer/joined(_:_:)``. The user has to confirm a name that could mean
     /// another chat.
-    case join(Chat, isConfirmed: Bool = false)
-    /// Joins a chat until a user leaves it, even if the node restarts. A front end may keep a chat that it is in
+    ///
+    /// A kept chat lasts until a user leaves it, even if the node restarts. A front end may keep a chat that it is in
     /// already. A node that ends with its front end keeps no chat, and refuses.
-    case keep(Chat, isConfirmed: Bool = false)
+    case join(Chat, isKept: Bool = false, isConfirmed: Bool = false)
     /// Joins the talk with the owner of a key, or the chat of an open invitation. The answer, and what else happens, is
-    /// that of ``join(_:isConfirmed:)``, or of ``keep(_:isConfirmed:)`` if the front end keeps the chat.
+    /// that of ``join(_:isKept:isConfirmed:)``.
     case enter(ChatSource, name: String?, isKept: Bool = false, isConfirmed: Bool = false)
     /// Asks the owner of a key to join the talk with this user, if they are there and not in the talk.
     case knock(key: PublicKey)
-    /// Sends an invite to a chat to the owner of a key. Answered by ``ServiceAnswer/invited(message:via:)``.
-    case sendInvite(chat: String, key: PublicKey)
     /// Lists the open invitations. Answered by ``ServiceAnswer/invitations(_:)``.
     case invitations
     case decline(invitation: Int)
@@ -180,11 +178,9 @@ package enum ServiceRequest: Hashable, Sendable {
     case admit(chat: String, key: PublicKey)
     /// Leaves a chat and keeps it no longer. The node stays in the chat for other front ends in it.
     case leave(chat: String)
-    /// Opens a chat, the only one that the user now looks at. The previous chat's input field counts as empty. Waiting
-    /// messages follow the answer, as ``ServiceOutput/waited(_:)``.
-    case open(chat: String)
-    /// Closes the open chat: the user looks at none.
-    case closeChat
+    /// Opens a chat, the only one that the user now looks at; nil for none. The previous chat's input field counts as
+    /// empty. Unread messages follow the answer, as ``ServiceOutput/waited(_:)``.
+    case open(chat: String?)
     /// Marks a chat's waiting messages that this front end received as seen by the user.
     case read(chat: String)
     /// Lists the last messages of a chat. Answered by ``ServiceAnswer/recent(_:)``. Only a daemon holds them.
@@ -215,23 +211,19 @@ package enum ServiceRequest: Hashable, Sendable {
     case rename(String)
     /// Stores whether the user compared fingerprints.
     case setVerified(Bool, key: PublicKey)
-    /// Blocks a person permanently, or unblocks the person.
-    case setBlocked(Bool, key: PublicKey)
-    /// Blocks all keys with a user ID until the node ends.
-    case block(UserID)
-    case unblock(UserID)
-    /// Lists the people of a chat. Answered by ``ServiceAnswer/peers(_:)``.
-    case peers(chat: String)
+    /// Blocks the owner of a key permanently, or all keys with a user ID until the node ends; or unblocks them.
+    case setBlocked(Bool, BlockTarget)
+    /// Lists the people of a chat; none without a chat. Answered by ``ServiceAnswer/peers(_:)``.
+    case peers(chat: String?)
     /// Measures the round trips to all peers of a chat again. ``peers(chat:)`` has the results a moment later.
     case measureRoundTrips(chat: String)
-    /// Lists all known people. Answered by ``ServiceAnswer/knownPeers(_:)``.
-    case knownPeers
-    /// Lists the blocked people. Answered by ``ServiceAnswer/knownPeers(_:)``.
-    case blockedPeople
+    /// Lists all known people, or the blocked ones. Answered by ``ServiceAnswer/knownPeers(_:)``.
+    case knownPeers(areBlocked: Bool = false)
     /// Returns the digits that this user and the owner of a key compare. Answered by ``ServiceAnswer/fingerprint(_:)``.
     case fingerprint(key: PublicKey)
-    /// Returns the invite for people who should join a chat. Answered by ``ServiceAnswer/invite(_:)``.
-    case invite(chat: String)
+    /// Returns the invite for people who should join a chat, answered by ``ServiceAnswer/invite(_:)``. With a key, sends
+    /// the invite to its owner, answered by ``ServiceAnswer/invited(message:via:)``.
+    case invite(chat: String, key: PublicKey? = nil)
     /// Lists the instances that discovery has found in a chat. Answered by ``ServiceAnswer/sightings(instance:_:)``.
     case sightings(chat: String)
     /// Selects the events that the front end gets from now on. Before the first selection, it gets the events of its
@@ -241,10 +233,20 @@ package enum ServiceRequest: Hashable, Sendable {
     case chats
     /// Asks for the state of the node. Answered by ``ServiceAnswer/status(_:)``.
     case status
+    /// Asks who the node is. Answered by ``ServiceAnswer/identity(_:)``.
+    case identity
     /// Asks for the node's counters. Answered by ``ServiceAnswer/statistics(_:)``.
     case statistics
+    /// Ends the front end.
+    case quit
     /// Ends the node, for all front ends.
     case shutDown
+}
+
+/// The people whom a user blocks or unblocks.
+package enum BlockTarget: Hashable, Sendable {
+    case key(PublicKey)
+    case user(UserID)
 }
 
 /// The origin of a chat that a front end joins without its secret.
@@ -296,6 +298,7 @@ package enum ServiceAnswer: Hashable, Sendable {
     /// The chats that the node is in, in the order in which it joined them.
     case chats([ChatStatus])
     case status(NodeStatus)
+    case identity(NodeIdentity)
     case statistics(Statistics)
 }
 
@@ -340,9 +343,9 @@ package enum ServiceOutput: Hashable, Sendable {
     case event(TimedEvent)
     /// A message that arrived while no front end had its chat open, or the number of such messages that were lost.
     case waited(TimedEvent)
-    case own(OwnMessage)
+    indirect case own(OwnMessage)
     /// The user's name or away state has changed, through any front end.
-    case user(UserState)
+    indirect case user(UserState)
     indirect case answer(ServiceAnswer, to: RequestID)
     /// The last output.
     case ended(ServiceEnd)

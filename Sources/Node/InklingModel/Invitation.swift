@@ -1,19 +1,19 @@
 /// An open invitation to another chat, or to a talk (M-46). A node joins nothing before its user accepts.
 public struct Invitation: Hashable, Sendable {
     /// The number of the invitation among those of this node, from 1 on.
-    public let number: Int
+    public package(set) var number: Int
     /// The name of the chat in which the sender is.
-    public let chat: String
+    public package(set) var chat: String
     /// The sender.
-    public let sender: Person
+    public package(set) var sender: Person
     /// The static key of the sender.
-    public let key: PublicKey
+    public package(set) var key: PublicKey
     /// Whether the user has verified the sender.
-    public let isVerified: Bool
+    public package(set) var isVerified: Bool
     /// The name of the other chat, as its members call it; nil for a talk with the sender.
-    public let name: String?
+    public package(set) var name: String?
     /// The owner of the other chat; nil if it has none.
-    public let owner: PublicKey?
+    public package(set) var owner: PublicKey?
 
     package init(
         number: Int, chat: String, sender: Person, key: PublicKey, isVerified: Bool, name: String?, owner: PublicKey?

@@ -1,17 +1,17 @@
 /// A person who shows in a chat that this user moved without them.
 public struct Newcomer: Hashable, Sendable {
     /// The name of the present chat.
-    public let chat: String
+    public package(set) var chat: String
     /// The static public key.
-    public let key: PublicKey
+    public package(set) var key: PublicKey
     /// The latest name, as sent; nil if the node never met the person.
-    public let name: String?
+    public package(set) var name: String?
     /// Whether the user has compared fingerprints with them.
-    public let isVerified: Bool
+    public package(set) var isVerified: Bool
     /// Other people whom the name may suggest, as in ``Peer/namesakes``.
-    public let namesakes: [UserID]
+    public package(set) var namesakes: [UserID]
     /// The first of ``namesakes``, for whom the user is most likely to mistake this person.
-    public let namesake: Peer.Namesake?
+    public package(set) var namesake: Peer.Namesake?
 
     package init(
         chat: String, key: PublicKey, name: String?, isVerified: Bool = false, namesakes: [UserID] = [],

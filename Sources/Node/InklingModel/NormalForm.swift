@@ -1,4 +1,5 @@
 import CUTF8Proc
+import InklingWire
 
 /// Unicode normal forms, which spell equal-looking texts equally.
 package enum NormalForm {
@@ -27,5 +28,14 @@ package enum NormalForm {
         // The text is valid, so only a lack of memory can make ICU fail.
         guard count >= 0, let result else { return String(text) }
         return String(decoding: UnsafeBufferPointer(start: result, count: count), as: UTF8.self)
+    }
+
+    /// Returns a display name in NFC.
+    ///
+    /// - Throws: ``NodeError/name(_:)``.
+    package static func displayName(_ name: String) throws(NodeError) -> String {
+        let normal = Blanks.trimmed(canonical(name))
+        if let fault = NameFault(of: normal, maximumSize: Limits.maximumDisplayNameSize) { throw .name(fault) }
+        return normal
     }
 }

@@ -4,9 +4,9 @@
 /// A person in a chat. The name is as the peer sent it: make it safe before you print it, with InklingText.
 public struct Person: Hashable, Sendable {
     /// The user ID of the person.
-    public let user: UserID
+    public package(set) var user: UserID
     /// The display name, as sent: valid UTF-8 of at most 64 bytes, perhaps empty (M-25).
-    public let name: String
+    public package(set) var name: String
 
     /// A person with that identity and name.
     public init(user: UserID, name: String) {
@@ -28,43 +28,43 @@ public enum Presence: String, Sendable, Hashable, Codable, CaseIterable {
 /// A person in a chat, as a node knows them.
 public struct Peer: Hashable, Sendable {
     /// The user ID of the person.
-    public let user: UserID
+    public package(set) var user: UserID
     /// The display name, as the peer sent it: make it safe before you print it.
-    public let name: String
+    public package(set) var name: String
     /// Whether the person is reachable.
-    public let presence: Presence
+    public package(set) var presence: Presence
     /// The static public key.
-    public let key: PublicKey
+    public package(set) var key: PublicKey
     /// When the peer was last there, in this run or an earlier one; nil while it is online.
-    public let lastSeen: Timestamp?
+    public package(set) var lastSeen: Timestamp?
     /// Since when the peer has been there; nil while it is offline.
-    public let onlineSince: Timestamp?
+    public package(set) var onlineSince: Timestamp?
     /// The smoothed round trip between this node and theirs; nil if none was measured.
-    public let roundTrip: Duration?
+    public package(set) var roundTrip: Duration?
     /// When the key was first met, in any chat and run; nil if it was never met.
-    public let firstSeen: Timestamp?
+    public package(set) var firstSeen: Timestamp?
     /// Whether the user has compared fingerprints with them.
-    public let isVerified: Bool
+    public package(set) var isVerified: Bool
     /// Whether the user has blocked the person permanently.
-    public let isBlocked: Bool
+    public package(set) var isBlocked: Bool
     /// Other people whom the name may suggest instead of this person. They had this name before, or are verified and
     /// have a similar one. Verified people come first, blocked ones are left out, and there are 8 at most.
-    public let namesakes: [UserID]
+    public package(set) var namesakes: [UserID]
     /// The first of ``namesakes``, for whom readers are most likely to mistake this person.
-    public let namesake: Namesake?
+    public package(set) var namesake: Namesake?
     /// The names that the key has had, as sent, the latest first, at most 4; empty if the key was never met.
-    public let names: [String]
+    public package(set) var names: [String]
     /// When the key first had its present name; nil if it was never met.
-    public let namedSince: Timestamp?
+    public package(set) var namedSince: Timestamp?
 
     /// A known person with a similar name, for whom readers could mistake another person.
     public struct Namesake: Hashable, Sendable {
         /// The user ID of the known person.
-        public let user: UserID
+        public package(set) var user: UserID
         /// The names that the known person has had, as sent, the latest first, at most 4.
-        public let names: [String]
+        public package(set) var names: [String]
         /// Whether the user has verified the known person by comparing fingerprints.
-        public let isVerified: Bool
+        public package(set) var isVerified: Bool
 
         package init(user: UserID, names: [String], isVerified: Bool) {
             self.user = user

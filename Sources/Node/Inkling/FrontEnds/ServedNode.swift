@@ -170,7 +170,7 @@ extension Node {
         }
         let answer = holdingEvents { $0.answer(request) }
         switch (request, answer) {
-        case (.setVerified, .done), (.setBlocked, .done):
+        case (.setVerified, .done), (.setBlocked(_, .key), .done):
             // The disk has the user's decision before the answer goes out.
             saveKnownPeers { completion(answer) }
         case (.hold, .done), (.forget, .done):
@@ -199,23 +199,23 @@ extension Node {
     /// - Returns: Nil for a request that only asks.
     private func perform(_ request: ServiceRequest) throws(NodeError) -> ServiceAnswer? {
         switch request {
-        case .join(let chat, _):
+        case .join(_, isKept: true, _), .enter:
+            throw .other(code: "unsupported", text: "This node ends with its front end, and keeps no chat.")
+        case .join(let chat, _, _):
             var chat = chat
             // A talk can be joined again, which knocks again.
             if chat.partner == nil || joinedChat(chat.name)?.chat != chat { chat = try join(chat).chat }
             if let partner = chat.partner { knock(partner) }
             return .joined(chat, peers(in: chat.name))
         case .knock(let key): knock(key)
-        case .sendInvite(let chat, let key):
+        case .invite(let chat, let key?):
             let (message, via) = try invite(key, to: chat)
             return .invited(message: message, via: via)
         case .decline(let number): try decline(number)
         // The other `perform` does these, because their answers wait for the disk.
         case .move, .admit: break
-        case .keep, .enter:
-            throw .other(code: "unsupported", text: "This node ends with its front end, and keeps no chat.")
         case .leave(let chat): try leave(chat)
-        case .open(let chat), .read(let chat): try requireMember(chat)
+        case .open(let chat?), .read(let chat): try requireMember(chat)
         case .compose(let text, let chat):
             try requireMember(chat)
             compose(text, in: chat)
@@ -234,9 +234,9 @@ extension Node {
         case .setAway(let isAway): setAway(isAway)
         case .rename(let name): try setName(name)
         case .setVerified(let isVerified, let key): try decideVerified(isVerified, key: key)
-        case .setBlocked(let isBlocked, let key): try decideBlocked(isBlocked, key: key)
-        case .block(let user): block(user)
-        case .unblock(let user): unblock(user)
+        case .setBlocked(let isBlocked, .key(let key)): try decideBlocked(isBlocked, key: key)
+        case .setBlocked(true, .user(let user)): block(user)
+        case .setBlocked(false, .user(let user)): unblock(user)
         case .recent: throw .other(code: "unsupported", text: "Only a daemon holds the last messages of a chat.")
         case .hold(_, let chat):
             try requireMember(chat)
@@ -245,12 +245,12 @@ extension Node {
         case .history, .earlier, .search:
             throw .other(code: "unsupported", text: "Only a daemon keeps a history. Start it with: inkling daemon")
         // These are for the service.
-        case .subscribe, .closeChat: break
+        case .subscribe, .open(nil), .quit: break
         case .shutDown: stop {}
         case .waitingTexts(let chat):
             try requireTexts(chat, nil)
             return .waitingTexts(waitingTexts(in: chat))
-        case .peers, .knownPeers, .blockedPeople, .invitations, .fingerprint, .invite, .sightings, .chats, .status,
+        case .peers, .knownPeers, .invitations, .identity, .fingerprint, .invite, .sightings, .chats, .status,
             .statistics:
             return nil
         }
@@ -259,13 +259,13 @@ extension Node {
 
     private func answer(question: ServiceRequest) throws(NodeError) -> ServiceAnswer {
         switch question {
-        case .peers(let chat):
+        case .peers(let chat?):
             try requireMember(chat)
             return .peers(peers(in: chat))
-        case .knownPeers: return .knownPeers(allKnownPeers)
-        case .blockedPeople: return .knownPeers(allKnownPeers.filter(\.isBlocked))
+        case .peers(nil): return .peers([])
+        case .knownPeers(let areBlocked): return .knownPeers(allKnownPeers.filter { $0.isBlocked || !areBlocked })
         case .fingerprint(let key): return .fingerprint(fingerprint(with: key).groups)
-        case .invite(let chat):
+        case .invite(let chat, _):
             try requireMember(chat)
             guard joinedChat(chat)?.chat.partner == nil else { throw .noInvite(chat, .talk) }
             return .invite(joinedChat(chat)?.chat.invite)

@@ -207,7 +207,7 @@ extension Node {
     /// - Parameter name: Trimmed and in NFC, the name must have 1 to 64 bytes of UTF-8 and no control characters.
     /// - Throws: ``NodeError/name(_:)``, ``NodeError/stopped``.
     public func setName(_ name: String) throws(NodeError) {
-        let name = try Configuration.checked(name: name)
+        let name = try NormalForm.displayName(name)
         guard !isStopped else { throw .stopped }
         currentName.withLock { $0 = name }
         endpoint.rename(name, now: clock.now)

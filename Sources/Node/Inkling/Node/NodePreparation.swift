@@ -41,7 +41,7 @@ struct NodePreparation: Sendable {
     }
 
     init(_ configuration: Configuration) throws(NodeError) {
-        name = try Configuration.checked(name: configuration.name)
+        name = try NormalForm.displayName(configuration.name)
         peers = try configuration.peers.map { text throws(NodeError) in try Resolution.peer(text) }.flatMap(\.self)
         bindAddress = try configuration.bindAddress.map { text throws(NodeError) in
             guard let address = Resolution.own(text) else { throw .bindAddress(text) }

@@ -68,7 +68,7 @@ struct InviteCommand: ParsableCommand {
         }
         guard case .chats(let chats) = try DaemonOptions.ask(.chats, of: daemon).answer else { throw ExitCode(1) }
         let isThere = chats.contains { $0.name == new.name && $0.hasSecret }
-        let request: ServiceRequest = isThere ? .invite(chat: new.name) : .keep(new)
+        let request: ServiceRequest = isThere ? .invite(chat: new.name) : .join(new, isKept: true)
         return switch try DaemonOptions.ask(request, stateDirectory: options.stateDir).answer {
         case .invite(let invite): invite
         case .joined(let chat, _): chat.invite
@@ -152,7 +152,8 @@ struct JoinCommand: ParsableCommand {
     func run() throws {
         try CommandFailure.reporting {
             let wanted = try secrets.chatToJoin(chat, default: nil)
-            let request = ServiceRequest.keep(wanted, isConfirmed: secrets.confirms(wanted, given: self.chat))
+            let isConfirmed = secrets.confirms(wanted, given: self.chat)
+            let request = ServiceRequest.join(wanted, isKept: true, isConfirmed: isConfirmed)
             guard case (.joined(let chat, let peers), _, _) = try daemon.ask(request) else { throw ExitCode(1) }
             if chat.isOpen { Output.error.warn(ofOpen: chat) }
             let present = peers.count { $0.presence != .offline }

@@ -135,7 +135,7 @@ final class DoctorSession: CommandSession {
             phase = .asking
             host.node?.ask(.peers(chat: chat))
             knownID = host.node?.nextRequestID
-            host.node?.ask(.knownPeers)
+            host.node?.ask(.knownPeers())
             host.node?.ask(.sightings(chat: chat))
         case .asking, .over: break
         }

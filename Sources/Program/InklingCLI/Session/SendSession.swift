@@ -251,9 +251,11 @@ struct SendCommand: ParsableCommand {
                     (
                         "missed",
                         .array(
-                            missed.map {
-                                .object(
-                                    JSONValue.members(of: $0.peer.person) + [("why", .string($0.why.rawValue))])
+                            missed.map { peer, why in
+                                .object([
+                                    ("user", .string(peer.user.description)), ("name", .string(peer.name)),
+                                    ("why", .string(why.rawValue)),
+                                ])
                             })
                     ),
                 ] + (waiting.isEmpty ? [] : [("waiting", .array(waiting.map { .person($0.person) }))]))

@@ -73,7 +73,7 @@ extension ChatModel {
         case (.send(let wasShown), .send(let text, let chat), _):
             receive(answer, toSending: text, in: chat, wasShown: wasShown)
         case (.leave, .leave(let chat), _): left(chat, answer)
-        case (.refresh, .peers(let chat), .peers(let peers)): refresh(peers, in: chat)
+        case (.refresh, .peers(let chat?), .peers(let peers)): refresh(peers, in: chat)
         case (.refresh, _, _): break
         case (.history(let step), _, _): receive(answer, to: request, step)
         case (.texts, _, _): receive(answer, aboutTexts: request)
@@ -97,11 +97,11 @@ extension ChatModel {
         case (.others, _, .chats(let chats)): follow(chats)
         case (.others, _, _): break
         case (.open(let name), _, .chats(let chats)): open(name, among: chats)
-        case (.showMove(let move), .peers(let chat), .peers(let peers)): show(move, to: peers, in: chat)
+        case (.showMove(let move), .peers(let chat?), .peers(let peers)): show(move, to: peers, in: chat)
         case (.move(let move), _, .moved(let chat)): moved(chat, by: move)
         case (.own(let former), _, .joined(let chat, let peers)): owned(chat, peers, from: former)
         case (.admit(let newcomer), _, .done): admitted(newcomer)
-        case (.who, .peers(let chat), .peers(let peers)): self.answer(who(peers, in: chat))
+        case (.who, .peers(let chat?), .peers(let peers)): self.answer(who(peers, in: chat))
         case (.fingerprint(let label), .fingerprint(let key), .fingerprint(let groups)):
             self.answer(fingerprint(groups, of: label, key: key))
         case (.verify(let label), _, .done):
@@ -390,7 +390,7 @@ extension ChatModel {
 
     /// Sends the messages of a chat that failed or reached nobody again.
     mutating func resend(in index: Int) {
-        guard !isDetached else { return refuse(.knownPeers) }
+        guard !isDetached else { return refuse(.knownPeers()) }
         guard states[index].hasUnsent else {
             return answer(ChatLines.notice("There is nothing to send again: no message of this chat has failed"))
         }

@@ -391,7 +391,7 @@ extension ChatModel {
     private mutating func stay(in chat: Chat) {
         // A talk was kept when this front end joined it. To join it again would be another knock.
         guard display.keeps, !chat.isOpen, chat.partner == nil else { return }
-        ask(.keep(chat, isConfirmed: true), for: .keep(chat: chat.name))
+        ask(.join(chat, isKept: true, isConfirmed: true), for: .keep(chat: chat.name))
     }
 
     /// Applies the people who were in a chat before this front end joined it.

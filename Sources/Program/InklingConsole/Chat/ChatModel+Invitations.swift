@@ -35,7 +35,7 @@ extension ChatModel {
                         "\(label.marked) is not verified, and whoever gets the invite can join for good. Compare first: "
                             + "/verify \(label.text). Or say whom you mean: /invite \(user) \(shown)"))
             }
-            ask(.sendInvite(chat: chat, key: peer.key), for: .invite(label, chat: chat))
+            ask(.invite(chat: chat, key: peer.key), for: .invite(label, chat: chat))
         }
     }
 

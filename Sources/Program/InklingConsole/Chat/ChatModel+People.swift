@@ -117,7 +117,7 @@ extension ChatModel {
                     ChatLines.error(
                         "\(label.marked) is verified. To block them all the same: /block \(label.text) ok"))
             }
-            ask(.setBlocked(true, key: peer.key), for: .block(label))
+            ask(.setBlocked(true, .key(peer.key)), for: .block(label))
         }
     }
 
@@ -131,7 +131,7 @@ extension ChatModel {
     mutating func unblock(_ name: String, in chat: ChatState) {
         var key: PublicKey?
         if case .success(let peer) = find(name, in: state(knowing: name) ?? chat, for: "/unblock") { key = peer.key }
-        ask(.blockedPeople, for: .findBlocked(name: name, key: key))
+        ask(.knownPeers(areBlocked: true), for: .findBlocked(name: name, key: key))
     }
 
     mutating func unblock(_ name: String, key: PublicKey?, among people: [KnownPeer]) {
@@ -151,7 +151,7 @@ extension ChatModel {
             key = found.first?.key
         }
         guard let key else { return answer(ChatLines.error("Nobody called \(SafeText.line(name)) is blocked")) }
-        ask(.setBlocked(false, key: key), for: .unblock(name: name))
+        ask(.setBlocked(false, .key(key)), for: .unblock(name: name))
     }
 
     // MARK: Muting
@@ -411,7 +411,7 @@ extension ChatModel {
         joined(chat, peers)
         guard let state else { return }
         for peer in state.present {
-            ask(.sendInvite(chat: chat.name, key: peer.key), for: .invite(state.label(of: peer.user), chat: chat.name))
+            ask(.invite(chat: chat.name, key: peer.key), for: .invite(state.label(of: peer.user), chat: chat.name))
         }
     }
 

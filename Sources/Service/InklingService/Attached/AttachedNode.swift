@@ -129,25 +129,25 @@ package final class AttachedNode: ChatService {
     package func ask(_ request: ServiceRequest) -> RequestID {
         let id = nextRequestID.advance()
         guard case .running = phase, !isStopping else { return id }
-        guard let members = request.members else {
+        guard let line = request.line else {
             let error = NodeError.other(code: "unsupported", text: "A daemon is not asked for this.")
             pending.append(Pending(id: id, request: request, asked: .now(), answer: .failed(error)))
             eventLoop.assumeIsolated().execute { self.answerOwn() }
             return id
         }
         pending.append(Pending(id: id, request: request, asked: .now()))
-        write(members, id: id.number)
+        write(line, id: id.number)
         followAnswers()
         return id
     }
 
     /// Sends an edit, which has no answer.
     package func report(_ request: ServiceRequest) -> Bool {
-        guard request.isEdit, let members = request.members else {
+        guard request.isEdit, let line = request.line else {
             ask(request)
             return false
         }
-        if case .running = phase, !isStopping { write(members) }
+        if case .running = phase, !isStopping { write(line) }
         return true
     }
 
@@ -169,7 +169,7 @@ package final class AttachedNode: ChatService {
         guard !isStopping else { return }
         isStopping = true
         takesEvents = true
-        write([("do", .string("quit"))], id: nextRequestID.advance().number)
+        write(ServiceRequest.quit.line, id: nextRequestID.advance().number)
         read()
         eventLoop.assumeIsolated().scheduleTask(in: Self.patience) { self.finish(.stopped) }
     }
@@ -213,10 +213,10 @@ package final class AttachedNode: ChatService {
         channel.read()
     }
 
-    private func write(_ members: [(String, JSONValue)], id: UInt64? = nil) {
-        guard let channel else { return }
-        var line = JSONValue.object(members + (id.map { [("id", .unsigned($0))] } ?? [])).bytes[...]
-        line.append(UInt8(ascii: "\n"))
+    private func write(_ line: JSONLine?, id: UInt64? = nil) {
+        guard let channel, var written = line else { return }
+        if let id { written.add("id", .unsigned(id)) }
+        var line = written.bytes()[...]
         if waiting == 0 {
             switch DirectWrite.write(line, to: descriptor) {
             case .wrote(line.count): return
@@ -256,7 +256,9 @@ package final class AttachedNode: ChatService {
     /// Reads the daemon's greeting, then the node's identity.
     private func begin(_ line: JSONMembers) {
         if line["on"]?.string == "identity" {
-            guard let identity = line.identity, case .beginning(let completion) = phase else { return }
+            guard case .identity(let identity) = ServiceAnswer(line, to: .identity),
+                case .beginning(let completion) = phase
+            else { return }
             known = identity
             phase = .running
             completion(.success(self))
@@ -273,7 +275,7 @@ package final class AttachedNode: ChatService {
             if let obstacle = ready.obstacle(state: state) { return fail(obstacle) }
             version = ready.version
             isHolder = ready.isHolder
-            write([("do", .string("identity"))], id: 0)
+            write(ServiceRequest.identity.line, id: 0)
         case .refusal(let error): fail(.refused(error))
         }
     }
@@ -283,7 +285,7 @@ package final class AttachedNode: ChatService {
         pending.removeFirst()
         let answer = ServiceAnswer(line, to: next.request)
         if case .rename(let name) = next.request, answer == .done {
-            known?.name = (try? Configuration.checked(name: name)) ?? name
+            known?.name = (try? NormalForm.displayName(name)) ?? name
         }
         deliver(.answer(answer, to: next.id))
         answerOwn()

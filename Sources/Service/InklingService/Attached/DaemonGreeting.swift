@@ -45,12 +45,13 @@ package enum DaemonGreeting: Equatable, Sendable {
     init?(_ line: JSONMembers) {
         switch line["on"]?.string {
         case "ready":
-            guard let state = line["state"]?.string, let interface = line["interface"]?.integer,
-                let port = line["port"]?.integer.flatMap({ UInt16(exactly: $0) })
+            // A later interface may have other members: the front end reads what it needs to say so.
+            guard let state = line.text("state"), let interface = line.number("interface"),
+                let port = line["port"].flatMap(UInt16.init)
             else { return nil }
             self = .ready(
                 Ready(
-                    state: state, version: line["version"]?.string ?? "", interface: interface, port: port,
+                    state: state, version: line.text("version") ?? "", interface: interface, port: port,
                     isHolder: line["holder"] == .boolean(true)))
         case "error":
             self = .refusal(.other(code: line["code"]?.string ?? "", text: line["text"]?.string ?? ""))

@@ -1,4 +1,3 @@
-import Inkling
 import InklingModel
 
 // The words by which the JSON interface names errors and notices for programs. The raw values of reasons, presences and
@@ -43,15 +42,6 @@ extension NodeError {
         }
     }
 
-    /// The members of the error's line that only this error has.
-    var members: [(String, JSONValue?)] {
-        switch self {
-        case .queueFull(let user): [("user", .string(user.description))]
-        case .messageTooLong(let bytes): [("bytes", .integer(bytes))]
-        default: []
-        }
-    }
-
     /// Reads an error that answers a request. An error that programs act upon is a case of its own.
     init(_ line: JSONMembers, to request: ServiceRequest) {
         let code = line["code"]?.string ?? ""
@@ -61,8 +51,8 @@ extension NodeError {
             case ("chat-exists", _): request.chat.map { .chatExists($0) }
             case ("too-many-chats", _): .tooManyChats
             case ("message-empty", _): .messageEmpty
-            case ("message-too-long", _): line["bytes"]?.integer.map { .messageTooLong(bytes: $0) }
-            case ("queue-full", _): line["user"]?.user.map { .queueFull($0) }
+            case ("message-too-long", _): line["bytes"].flatMap(Int.init).map { .messageTooLong(bytes: $0) }
+            case ("queue-full", _): line["user"].flatMap(UserID.init).map { .queueFull($0) }
             case ("not-owner", _): request.chat.map { .notOwner($0) }
             case ("not-moved", _): request.chat.map { .notMoved($0) }
             case ("removed", .admit(let chat, let key)): .removed(key.userID, chat: chat)
@@ -79,7 +69,7 @@ extension NodeError {
 
     private init?(ofName name: String) {
         do {
-            _ = try Configuration.checked(name: name)
+            _ = try NormalForm.displayName(name)
             return nil
         } catch {
             self = error

@@ -144,11 +144,7 @@ package final class JSONInterface {
             ask(.join(chat, isConfirmed: isConfirmed))
         case .connection(let state, let isHolder):
             phase = .running
-            write(
-                ready([
-                    ("interface", .integer(interfaceVersion)), ("state", .string(state)),
-                    ("holder", isHolder ? .boolean(true) : nil),
-                ]))
+            write(ready { ($0.state, $0.isHolder) = (state, isHolder) })
         }
     }
 
@@ -173,7 +169,10 @@ package final class JSONInterface {
         case .own(let message):
             let person = Person(user: service.identity.user, name: service.identity.name)
             report(events.line(for: message, from: person).bytes())
-        case .user(let user): report(user.line.bytes())
+        case .user(var user):
+            var line = JSONLine(at: user.at)
+            user.members(&line)
+            report(line.bytes())
         case .answer(let answer, let id):
             guard let asked = pending, asked.id == id else { return }
             pending = nil
@@ -212,19 +211,17 @@ package final class JSONInterface {
             guard bytes.contains(where: { $0 != 0x20 && $0 != 0x09 }) else { return }
             let request = JSONRequest(bytes, openChat: open)
             let asked = Asked(line: number, id: request.id, tag: request.tag)
-            switch request.command {
-            case .success(let command): perform(command, asked)
+            switch request.asked {
+            case .success(let request): perform(request, asked)
             case .failure(let error): refuse(error, asked)
             }
         }
     }
 
-    private func perform(_ command: JSONCommand, _ asked: Asked) {
-        switch (command, stream) {
-        case (.quit, _), (.ask(.shutDown, _), .standard): phase = .leaving(asked.id)
-        case (.ask(let request, let opens), _): ask(request, asked, opens: opens)
-        case (.whoOfNoChat, _): answer(JSONLine(on: "who", [("peers", .array([]))]), asked.id)
-        case (.identity, _): answer(service.identity.line, asked.id)
+    private func perform(_ request: JSONRequest.Asked, _ asked: Asked) {
+        switch (request.request, stream) {
+        case (.quit, _), (.shutDown, .standard): phase = .leaving(asked.id)
+        default: ask(request.request, asked, opens: request.opens)
         }
     }
 
@@ -249,7 +246,6 @@ package final class JSONInterface {
         case (.joined(let chat, let peers), _): return joined(chat, peers, pending)
         case (.done, .leave(let chat)): if open == chat { open = nil }
         case (.done, .open(let chat)): open = chat
-        case (.done, .closeChat): open = nil
         case (.done, .subscribe(let subscription)): self.subscription = subscription
         default: break
         }
@@ -262,13 +258,15 @@ package final class JSONInterface {
         let asked = pending.asked
         if asked.id == nil, answer.isOK { return }
         self.answer(
-            answer.line(to: pending.request, of: service.identity, version: texts.version, tag: asked.tag), asked.id)
+            answer.line(
+                to: pending.request, of: service.identity, version: texts.version, tag: asked.tag,
+                at: Node.wallClock()), asked.id)
     }
 
     private func joined(_ chat: Chat, _ peers: [Peer], _ pending: Pending) {
         if case .beginning = phase {
             phase = .running
-            write(ready([("chat", .string(chat.name)), ("interface", .integer(interfaceVersion))]))
+            write(ready { $0.chat = chat.name })
         } else if pending.asked.id != nil {
             write(.joined(chat, peers), to: pending)
         } else if subscription.wants(.peer, in: chat.name, isMember: true) {
@@ -286,14 +284,15 @@ package final class JSONInterface {
         if open == nil, pending.opens { ask(.open(chat: chat.name)) }
     }
 
-    private func ready(_ further: [(String, JSONValue?)]) -> JSONLine {
+    private func ready(_ complete: (inout ReadyLine) -> Void) -> JSONLine {
         let identity = service.identity
-        let members: [(String, JSONValue?)] = [
-            ("user", .string(identity.user.description)), ("name", .string(identity.name)),
-            ("port", .integer(Int(identity.port))), ("version", .string(texts.version)),
-            ("key", .string(identity.key.description)),
-        ]
-        return JSONLine(on: "ready", members + further)
+        var ready = ReadyLine()
+        (ready.user, ready.name, ready.key) = (identity.user, identity.name, identity.key)
+        (ready.port, ready.version, ready.interface) = (identity.port, texts.version, interfaceVersion)
+        complete(&ready)
+        var line = JSONLine(at: Node.wallClock())
+        ready.members(&line)
+        return line
     }
 
     private func noticeOpen(_ chat: Chat) {
@@ -313,11 +312,14 @@ package final class JSONInterface {
     private func refuse(_ error: NodeError, _ asked: Asked) {
         // A failed request of the interface itself, as after the chat was left, is not reported.
         guard asked.line > 0 else { return }
-        let members: [(String, JSONValue?)] = [
-            ("code", .string(error.code)), ("text", .string(texts.error(error))), ("line", .integer(asked.line)),
-            ("tag", asked.tag.map(JSONValue.string)), ("id", asked.id?.value),
-        ]
-        write(JSONLine(on: "error", members + error.members))
+        var line = ErrorLine(
+            code: error.code, text: texts.error(error), line: asked.line, tag: asked.tag, id: asked.id)
+        switch error {
+        case .queueFull(let user): line.user = user
+        case .messageTooLong(let bytes): line.bytes = bytes
+        default: break
+        }
+        write(line.outputLine)
     }
 
     // MARK: The end
@@ -352,6 +354,24 @@ extension ServiceEnd {
             case .stopped, .lost, .silent: ("stopped", "The node was stopped.")
             case .tooSlow: ("too-slow", "This front end does not read what happens.")
             }
-        return JSONLine(on: "error", [("code", .string(code)), ("text", .string(text))])
+        return ErrorLine(code: code, text: text).outputLine
+    }
+}
+
+extension JSONLine {
+    /// An output of the present time.
+    package init(on kind: String, _ members: [(String, JSONValue?)] = []) {
+        self.init(at: Node.wallClock())
+        begin(kind, "")
+        for (name, value) in members { if let value { add(name, value) } }
+    }
+}
+
+extension ErrorLine {
+    /// The line of the present time.
+    var outputLine: JSONLine {
+        var (line, value) = (JSONLine(at: Node.wallClock()), self)
+        value.members(&line)
+        return line
     }
 }

@@ -1,67 +1,38 @@
 import InklingModel
 
-/// One line of output: its type, its time, and its members in order.
-///
-/// The bytes grow with each member. A tree of values for a line with one typist takes 8,000 instructions more.
-package struct JSONLine: Sendable {
+/// A line that grows by its members, and the writer of requests, answers, events and objects.
+package struct JSONLine: Sendable, LineCoder {
     /// The line without its last brace.
     private var unfinished: [UInt8] = []
+    /// The time of an output; nil for a request.
+    private let at: Timestamp?
 
-    package init(on kind: StaticString, at time: Timestamp, _ members: [(String, JSONValue?)] = []) {
+    /// A line whose first member follows by ``begin(_:_:errors:)``.
+    ///
+    /// - Parameter at: The time of an output; nil for a request.
+    init(at time: Timestamp?) {
+        at = time
         unfinished.reserveCapacity(192)
-        JSONValue.append(raw: #"{"on":""#, to: &unfinished)
-        JSONValue.append(raw: kind, to: &unfinished)
-        JSONValue.append(raw: #"","at":"#, to: &unfinished)
-        JSONValue.append(time, to: &unfinished)
-        for (name, value) in members {
-            guard let value else { continue }
-            unfinished.append(UInt8(ascii: ","))
-            JSONValue.append(member: name, value, to: &unfinished)
-        }
+    }
+
+    /// An object at the end of a line, which this call takes over.
+    init(continuing line: inout [UInt8]) {
+        at = nil
+        swap(&unfinished, &line)
+        unfinished.append(UInt8(ascii: "{"))
     }
 
     /// Appends a member.
-    mutating func add(_ name: StaticString, _ value: JSONValue) {
+    package mutating func add(_ name: String, _ value: JSONValue) {
         begin(name)
         value.append(to: &unfinished)
     }
 
-    /// Appends a member.
-    mutating func add(_ name: StaticString, _ text: String) {
-        begin(name)
-        JSONValue.append(text, to: &unfinished)
-    }
-
-    /// Appends a member that is a person.
-    mutating func add(_ name: StaticString, _ person: Person) {
-        begin(name)
-        append(person)
-    }
-
-    /// Appends a member that is a list of people.
-    mutating func add(_ name: StaticString, _ people: [Person]) {
-        begin(name)
-        unfinished.append(UInt8(ascii: "["))
-        for (index, person) in people.enumerated() {
-            if index > 0 { unfinished.append(UInt8(ascii: ",")) }
-            append(person)
-        }
-        unfinished.append(UInt8(ascii: "]"))
-    }
-
-    private mutating func begin(_ name: StaticString) {
-        JSONValue.append(raw: ",\"", to: &unfinished)
-        JSONValue.append(raw: name, to: &unfinished)
+    private mutating func begin(_ name: String) {
+        if unfinished.last != UInt8(ascii: "{") { unfinished.append(UInt8(ascii: ",")) }
+        unfinished.append(UInt8(ascii: "\""))
+        unfinished.append(contentsOf: name.utf8)
         JSONValue.append(raw: "\":", to: &unfinished)
-    }
-
-    /// Appends the object of a person, as ``JSONValue/person(_:)`` has it.
-    private mutating func append(_ person: Person) {
-        JSONValue.append(raw: #"{"user":"#, to: &unfinished)
-        JSONValue.append(person.user.description, to: &unfinished)
-        JSONValue.append(raw: #","name":"#, to: &unfinished)
-        JSONValue.append(person.name, to: &unfinished)
-        unfinished.append(UInt8(ascii: "}"))
     }
 
     /// The line with its line feed.
@@ -70,6 +41,53 @@ package struct JSONLine: Sendable {
         return unfinished
     }
 
+    /// The line or object with its last brace.
+    consuming func closed() -> [UInt8] {
+        unfinished.append(UInt8(ascii: "}"))
+        return unfinished
+    }
+
     /// The line without a line feed.
     package var text: String { String(decoding: unfinished, as: UTF8.self) + "}" }
+
+    // MARK: The writer
+
+    mutating func begin(_ word: String, _ text: StaticString, errors: StaticString) {
+        JSONValue.append(raw: at == nil ? #"{"do":""# : #"{"on":""#, to: &unfinished)
+        unfinished.append(contentsOf: word.utf8)
+        unfinished.append(UInt8(ascii: "\""))
+        guard let at else { return }
+        JSONValue.append(raw: #","at":"#, to: &unfinished)
+        JSONValue.append(at, to: &unfinished)
+    }
+
+    mutating func member<Value: LineValue>(
+        _ name: String, _ value: inout Value, upTo limit: UInt64?, _ text: StaticString
+    ) {
+        begin(name)
+        value.append(to: &unfinished)
+    }
+
+    mutating func member<Value: LineValue>(
+        _ name: String, _ value: inout Value?, upTo limit: UInt64?, _ text: StaticString
+    ) {
+        guard let value else { return }
+        begin(name)
+        value.append(to: &unfinished)
+    }
+
+    mutating func member<Value: LineValue & Equatable>(
+        _ name: String, _ value: inout Value, unless usual: Value, upTo limit: UInt64?, _ text: StaticString
+    ) {
+        guard value != usual else { return }
+        begin(name)
+        value.append(to: &unfinished)
+    }
+
+    mutating func currentChat(_ chat: inout String) {
+        begin("chat")
+        chat.append(to: &unfinished)
+    }
+
+    mutating func make<Value>(_ value: inout Value, _ body: () throws(NodeError) -> Value) {}
 }

@@ -226,7 +226,7 @@ private final class ControlConnection: ChannelInboundHandler {
         switch server.accept(self, user: Self.user(of: context.channel)) {
         case .failure(let error):
             write(
-                JSONLine(on: "error", [("code", .string(error.code)), ("text", .string(error.description))]).bytes())
+                ErrorLine(code: error.code, text: error.description).outputLine.bytes())
             close(atOnce: false)
         case .success(let frontEnd):
             self.frontEnd = frontEnd

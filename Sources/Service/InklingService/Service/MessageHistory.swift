@@ -5,6 +5,9 @@ import NIOPosix
 
 /// A part of a chat's history that a front end asks for.
 package struct HistoryQuery: Sendable {
+    /// The messages of an answer if the request has no `count`.
+    private static let usualPage = 50
+
     package var before: UInt64 = .max
     package var count: Int
     /// The text that each message contains; nil for any.
@@ -12,7 +15,7 @@ package struct HistoryQuery: Sendable {
 
     package init(before: UInt64? = nil, count: Int? = nil, text: FoldedText? = nil) {
         self.before = before ?? .max
-        self.count = min(count ?? JSONFields.usualHistoryPage, JSONFields.historyPage)
+        self.count = min(count ?? Self.usualPage, Int(ServiceRequest.longestPage))
         self.text = text
     }
 }
@@ -152,7 +155,9 @@ package final class MessageHistory: ChatHistory {
             own.text = ""
             message.content = .own(own, delivered: delivered, failed: failed)
         }
-        return message.value(of: node).bytes
+        var line: [UInt8] = []
+        ListedMessage(message, user: Person(user: node.user, name: node.name)).append(to: &line)
+        return line
     }
 
     private static func page(
@@ -163,7 +168,8 @@ package final class MessageHistory: ChatHistory {
         var outcomes: [MessageID: RecentMessage] = [:]
         store.read(id, before: query.before) { record in
             guard record.isNote || record.number < query.before,
-                var message = (try? JSONMembers(record.bytes))?.recentMessage(in: chat)
+                let members = try? JSONMembers(record.bytes),
+                var message = LineReader.object(ListedMessage.self, members)?.recent(in: chat)
             else { return true }
             if case .own(let own, _, _) = message.content {
                 if record.isNote {

@@ -5,13 +5,13 @@ extension Service {
     func perform(_ request: ServiceRequest, for frontEnd: FrontEnd) {
         switch request {
         // Nothing is kept for a later front end of a driven node. The node says so.
-        case .keep, .enter(_, _, isKept: true, _), .recent, .hold, .history, .earlier, .search:
+        case .join(_, isKept: true, _), .enter(_, _, isKept: true, _), .recent, .hold, .history, .earlier, .search:
             guard level != .driven else { return pass(request, for: frontEnd) }
             performKeeping(request, for: frontEnd)
-        case .join(let chat, let isConfirmed): join(chat, isKept: false, isConfirmed: isConfirmed, frontEnd)
+        case .join(let chat, _, let isConfirmed): join(chat, isKept: false, isConfirmed: isConfirmed, frontEnd)
         case .enter(let source, let name, _, let isConfirmed):
             enter(source, named: name, isKept: false, isConfirmed: isConfirmed, frontEnd)
-        case .sendInvite:
+        case .invite(_, _?):
             ask(request) { [self] answer in
                 if case .invited(let message, _) = answer { invited(message, by: frontEnd) }
                 frontEnd.answer(answer)
@@ -20,8 +20,8 @@ extension Service {
             guard mayLeave(chat, frontEnd) else { return frontEnd.answer(.failed(.unknownChat(chat))) }
             guard joined[chat] != nil else { return leave(chat, of: [], frontEnd) }
             people(in: chat, for: frontEnd) { [self] in leave(chat, of: $0, frontEnd) }
-        case .open(let chat): open(chat, frontEnd)
-        case .closeChat: closeChat(frontEnd)
+        case .open(let chat?): open(chat, frontEnd)
+        case .open(nil): closeChat(frontEnd)
         case .read(let chat): read(chat, frontEnd)
         case .compose(_, let chat), .startTyping(let chat), .stopTyping(let chat):
             frontEnd.answer(edit(request, by: frontEnd) ? .done : .failed(.unknownChat(chat)))
@@ -30,7 +30,7 @@ extension Service {
             frontEnd.answer(.done)
             setAway(isAway)
         case .subscribe(let subscription): subscribe(subscription, frontEnd)
-        case .invite(let name) where level == .holder && resting(name) != nil:
+        case .invite(let name, nil) where level == .holder && resting(name) != nil:
             guard let chat = resting(name), chat.partner == nil else {
                 return frontEnd.answer(.failed(.noInvite(name, .talk)))
             }
@@ -41,9 +41,12 @@ extension Service {
         case .shutDown:
             frontEnd.answer(.done)
             surroundings.shutDown()
+        case .quit: stop(frontEnd) {}
+        case .identity: frontEnd.answer(.identity(identity))
+        case .peers(nil): frontEnd.answer(.peers([]))
         case .rename(let name): rename(name, for: frontEnd)
-        case .setVerified, .setBlocked, .block, .unblock, .peers, .measureRoundTrips, .knownPeers,
-            .blockedPeople, .fingerprint, .invite, .sightings, .chats, .status, .statistics, .invitations, .decline,
+        case .setVerified, .setBlocked, .peers, .measureRoundTrips, .knownPeers, .fingerprint, .invite, .sightings,
+            .chats, .status, .statistics, .invitations, .decline,
             .knock, .move, .admit, .waitingTexts, .forget:
             pass(request, for: frontEnd)
         }
@@ -52,7 +55,7 @@ extension Service {
     /// Performs a request about what outlives a front end.
     private func performKeeping(_ request: ServiceRequest, for frontEnd: FrontEnd) {
         switch request {
-        case .keep(let chat, let isConfirmed): join(chat, isKept: true, isConfirmed: isConfirmed, frontEnd)
+        case .join(let chat, _, let isConfirmed): join(chat, isKept: true, isConfirmed: isConfirmed, frontEnd)
         case .enter(let source, let name, _, let isConfirmed):
             enter(source, named: name, isKept: true, isConfirmed: isConfirmed, frontEnd)
         case .recent(let chat):

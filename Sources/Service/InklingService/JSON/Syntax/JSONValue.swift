@@ -13,6 +13,8 @@ package enum JSONValue: Sendable {
     case seconds(Timestamp)
     case array([JSONValue])
     case object([(String, JSONValue)])
+    /// A value as it stands in a line.
+    case written([UInt8])
 
     static func strings(_ texts: some Sequence<String>) -> JSONValue { .array(texts.map { .string($0) }) }
 
@@ -37,6 +39,7 @@ package enum JSONValue: Sendable {
         case .unsigned(let value): Self.append(value, to: &line)
         case .boolean(let value): Self.append(raw: value ? "true" : "false", to: &line)
         case .seconds(let value): Self.append(value, to: &line)
+        case .written(let bytes): line += bytes
         case .number(let value):
             let greatest = Double.greatestFiniteMagnitude
             line += String(value.isNaN ? 0 : min(max(value, -greatest), greatest)).utf8

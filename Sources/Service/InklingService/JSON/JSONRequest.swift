@@ -1,46 +1,28 @@
 import InklingModel
 
-/// A command of the JSON interface.
-package enum JSONCommand: Sendable {
-    /// - Parameter opens: Whether a joined chat becomes the open chat if there is none.
-    case ask(ServiceRequest, opens: Bool)
-    /// A `who` without a chat.
-    case whoOfNoChat
-    case identity
-    case quit
-
-    fileprivate init(_ fields: JSONFields) throws(NodeError) {
-        switch fields.do {
-        case "identity": self = .identity
-        case "quit": self = .quit
-        case "who" where fields.chat == nil && fields.openChat == nil: self = .whoOfNoChat
-        default:
-            guard let codec = RequestCodec.all.first(where: { $0.word == fields.do }) else {
-                // Scalars: a character may be as long as a line.
-                throw .badCommand("there is no command \"\(String(fields.do.unicodeScalars.prefix(40)))\"")
-            }
-            let joins = ["join", "talk", "accept"].contains(fields.do)
-            let opens = joins ? try fields.boolean("open") ?? true : true
-            self = .ask(try codec.decode(fields), opens: opens)
-        }
-    }
-}
-
-/// A line of input: its command, and the ID and tag of its answer. Members that a command does not know are ignored.
+/// A line of input: its request, and the ID and tag of its answer. Members that a request does not know are ignored.
 package struct JSONRequest: Sendable {
+    /// A request, and whether a joined chat becomes the open chat if there is none.
+    package struct Asked: Equatable, Sendable {
+        package var request: ServiceRequest
+        package var opens = true
+    }
+
     /// Nil if the line has no ID, or one that is not valid.
     package let id: JSONRequestID?
     /// The tag of a `send`, even of a refused one; nil for other lines.
     package let tag: String?
-    package let command: Result<JSONCommand, NodeError>
+    package let asked: Result<Asked, NodeError>
+    /// The members that must be strings in each request, also where a request has no such member.
+    private static let strings = ["do", "text", "tag", "chat", "secret", "user"]
 
-    /// - Parameter openChat: The chat of a command that names none.
+    /// - Parameter openChat: The chat of a request that names none.
     package init(_ line: [UInt8], openChat: String?) {
         var (id, tag): (JSONRequestID?, String?)
-        command = Result { () throws(NodeError) in
+        asked = Result { () throws(NodeError) in
             let members: JSONMembers
             do throws(JSONMembers.Failure) {
-                members = try JSONMembers(line, holding: JSONFields.names)
+                members = try JSONMembers(line, holding: ServiceRequest.memberNames)
             } catch {
                 throw .badCommand(error.text)
             }
@@ -51,7 +33,18 @@ package struct JSONRequest: Sendable {
                     throw .badCommand("\"id\" must be an integer from 0 to 2^53 - 1, or a text of 1 to 64 bytes")
                 }
             }
-            return try JSONCommand(JSONFields(members, openChat: openChat))
+            for name in Self.strings {
+                if let member = members[name], member.string == nil {
+                    throw .badCommand("\"\(name)\" must be a string")
+                }
+            }
+            guard let word = members["do"]?.string else { throw .badCommand("\"do\" is missing") }
+            var reader = LineReader(members)
+            reader.openChat = openChat
+            var asked = Asked(request: try ServiceRequest(word, &reader))
+            if case .peers(nil) = asked.request { asked.request = .peers(chat: openChat) }
+            if members["open"] == .boolean(false) { asked.opens = false }
+            return asked
         }
         (self.id, self.tag) = (id, tag)
     }
@@ -89,6 +82,23 @@ package enum JSONRequestID: Hashable, Sendable {
         case .text(let text): .string(text)
         }
     }
+}
+
+extension JSONRequestID: LineValue {
+    static let blank = JSONRequestID.number(0)
+    static var form: LineForm {
+        let texts: [(String, JSONValue)] = [
+            ("type", .string("string")), ("minLength", .integer(1)), ("maxLength", .integer(longest)),
+        ]
+        let numbers: [(String, JSONValue)] = [
+            ("type", .string("integer")), ("minimum", .integer(0)), ("maximum", .unsigned(greatest)),
+        ]
+        let text = "What a request was given to know its answer by (A-2): a string of at most 64 bytes, or an integer."
+        return LineForm(
+            named: "id", [("description", .string(text)), ("oneOf", .array([.object(texts), .object(numbers)]))],
+            fault: "is not valid")
+    }
+    func append(to line: inout [UInt8]) { value.append(to: &line) }
 }
 
 extension JSONMembers.Failure {
