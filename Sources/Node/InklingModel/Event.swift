@@ -1,22 +1,23 @@
+// The rarer cases are indirect, so that an event of typing is copied as a few words.
 /// A change in a chat or of the node.
 public enum Event: Sendable, Hashable {
     /// Somebody's presence or name changed.
-    case peer(PeerChange)
+    indirect case peer(PeerChange)
     /// The people who are typing have changed: the complete list, in the order of naming, the latest start first
     /// (T-20).
     case typing(chat: String, [Person])
     /// A message came, whole and in the order in which its author sent them.
-    case message(ReceivedMessage)
+    indirect case message(ReceivedMessage)
     /// A person's node acknowledged a whole message that this node sent (M-17).
-    case delivered(DeliveryReceipt)
+    indirect case delivered(DeliveryReceipt)
     /// A message that this node sent may not have reached a person (M-17): nothing more will be known.
-    case failed(DeliveryFailure)
+    indirect case failed(DeliveryFailure)
     /// A message that this node sent waits on disk for a person who is offline. Its outcome follows.
-    case waiting(WaitingReceipt)
+    indirect case waiting(WaitingReceipt)
     /// Something about the node that its user may want to know, or that it is over.
-    case notice(Notice)
+    indirect case notice(Notice)
     /// The reader of these events took nothing for too long, so some are left out here.
-    case missed(MissedEvents)
+    indirect case missed(MissedEvents)
 
     /// The name of the event's chat; nil for a notice.
     package var chat: String? {
