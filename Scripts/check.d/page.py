@@ -2,9 +2,11 @@
 - a sink for markup, code or addresses, storage, a worker, or a request other than the page's one WebSocket;
 - a script or style inside of index.html, or a URL of another origin;
 - more than 64,000 bytes in all, or more than 11,000 of qr.js and text.js;
-- an ID in a script that index.html lacks.
+- an ID in a script that index.html lacks;
+- modules that import each other in a circle.
 page.py --self-test: plants each of these in a copy. Fails if a violation is not found."""
 
+import graphlib
 import pathlib
 import re
 import shutil
@@ -85,6 +87,7 @@ def check(page):
                 yield f"{place}: an address of another origin: {line.strip()}"
     yield from sizes(page, texts)
     yield from names(texts)
+    yield from circles(texts)
 
 
 def sizes(page, texts):
@@ -103,6 +106,14 @@ def names(texts):
         for name in re.findall(r'(?:\$|\bwrite)\("([\w-]+)"', text) if script.endswith(".js") else ():
             if name not in given:
                 yield f"{script}: index.html has no ID {name}"
+
+
+def circles(texts):
+    imports = {name: re.findall(r'\b(?:from|import) "\./(\w+\.js)"', text) for name, text in texts.items()}
+    try:
+        graphlib.TopologicalSorter(imports).prepare()
+    except graphlib.CycleError as error:
+        yield f"modules import each other in a circle: {' '.join(error.args[1])}"
 
 
 def self_test(copy):
@@ -132,6 +143,7 @@ def self_test(copy):
         ("main.js", "index.html has no ID nowhere", '\n$("nowhere");\n'),
         ("index.html", "the ID draft is given twice", '\n<p id="draft">\n'),
         ("index.html", "the ID draft is given twice", "\n<p id=draft>\n"),
+        *(("dom.js", "in a circle: ", f'\n{violation} "./log.js";\n') for violation in ("import", "export * from")),
         ("page.wasm", "page.wasm: the server has no media type", "\n"),
     ]:
         if not is_found(name, violation, text):

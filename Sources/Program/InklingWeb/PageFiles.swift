@@ -14,6 +14,7 @@ enum PageFiles {
         ("/connection.js", PackageResources.connection_js),
         ("/dialogs.js", PackageResources.dialogs_js),
         ("/dom.js", PackageResources.dom_js),
+        ("/hooks.js", PackageResources.hooks_js),
         ("/log.js", PackageResources.log_js),
         ("/main.js", PackageResources.main_js),
         ("/model.js", PackageResources.model_js),

@@ -1,6 +1,6 @@
 // The connection: proof, close codes, reconnection, and requests with their answers.
 
-import {applied, connected} from "./main.js";
+import {hooks} from "./hooks.js";
 
 const AGAIN = "Open Inkling again: inkling web";
 const OLD = [`This page needs a fresh address. ${AGAIN}`, 0];
@@ -32,13 +32,13 @@ export function open() {
 	if (ticket) [key, kind] = [ticket, "ticket"];
 	if (location.hash) history.replaceState(history.state, "", "/");
 	close();
-	if (!key) return connected(false, ...OLD);
+	if (!key) return hooks.connected(false, ...OLD);
 	const opened = socket = new WebSocket(`ws://${location.host}/socket`);
 	const end = (code) => {
 		if (opened !== socket) return;
 		close();
 		const [text, wait] = CLOSES[code] ?? CLOSES[1006];
-		connected(false, wait ? `${text} The page tries again.` : text, wait === undefined);
+		hooks.connected(false, wait ? `${text} The page tries again.` : text, wait === undefined);
 		if (wait) timer = setTimeout(open, wait);
 	};
 	socket.onclose = ({code}) => end(code);
@@ -76,14 +76,14 @@ async function prove(opened) {
 		[key, kind] = [session, "session"];
 		sessionStorage.setItem("inkling", key);
 	}
-	connected(true);
+	hooks.connected(true);
 }
 
 function receive(line) {
 	const {request, done} = waiting.get(line.id) ?? {};
 	if (line.on === "ready") abandon();
 	waiting.delete(line.id);
-	applied(line, request);
+	hooks.received(line, request);
 	done?.(line);
 }
 

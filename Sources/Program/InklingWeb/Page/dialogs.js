@@ -1,13 +1,12 @@
 // The dialogs: join, invite, the user, a person, questions. The cards of invitations and newcomers.
 
 import {ask} from "./connection.js";
-import {$, bdi, el, icon, on, set, shield, svg, write} from "./dom.js";
-import {enter, render} from "./main.js";
+import {$, bdi, el, icon, on, set, shield, svg, sync, write} from "./dom.js";
+import {hooks} from "./hooks.js";
 import {decide, isHere, model, remark, sorted} from "./model.js";
 import {MARKS} from "./names.js";
 import {qr} from "./qr.js";
-import {groups, isolate, label, plain} from "./text.js";
-import {lookalike, presence} from "./view.js";
+import {groups, isolate, label, lookalike, plain, presence} from "./text.js";
 
 const OPEN = " Anybody on this network can read the open chat.";
 const OWN = "Your own name for this chat";
@@ -15,6 +14,8 @@ const OWN = "Your own name for this chat";
 const QUESTIONS = {"private-name": OPEN, "names-unknown": OPEN, "open-name": "", "similar-name": ""};
 let joining;
 let user;
+
+export const render = () => sync($("invitations"), [...model.invitations].map(card));
 
 const open = (name) => $(`dialog-${name}`).showModal();
 
@@ -53,7 +54,7 @@ async function isRefused(dialog, request, members) {
 	// The advice is for commands.
 	if (code in QUESTIONS) return await confirm(`${plain(text.split(/\. (?:To|Repair) /)[0], 400)}.${QUESTIONS[code]}`, "Join")
 		? isRefused(dialog, request, {...members, confirm: true}) : "no";
-	return !finish(dialog, answer) || enter(answer.chat);
+	return !finish(dialog, answer) || hooks.enter(answer.chat);
 }
 
 async function accept(invitation) {
@@ -62,10 +63,10 @@ async function accept(invitation) {
 
 const mark = ({user, verified}) => shield(verified) || ` (not verified, ${groups(user)})`;
 
-export function card([id, line]) {
+function card([id, line]) {
 	const {invitation, owner, to, user, chat, key} = line, note = el("p.bad", {role: "alert"});
 	const one = {...model.chats.get(chat)?.people.get(user), ...line}, name = label(one), warning = lookalike(one);
-	const dismiss = () => render(model.invitations.delete(id));
+	const dismiss = () => hooks.render(model.invitations.delete(id));
 	const admit = async () => {
 		const {on, text} = await ask("admit", {chat, key});
 		if (on === "error") note.textContent = plain(text, 400);
@@ -118,11 +119,11 @@ const shown = () => model.open.people.get(user);
 function fill() {
 	const {label, verified, blocked} = shown(), warning = lookalike(shown());
 	write("person-name", label);
-	write("person-state", `${verified ? "Verified" : "Not verified"} · ${presence(shown())}`);
+	write("person-state", `${verified ? "Verified" : "Not verified"} · ${presence(shown(), model.muted.has(user))}`);
 	write("person-warning", warning && `${warning}. Share nothing secret until the digits match.`);
 	write("mute", model.muted.has(user) ? "Unmute" : "Mute");
 	write("block", blocked ? "Unblock" : "Block");
-	render();
+	hooks.render();
 }
 
 async function settle(decision, change, text) {
@@ -172,7 +173,7 @@ on({
 		open("name");
 	},
 	"name-form": async () => finish("name", await ask("nick", {name: $("name").value.trim().normalize()})),
-	away: async () => render(isDone("name", await ask($("away").checked ? "away" : "back"))),
+	away: async () => hooks.render(isDone("name", await ask($("away").checked ? "away" : "back"))),
 	match: () => settle("verify", {verified: true}),
 	"no-match": () => settle("unverify", {verified: false}, "Somebody may pretend to be this person."),
 	talk: () => isRefused("person", "talk", {key: shown().key}),
@@ -183,7 +184,7 @@ on({
 		const name = plain(chat), lost = `The invitation to ${name} may not have reached ${label}.`;
 		if (!finish("person", await ask("invite", {chat, key}, {lost}))) return;
 		remark(model.open, {text: `${label} is invited to ${name}.`});
-		enter(model.current);
+		hooks.enter(model.current);
 	},
 	async remove() {
 		const {name} = model.open, {key, label} = shown();

@@ -1,8 +1,7 @@
 // The conversation: a window that scrolls.
 
-import {showPerson} from "./dialogs.js";
 import {$, bdi, el, icon, on, shield, sync, unseen, write} from "./dom.js";
-import {retry} from "./main.js";
+import {hooks} from "./hooks.js";
 import {model, person} from "./model.js";
 import {WHY} from "./names.js";
 import {clock, day, days, deed, has, lines, pieces, plain} from "./text.js";
@@ -129,14 +128,14 @@ function remark({text, user, known, verified}, {label}) {
 	if (!user) return el("p.day", lines(text));
 	return el("div.alert", el("p", icon("warning"), bdi(label), " is not the ", bdi(chat.people.get(known)?.label ?? "person"),
 		` you ${verified ? "verified" : "know"}: the key is different. Share nothing secret before you compare.`),
-	el("button", () => showPerson(user), "Compare"));
+	el("button", () => hooks.showPerson(user), "Compare"));
 }
 
 function fill(row) {
 	const {item} = row, [text, isBad] = outcome(item), place = row.querySelector(".outcome");
 	place.replaceChildren(text);
 	place.classList.toggle("bad", !!isBad);
-	if (isBad && !item.isRetried) place.append(" ", el("button", () => retry(item), "Try again"));
+	if (isBad && !item.isRetried) place.append(" ", el("button", () => hooks.retry(item), "Try again"));
 	row.version = item.version;
 }
 

@@ -1,12 +1,15 @@
 // Acts of the user become requests, and the model is rendered once in a frame.
 
 import {ask, open, tell} from "./connection.js";
+import * as dialogs from "./dialogs.js";
 import {$, icon, on, write} from "./dom.js";
+import {hooks} from "./hooks.js";
 import * as log from "./log.js";
 import {apply, compose, disconnect, model, present, show} from "./model.js";
 import {isCommand, plain, spoken} from "./text.js";
 import * as view from "./view.js";
 
+Object.assign(hooks, {connected, received, render, enter, retry, showPerson: dialogs.showPerson});
 const {dataset} = document.body;
 const draft = $("draft");
 const hint = (text) => write("hint", text);
@@ -20,17 +23,16 @@ let isDrawing, banner = [], reading, blurred;
 let stand = "";
 let found = [], place = 0;
 
-export function render() {
+function render() {
 	if (isDrawing) return;
 	isDrawing = true;
 	(document.hidden ? setTimeout : requestAnimationFrame)(() => {
 		isDrawing = false;
-		view.render();
-		log.render();
+		for (const region of [dialogs, view, log]) region.render();
 	});
 }
 
-export function connected(isUp, ...words) {
+function connected(isUp, ...words) {
 	banner = words;
 	if (!isUp) disconnect();
 	showBanner();
@@ -46,7 +48,7 @@ function showBanner() {
 	render();
 }
 
-export function applied(line, request) {
+function received(line, request) {
 	const {on, chat} = line;
 	apply(line, request);
 	if (on === "ready") begin();
@@ -73,7 +75,7 @@ async function begin() {
 	else closeChat();
 }
 
-export async function enter(name) {
+async function enter(name) {
 	const chat = model.chats.get(name), isOther = chat !== model.open;
 	if (isOther) {
 		// While the daemon joins the other chat, it would take messages in the former one for read.
@@ -158,7 +160,7 @@ function post(text) {
 	log.follow();
 }
 
-export function retry(message) {
+function retry(message) {
 	if (!model.isReady) return;
 	message.isRetried = true;
 	message.version++;

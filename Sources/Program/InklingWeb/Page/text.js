@@ -58,6 +58,11 @@ export function label({user, name, namesakes = [], verified}) {
 	return `${shown} ~${user.slice(0, length)}`;
 }
 
+export function lookalike({namesakes, namesake, verified}) {
+	if (verified || !namesakes?.length) return "";
+	return `Not the ${plain(namesake?.names?.[0], 40) || "person"} you ${namesake?.verified ? "verified" : "know"}`;
+}
+
 export const groups = (id) => id.replace(/.{4}(?=.)/g, "$& ");
 
 export function typing(labels, longest = 15) {
@@ -99,3 +104,7 @@ export function ago(seconds, now = Date.now() / 1000) {
 	const [age, unit] = minutes < 60 ? [minutes, "minute"] : count < 1 ? [minutes / 60, "hour"] : [count, "day"];
 	return new Intl.RelativeTimeFormat("en", {numeric: "auto"}).format(-Math.floor(age), unit);
 }
+
+export const presence = ({presence, lastSeen, blocked}, isMuted) =>
+	({online: "Active now", away: "Away"}[presence] ?? `Last seen ${ago(lastSeen)}`)
+		+ `${blocked ? " · blocked" : ""}${isMuted ? " · muted" : ""}`;

@@ -1,31 +1,19 @@
 // Chats, people, header, who types, title.
 
 import {$, avatar, bdi, dots, el, icon, shield, sync, unseen, write} from "./dom.js";
-import {card, showPerson} from "./dialogs.js";
-import {enter} from "./main.js";
+import {hooks} from "./hooks.js";
 import {model, present, sorted, typists} from "./model.js";
-import {ago, isolate, label, plain, typing} from "./text.js";
+import {isolate, label, lookalike, plain, presence, typing} from "./text.js";
 
 let isQuiet;
 
 const here = (count, nobody) => count > 1 ? `${count} people are here` : count ? "1 person is here" : nobody;
 
-export function presence({user, presence, lastSeen, blocked}) {
-	const there = {online: "Active now", away: "Away"}[presence] ?? `Last seen ${ago(lastSeen)}`;
-	return `${there}${blocked ? " · blocked" : ""}${model.muted.has(user) ? " · muted" : ""}`;
-}
-
-export function lookalike({namesakes, namesake, verified}) {
-	if (verified || !namesakes?.length) return "";
-	return `Not the ${plain(namesake?.names?.[0], 40) || "person"} you ${namesake?.verified ? "verified" : "know"}`;
-}
-
 $("typing").prepend(dots());
 
 export function render() {
 	const {chats, invitations, open, self, isReady} = model;
-	const all = [...chats.values()], asked = [...invitations];
-	sync($("invitations"), asked.map(card));
+	const all = [...chats.values()];
 	sync($("chats"), all.map(chatRow));
 	sync($("people"), open ? sorted(open).map(personRow) : []);
 	write("you-name", label(self));
@@ -34,7 +22,7 @@ export function render() {
 	$("chat").hidden = $("people-pane").hidden = !open;
 	$("welcome").hidden = open;
 	$("send").disabled = !isReady;
-	const unread = all.reduce((sum, {unread}) => sum + unread, asked.length);
+	const unread = all.reduce((sum, {unread}) => sum + unread, invitations.size);
 	document.title = `${unread ? `(${unread}) ` : ""}${open ? `${isolate(plain(open.name))} – ` : ""}Inkling`;
 	if (open) header(open);
 	showTyping();
@@ -68,16 +56,16 @@ function chatRow(chat) {
 	const said = last && !last.remark ? `${isolate(last.own ? "You" : last.from.label)}: ${plain(last.text.slice(0, 200), 80)}`
 		: here(present(chat), "Nobody else is here");
 	return [name, [unread, secret, isCurrent, types, said].join(), () => row("li", {"data-chat": name, "aria-current": isCurrent},
-		() => enter(name), avatar(name), plain(name), [secret && icon("lock", "private")],
+		() => hooks.enter(name), avatar(name), plain(name), [secret && icon("lock", "private")],
 		types ? el("small.line.types", dots(), bdi(types)) : bdi(said, "small"),
 		unread && el("span.badge", `${unread}`, unseen(" unread")))];
 }
 
 function personRow(person) {
-	const {user, label, verified} = person, state = presence(person), warning = lookalike(person);
+	const {user, label, verified} = person, state = presence(person, model.muted.has(user)), warning = lookalike(person);
 	const types = typists(model.open).some((one) => one.user === user);
 	return [user, [label, state, verified, warning, types].join(), () => row(`li.${person.presence}`, {"data-user": user},
-		() => showPerson(user), avatar(label, el("span.dot")), label, [shield(verified), types && [dots(), unseen("typing")]].flat(),
+		() => hooks.showPerson(user), avatar(label, el("span.dot")), label, [shield(verified), types && [dots(), unseen("typing")]].flat(),
 		[el("small", state), warning && el("small.line.bad", icon("warning"), bdi(warning))])];
 }
 
