@@ -147,8 +147,8 @@ let package = Package(
             ],
             path: "Sources/Program/InklingWeb",
             resources: [
-                "index.html", "style.css", "icon.svg", "connection.js", "dialogs.js", "dom.js", "hooks.js", "log.js",
-                "main.js", "model.js", "qr.js", "text.js", "view.js",
+                "index.html", "style.css", "icon.svg", "connection.js", "dialogs.js", "dom.js", "hooks.js",
+                "lines.js", "log.js", "main.js", "model.js", "qr.js", "text.js", "view.js",
             ].map { .embedInCode("Page/\($0)") },
             swiftSettings: strict + small + testable),
         .target(

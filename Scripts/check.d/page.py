@@ -3,7 +3,8 @@
 - a script or style inside of index.html, or a URL of another origin;
 - more than 64,000 bytes in all, or more than 11,000 of qr.js and text.js;
 - an ID in a script that index.html lacks;
-- modules that import each other in a circle.
+- modules that import each other in a circle;
+- a request of the API outside of lines.js.
 page.py --self-test: plants each of these in a copy. Fails if a violation is not found."""
 
 import graphlib
@@ -41,6 +42,11 @@ SCRIPT = [(rf"\b{word}\b", f"place.{word}(text);") for word in WORDS] + [
     (r"createElement\(\s*[\"'`]", 'document.createElement("script");'),
     (r"\.action\s*=", "form.action = text;"),
 ]
+# Patterns of requests, which only lines.js has.
+REQUEST = [
+    (r"\bdo\s*:", 'ask({do: "leave", chat});'),
+    (r"[\"'`]do[\"'`]", 'line["do"] = "leave";'),
+]
 # A line of a script with one of these words must also match the pattern beside it.
 ONLY = [
     ("href", r"`#\$\{name\}`|https\?.*noopener noreferrer|^\S.*=> pieces|text\.js", "anchor.href = text;"),
@@ -63,7 +69,7 @@ FOREIGN = "// https://example.org/"
 def rules(name):
     """The patterns for a file by its name, each with a violation."""
     if name.endswith(".js"):
-        return SCRIPT
+        return SCRIPT if name == "lines.js" else SCRIPT + REQUEST
     return STYLE if name.endswith(".css") else MARKUP
 
 
@@ -129,7 +135,7 @@ def self_test(copy):
             path.write_text(before)
         return count > 0
 
-    planted = [("main.js", violation) for _, violation in SCRIPT] + [("main.js", violation) for *_, violation in ONLY]
+    planted = [("main.js", violation) for _, violation in SCRIPT + REQUEST] + [("main.js", violation) for *_, violation in ONLY]
     planted += [(name, violation) for name in ("index.html", "icon.svg") for _, violation in MARKUP]
     planted += [("style.css", violation) for _, violation in STYLE]
     planted += [(name, FOREIGN) for name in ("main.js", "index.html", "style.css", "icon.svg")]

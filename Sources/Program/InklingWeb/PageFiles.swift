@@ -15,6 +15,7 @@ enum PageFiles {
         ("/dialogs.js", PackageResources.dialogs_js),
         ("/dom.js", PackageResources.dom_js),
         ("/hooks.js", PackageResources.hooks_js),
+        ("/lines.js", PackageResources.lines_js),
         ("/log.js", PackageResources.log_js),
         ("/main.js", PackageResources.main_js),
         ("/model.js", PackageResources.model_js),

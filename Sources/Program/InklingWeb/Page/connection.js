@@ -97,8 +97,7 @@ export function tell(request) {
 	return isProved;
 }
 
-export function ask(name, members, own) {
-	const request = {do: name, ...members, id: ++id};
-	if (!tell(request)) return {on: "error", text: "Not connected."};
+export function ask(request, own) {
+	if (!tell({...request, id: ++id})) return {on: "error", text: "Not connected."};
 	return new Promise((done) => waiting.set(id, {request: {...request, ...own}, done}));
 }

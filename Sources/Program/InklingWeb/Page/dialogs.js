@@ -1,8 +1,8 @@
 // The dialogs: join, invite, the user, a person, questions. The cards of invitations and newcomers.
 
-import {ask} from "./connection.js";
 import {$, bdi, el, icon, on, set, shield, svg, sync, write} from "./dom.js";
 import {hooks} from "./hooks.js";
+import {requests} from "./lines.js";
 import {decide, isHere, model, remark, sorted} from "./model.js";
 import {MARKS} from "./names.js";
 import {qr} from "./qr.js";
@@ -40,17 +40,17 @@ function confirm(text, yes, ...rows) {
 	});
 }
 
-function showJoin(title, ...request) {
-	joining = request;
+function showJoin(title, ...given) {
+	const [request, member] = joining = given;
 	write("join-title", title);
 	$("join-form").reset();
-	$("join-kind").hidden = request.join() !== "join,chat";
+	$("join-kind").hidden = request !== requests.join || member !== "chat";
 	open("join");
 }
 
 /** Joins a chat, or returns "no" after a no of the user, and true after an error. */
 async function isRefused(dialog, request, members) {
-	const answer = await ask(request, {...members, open: false, keep: true}), {code, text} = answer;
+	const answer = await request({...members, keep: true}), {code, text} = answer;
 	// The advice is for commands.
 	if (code in QUESTIONS) return await confirm(`${plain(text.split(/\. (?:To|Repair) /)[0], 400)}.${QUESTIONS[code]}`, "Join")
 		? isRefused(dialog, request, {...members, confirm: true}) : "no";
@@ -58,7 +58,7 @@ async function isRefused(dialog, request, members) {
 }
 
 async function accept(invitation) {
-	if (await isRefused("join", "accept", {invitation})) showJoin(OWN, "accept", "chat", {invitation});
+	if (await isRefused("join", requests.accept, {invitation})) showJoin(OWN, requests.accept, "chat", {invitation});
 }
 
 const mark = ({user, verified}) => shield(verified) || ` (not verified, ${groups(user)})`;
@@ -68,13 +68,13 @@ function card([id, line]) {
 	const one = {...model.chats.get(chat)?.people.get(user), ...line}, name = label(one), warning = lookalike(one);
 	const dismiss = () => hooks.render(model.invitations.delete(id));
 	const admit = async () => {
-		const {on, text} = await ask("admit", {chat, key});
+		const {on, text} = await requests.admit({chat, key});
 		if (on === "error") note.textContent = plain(text, 400);
 		else dismiss();
 	};
 	const [words, yes, act, no, end] = invitation ? [
 		[mark(one), to ? [" invites you to ", bdi(plain(to.replace(MARKS, ""))), `, a private chat${owner ? " of their own" : ""}.`] : " asks to talk with you alone."],
-		"Accept", () => accept(invitation), "Decline", () => ask("decline", {invitation}),
+		"Accept", () => accept(invitation), "Decline", () => requests.decline({invitation}),
 	] : [
 		[mark(one), " looks for ", bdi(plain(chat)), ", which has moved without them."],
 		"Let them follow", admit, "Dismiss", dismiss,
@@ -85,7 +85,7 @@ function card([id, line]) {
 
 async function invite() {
 	const {name, secret} = model.open;
-	const {invite} = await ask("invite", {chat: name});
+	const {invite} = await requests.invite({chat: name});
 	if (secret && !invite) return;
 	write("invite-how", invite ? "Everybody with this invite can join and read."
 		: "Anybody on this network can join by its name.");
@@ -110,7 +110,7 @@ export async function showPerson(next) {
 	$("invite-to").hidden = !chats.length;
 	$("invite-chat").replaceChildren(...chats.map(({name}) => el("option", {value: name}, plain(name))));
 	open("person");
-	const answer = await ask("fingerprint", {key: shown().key});
+	const answer = await requests.fingerprint({key: shown().key});
 	if (isDone("person", answer) && answer.key === shown()?.key) $("fingerprint").append(...answer.groups.map((digits) => el("li", digits)));
 }
 
@@ -126,9 +126,9 @@ function fill() {
 	hooks.render();
 }
 
-async function settle(decision, change, text) {
+async function settle(request, change, text) {
 	const {key} = shown();
-	if (!isDone("person", await ask(decision, {key}))) return;
+	if (!isDone("person", await request({key}))) return;
 	decide(key, change);
 	fill();
 	say("person", text);
@@ -142,8 +142,8 @@ for (const dialog of document.querySelectorAll("dialog")) {
 	foot.prepend(el("button.close", {type: "button"}, () => dialog.close(), dialog.role ? "Cancel" : "Close"));
 }
 on({
-	"new-chat": () => showJoin("Name of the new chat", "join", "chat"),
-	"join-invite": () => showJoin("Invite", "join", "invite"),
+	"new-chat": () => showJoin("Name of the new chat", requests.join, "chat"),
+	"join-invite": () => showJoin("Invite", requests.join, "invite"),
 	async "join-form"() {
 		const [request, member, members] = joining, text = $("join-text").value.trim().normalize();
 		// The last letter has three bits.
@@ -153,7 +153,7 @@ on({
 		const own = secret && {invite: `inkling:${encodeURIComponent(text)}${secret}`}, isMade = own && !members;
 		const refusal = await isRefused("join", request, own || {...members, [member]: text});
 		if (!refusal && isMade) invite();
-		if (refusal === "no" && member === "invite") showJoin(OWN, "join", "", {secret: text.slice(text.indexOf("#"))});
+		if (refusal === "no" && member === "invite") showJoin(OWN, requests.join, "", {secret: text.slice(text.indexOf("#"))});
 	},
 	"invite-open": invite,
 	"invite-copy": () => navigator.clipboard.writeText($("invite-text").value).then(() => say("invite", "Copied.")),
@@ -165,24 +165,24 @@ on({
 	async leave() {
 		const {name, secret, with: partner} = model.open;
 		const back = secret && !partner ? " To come back, you need its invite." : "";
-		if (await confirm(`Leave ${isolate(plain(name))}?${back}`, "Leave")) ask("leave", {chat: name});
+		if (await confirm(`Leave ${isolate(plain(name))}?${back}`, "Leave")) requests.leave({chat: name});
 	},
 	you() {
 		$("name").value = model.self.name;
 		write("you-id", groups(model.self.user));
 		open("name");
 	},
-	"name-form": async () => finish("name", await ask("nick", {name: $("name").value.trim().normalize()})),
-	away: async () => hooks.render(isDone("name", await ask($("away").checked ? "away" : "back"))),
-	match: () => settle("verify", {verified: true}),
-	"no-match": () => settle("unverify", {verified: false}, "Somebody may pretend to be this person."),
-	talk: () => isRefused("person", "talk", {key: shown().key}),
+	"name-form": async () => finish("name", await requests.nick({name: $("name").value.trim().normalize()})),
+	away: async () => hooks.render(isDone("name", await ($("away").checked ? requests.away : requests.back)())),
+	match: () => settle(requests.verify, {verified: true}),
+	"no-match": () => settle(requests.unverify, {verified: false}, "Somebody may pretend to be this person."),
+	talk: () => isRefused("person", requests.talk, {key: shown().key}),
 	async "invite-send"() {
 		const {key, label, verified} = shown(), chat = $("invite-chat").value;
 		if (!verified && !await confirm(
 			`${isolate(label)} is not verified, and whoever gets the invite can join for good. User ID: ${groups(user)}`, "Invite")) return;
 		const name = plain(chat), lost = `The invitation to ${name} may not have reached ${label}.`;
-		if (!finish("person", await ask("invite", {chat, key}, {lost}))) return;
+		if (!finish("person", await requests.invite({chat, key}, {lost}))) return;
 		remark(model.open, {text: `${label} is invited to ${name}.`});
 		hooks.enter(model.current);
 	},
@@ -191,7 +191,7 @@ on({
 		const others = sorted(model.open).filter((one) => one.key !== key), keys = others.map((one) => one.key);
 		const text = `${isolate(plain(name))} moves to a new secret, with you ${keys.length ? "and these people" : "alone"}. ${isolate(label)} stays behind, and keeps what was written so far.`;
 		if (!await confirm(text, `Remove ${label}`, ...others.map((one) => el("li", bdi(one.label), mark(one))))) return;
-		finish("person", await ask("move", {chat: name, keys, removed: [key]}));
+		finish("person", await requests.move({chat: name, keys, removed: [key]}));
 	},
 	mute() {
 		if (!model.muted.delete(user)) model.muted.add(user);
@@ -201,6 +201,6 @@ on({
 		const {label, verified, blocked} = shown();
 		const whom = `${isolate(label)}${verified ? ", whom you verified" : ""}`;
 		if (blocked || await confirm(`Block ${whom}? For good, you see nothing of each other.`, "Block"))
-			settle(blocked ? "unblock" : "block", {blocked: !blocked});
+			settle(blocked ? requests.unblock : requests.block, {blocked: !blocked});
 	},
 });

@@ -1,9 +1,10 @@
 // Acts of the user become requests, and the model is rendered once in a frame.
 
-import {ask, open, tell} from "./connection.js";
+import {open} from "./connection.js";
 import * as dialogs from "./dialogs.js";
 import {$, icon, on, write} from "./dom.js";
 import {hooks} from "./hooks.js";
+import {requests} from "./lines.js";
 import * as log from "./log.js";
 import {apply, compose, disconnect, model, present, show} from "./model.js";
 import {isCommand, plain, spoken} from "./text.js";
@@ -52,15 +53,15 @@ function received(line, request) {
 	const {on, chat} = line;
 	apply(line, request);
 	if (on === "ready") begin();
-	else if (line.code === "moved") ask("who", {chat});
-	else if (on === "self") ask("status");
+	else if (line.code === "moved") requests.who({chat});
+	else if (on === "self") requests.status();
 	else if (on === "typing") view.showTyping();
 	else if (on === "inkling-web") {
 		if (line.state === "reused") banner = ["Somebody tried this page's old address and was refused."];
 		showBanner();
 	} else if (line.waited && chat === model.shown) {
 		clearTimeout(reading);
-		reading = setTimeout(() => model.open && log.open(model.open, tell({do: "read", chat})), 50);
+		reading = setTimeout(() => model.open && log.open(model.open, requests.read({chat})), 50);
 	} else if (request?.do === "leave" && !model.open) closeChat();
 	render();
 }
@@ -68,8 +69,8 @@ function received(line, request) {
 async function begin() {
 	stand = "";
 	showBanner();
-	ask("status");
-	await ask("subscribe");
+	requests.status();
+	await requests.subscribe();
 	const name = model.current ?? history.state;
 	if (model.chats.has(name)) enter(name);
 	else closeChat();
@@ -79,7 +80,7 @@ async function enter(name) {
 	const chat = model.chats.get(name), isOther = chat !== model.open;
 	if (isOther) {
 		// While the daemon joins the other chat, it would take messages in the former one for read.
-		closeChat(tell({do: "open"}));
+		closeChat(requests.open());
 		draft.value = chat.draft;
 		stand = "";
 		hint();
@@ -88,8 +89,8 @@ async function enter(name) {
 	model.current = name;
 	history.replaceState(name, "");
 	dataset.view = "chat";
-	const joined = !chat.isJoined && ask("join", {chat: name, open: false});
-	const recent = !chat.isRecent && ask("recent", {chat: name});
+	const joined = !chat.isJoined && requests.join({chat: name});
+	const recent = !chat.isRecent && requests.recent({chat: name});
 	showChat();
 	if (isOther) log.open(chat);
 	view.render();
@@ -104,16 +105,15 @@ async function enter(name) {
 }
 
 function showChat() {
+	const chat = model.current;
 	if (document.hidden || !model.open) return;
-	for (const name of ["open", "read"]) tell({do: name, chat: model.current});
-	ask("status");
+	requests.open({chat});
+	requests.read({chat});
+	requests.status();
 	show();
 }
 
-function look(chat) {
-	if (model.open !== chat || present(chat)) return;
-	ask("sightings", {chat: chat.name});
-}
+const look = (chat) => model.open !== chat || present(chat) || requests.sightings({chat: chat.name});
 
 function closeChat() {
 	if (model.open) model.open.draft = draft.value;
@@ -128,7 +128,7 @@ document.onvisibilitychange = () => {
 	if (document.hidden) {
 		type("");
 		model.shown = null;
-		return tell({do: "open"});
+		return requests.open();
 	}
 	showChat();
 	if (model.open?.marker) log.open(model.open);
@@ -136,7 +136,7 @@ document.onvisibilitychange = () => {
 };
 
 function type(text) {
-	if (text !== stand && tell({do: "compose", chat: model.current, text})) stand = text;
+	if (text !== stand && requests.compose({chat: model.current, text})) stand = text;
 }
 
 function send() {
@@ -156,7 +156,7 @@ function send() {
 
 function post(text) {
 	const {open} = model, local = compose(open, text, Date.now() / 1000);
-	ask("send", {chat: open.name, text}, {local});
+	requests.send({chat: open.name, text}, {local});
 	log.follow();
 }
 
@@ -168,7 +168,7 @@ function retry(message) {
 }
 
 /** The page's server keeps the draft for a reload. */
-const keep = () => tell({do: "inkling-web-draft", chat: model.current, text: draft.value});
+const keep = () => requests.keepDraft({chat: model.current, text: draft.value});
 
 draft.oninput = () => {
 	const text = draft.value;
@@ -215,7 +215,7 @@ on({
 	composer: send, "search-bar": step,
 	"search-open": () => $("search-bar").hidden ? $("search").focus($("search-bar").hidden = null) : closeSearch(),
 	"banner-action"() {
-		model.lost ? tell({do: "inkling-web-start"}) : open();
+		model.lost ? requests.startDaemon() : open();
 		// The button goes.
 		$(model.open ? "draft" : "new-chat").focus();
 	},
@@ -224,6 +224,6 @@ for (const button of document.querySelectorAll("button[title]")) {
 	const {icon: name, to} = button.dataset;
 	if (name) button.append(icon(name));
 	button.ariaLabel = button.title;
-	if (to) button.onclick = () => to === "list" ? closeChat(tell({do: "open"})) : (dataset.view = dataset.view === to ? "chat" : to);
+	if (to) button.onclick = () => to === "list" ? closeChat(requests.open()) : (dataset.view = dataset.view === to ? "chat" : to);
 }
-setInterval(() => document.hidden || ask("status"), 5000);
+setInterval(() => document.hidden || requests.status(), 5000);
