@@ -4,7 +4,7 @@
 - more than 64,000 bytes in all, or more than 11,000 of qr.js and text.js;
 - an ID in a script that index.html lacks;
 - modules that import each other in a circle;
-- a request of the API outside of lines.js.
+- a request of the API, or the kind or code of a line, outside of lines.js.
 page.py --self-test: plants each of these in a copy. Fails if a violation is not found."""
 
 import graphlib
@@ -42,10 +42,12 @@ SCRIPT = [(rf"\b{word}\b", f"place.{word}(text);") for word in WORDS] + [
     (r"createElement\(\s*[\"'`]", 'document.createElement("script");'),
     (r"\.action\s*=", "form.action = text;"),
 ]
-# Patterns of requests, which only lines.js has.
-REQUEST = [
+# Patterns of requests, and of the kinds and codes of lines: only lines.js has them.
+LINE = [
     (r"\bdo\s*:", 'ask({do: "leave", chat});'),
     (r"[\"'`]do[\"'`]", 'line["do"] = "leave";'),
+    (r"\.(do|on|code)\b", 'if (line.on === "error") close();'),
+    (r"[{,]\s*on\b[^}]*}\s*(=[^=>]|\))", 'const {on, text} = await joined;'),
 ]
 # A line of a script with one of these words must also match the pattern beside it.
 ONLY = [
@@ -69,7 +71,7 @@ FOREIGN = "// https://example.org/"
 def rules(name):
     """The patterns for a file by its name, each with a violation."""
     if name.endswith(".js"):
-        return SCRIPT if name == "lines.js" else SCRIPT + REQUEST
+        return SCRIPT if name == "lines.js" else SCRIPT + LINE
     return STYLE if name.endswith(".css") else MARKUP
 
 
@@ -135,7 +137,7 @@ def self_test(copy):
             path.write_text(before)
         return count > 0
 
-    planted = [("main.js", violation) for _, violation in SCRIPT + REQUEST] + [("main.js", violation) for *_, violation in ONLY]
+    planted = [("main.js", violation) for _, violation in SCRIPT + LINE] + [("main.js", violation) for *_, violation in ONLY]
     planted += [(name, violation) for name in ("index.html", "icon.svg") for _, violation in MARKUP]
     planted += [("style.css", violation) for _, violation in STYLE]
     planted += [(name, FOREIGN) for name in ("main.js", "index.html", "style.css", "icon.svg")]

@@ -81,14 +81,14 @@ async function prove(opened) {
 
 function receive(line) {
 	const {request, done} = waiting.get(line.id) ?? {};
-	if (line.on === "ready") abandon();
 	waiting.delete(line.id);
-	hooks.received(line, request);
-	done?.(line);
+	const answer = hooks.received(line, request);
+	done?.(answer);
 }
 
-function abandon() {
-	for (const {done} of waiting.values()) done({on: "error", text: "The connection ended."});
+/** Ends all requests. */
+export function abandon() {
+	for (const {done} of waiting.values()) done({error: "The connection ended."});
 	waiting.clear();
 }
 
@@ -98,6 +98,6 @@ export function tell(request) {
 }
 
 export function ask(request, own) {
-	if (!tell({...request, id: ++id})) return {on: "error", text: "Not connected."};
+	if (!tell({...request, id: ++id})) return {error: "Not connected."};
 	return new Promise((done) => waiting.set(id, {request: {...request, ...own}, done}));
 }

@@ -10,23 +10,12 @@ import {groups, isolate, label, lookalike, plain, presence} from "./text.js";
 
 const OPEN = " Anybody on this network can read the open chat.";
 const OWN = "Your own name for this chat";
-// A-33, A-34 and A-69: names that stand for two chats.
-const QUESTIONS = {"private-name": OPEN, "names-unknown": OPEN, "open-name": "", "similar-name": ""};
-let joining;
-let user;
+let joining, user;
 
 export const render = () => sync($("invitations"), [...model.invitations].map(card));
-
 const open = (name) => $(`dialog-${name}`).showModal();
-
 const say = (name, text) => write(`${name}-note`, text);
-
-function isDone(name, {on, text}) {
-	const isOk = on !== "error";
-	say(name, isOk ? "" : plain(text, 400));
-	return isOk;
-}
-
+const isDone = (name, {error}) => !say(name, plain(error, 400)) && !error;
 const finish = (name, answer) => isDone(name, answer) && !$(`dialog-${name}`).close();
 
 function confirm(text, yes, ...rows) {
@@ -50,9 +39,9 @@ function showJoin(title, ...given) {
 
 /** Joins a chat, or returns "no" after a no of the user, and true after an error. */
 async function isRefused(dialog, request, members) {
-	const answer = await request({...members, keep: true}), {code, text} = answer;
+	const answer = await request({...members, keep: true}), {doubt, error} = answer;
 	// The advice is for commands.
-	if (code in QUESTIONS) return await confirm(`${plain(text.split(/\. (?:To|Repair) /)[0], 400)}.${QUESTIONS[code]}`, "Join")
+	if (doubt) return await confirm(`${plain(error.split(/\. (?:To|Repair) /)[0], 400)}.${doubt === "open" ? OPEN : ""}`, "Join")
 		? isRefused(dialog, request, {...members, confirm: true}) : "no";
 	return !finish(dialog, answer) || hooks.enter(answer.chat);
 }
@@ -68,9 +57,8 @@ function card([id, line]) {
 	const one = {...model.chats.get(chat)?.people.get(user), ...line}, name = label(one), warning = lookalike(one);
 	const dismiss = () => hooks.render(model.invitations.delete(id));
 	const admit = async () => {
-		const {on, text} = await requests.admit({chat, key});
-		if (on === "error") note.textContent = plain(text, 400);
-		else dismiss();
+		const {error} = await requests.admit({chat, key});
+		error ? note.textContent = plain(error, 400) : dismiss();
 	};
 	const [words, yes, act, no, end] = invitation ? [
 		[mark(one), to ? [" invites you to ", bdi(plain(to.replace(MARKS, ""))), `, a private chat${owner ? " of their own" : ""}.`] : " asks to talk with you alone."],

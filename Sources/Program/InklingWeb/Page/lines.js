@@ -1,11 +1,16 @@
-// The lines of the API (Protocol/api.md), which only this module writes.
+// The lines of the API (Protocol/api.md), which only this module writes and reads.
 
-import {ask, tell} from "./connection.js";
+import {abandon, ask, tell} from "./connection.js";
+import {hooks} from "./hooks.js";
+import {add, chatOf, disconnect, everybody, isHere, meet, model, moved, outcomes, remark, settle} from "./model.js";
+import {plain} from "./text.js";
+
+const {chats, invitations, muted} = model;
 
 const all = (words, write, more) => Object.fromEntries(words.split(" ").map((word) =>
 	[word, (members, own) => write({do: word, ...members, ...more}, own)]));
 /** Requests with the members of api.md: `requests.leave({chat})`. The members of `own` stay in the page.
- * `tell` returns whether the page is connected, `ask` a promise of the answer. */
+ * `tell` returns whether the page is connected, `ask` a promise of what `apply` returns. */
 export const requests = {
 	...all("open read compose", tell),
 	...all("status subscribe away back nick leave recent who sightings send invite move admit decline", ask),
@@ -13,4 +18,112 @@ export const requests = {
 	...all("join talk accept", ask, {open: false}),
 	keepDraft: ({chat, text}) => tell({do: "inkling-web-draft", chat, text}),
 	startDaemon: () => tell({do: "inkling-web-start"}),
+};
+
+// A-33, A-34 and A-69: names that stand for two chats, by the kind of the chat that `confirm` joins.
+const DOUBTS = {"private-name": "open", "names-unknown": "open", "open-name": "private", "similar-name": "private"};
+
+/** Applies a line to the model. Returns the line, or `{error, doubt}` for an error: its text, and a kind of `DOUBTS`. */
+export function apply(line, request = {}) {
+	const {on, code, text} = line, name = line.chat ?? request.chat;
+	model.now = line.at ?? model.now;
+	// A chat that was left stays away.
+	const chat = on === "message" || line.users?.length || on === "peer" && isHere(line)
+		? chatOf(name) : chats.get(name);
+	if (chat || !line.chat || /^(ok|notice)$/.test(on)) handlers[on]?.(line, chat, request);
+	if (line.waited && name === model.shown) hooks.read(name);
+	hooks.render();
+	return on === "error" ? {error: text || code, doubt: DOUBTS[code]} : line;
+}
+
+// Numbers of messages begin again with the daemon.
+const ownKey = (number) => `${model.since}/own/${number}`;
+const keyOf = ({own, sent, message}) => own ? ownKey(sent) : `${model.since}/${message}`;
+
+const handlers = {
+	ready({user, name, key}) {
+		abandon();
+		disconnect();
+		Object.assign(model, {self: {user, name, key}, isReady: true});
+		for (const one of everybody()) one.presence = "offline";
+		hooks.begin();
+	},
+	status({since, away, chats: all}) {
+		model.since = since;
+		model.self.away = away;
+		for (const name of chats.keys()) if (name !== model.current && !all.some(({chat}) => chat === name)) chats.delete(name);
+		for (const {chat: name, waiting: unread, ...one} of all) {
+			const chat = Object.assign(chatOf(name), one);
+			if (name === model.shown) continue;
+			chat.unread = unread;
+			if (!unread) chat.firstUnread = null;
+		}
+	},
+	self({name, away}) {
+		Object.assign(model.self, {name, asked: away});
+		requests.status();
+	},
+	peer(line, chat) {
+		meet(line, chat);
+		if (line.why === "removed") remark(chat, {text: `You were removed from ${plain(chat.name)}.`});
+	},
+	typing({users}, chat) { hooks.showTyping(chat.typing = users); },
+	message(line, chat) {
+		const key = keyOf(line), {own, from: {user}} = line, isNew = !chat.byKey.has(key);
+		if (isNew && muted.has(user)) return;
+		if (isNew) add(chat, key, line);
+		if (own) return;
+		if (model.shown !== chat.name) {
+			chat.unread += isNew;
+			chat.firstUnread ??= key;
+		} else if (line.waited) chat.marker ??= key;
+	},
+	missed({messages}, chat) { if (messages) remark(chat, {text: `${messages} messages were not kept.`}); },
+	recent(line, chat) {
+		const {byKey, messages} = chat;
+		// By arrival, not by time.
+		let next = messages.find(({state}) => state === "sending");
+		for (const one of line.messages.reverse()) {
+			const key = keyOf(one), {at, own, text} = one;
+			const old = byKey.get(key) ?? messages.findLast((it) => own && it.state === "unknown" && it.text === text && Math.abs(it.at - at) < 9);
+			old ? byKey.set(key, old) : muted.has(one.from.user) || add(chat, key, one, next);
+			next = byKey.get(key) ?? next;
+			if (own) settle(chat, key, {...outcomes(one), state: "sent"});
+		}
+		chat.isRecent = true;
+	},
+	sent({to, at, message}, chat, {local, lost}) { chat.byKey.set(ownKey(message), settle(chat, local, {to, at, lost, state: "sent"})); },
+	waiting({user, message}, chat) { settle(chat, ownKey(message)).waiting.add(user); },
+	delivered({user, message}, chat) { settle(chat, ownKey(message), {}, user).delivered.add(user); },
+	failed({user, why, message}, chat) {
+		const {failed, lost} = settle(chat, ownKey(message), {}, user);
+		failed.set(user, why);
+		if (lost) remark(model.open ?? chat, {text: lost});
+	},
+	error({text: error}, chat, {local}) { if (chat && local) settle(chat, local, {error, state: "error"}); },
+	sightings({instance, found}, chat) { chat.sightings = {isOff: !instance, isUnanswered: found.some(({self, linked}) => !self && !linked)}; },
+	notice(line) {
+		const {code, user, known, chat, invitation, key} = line, by = known ? "known" : "text";
+		if (/invited|newcomer/.test(code)) return muted.has(user) || invitations.set(invitation ?? chat + key, line);
+		if (invitation) return invitations.delete(invitation);
+		if (code === "moved") return requests.who({chat}, moved(line, chatOf(chat)));
+		const isNew = (one) => /^discovery/.test(code) || !one.messages.some(({remark}) => remark?.[by] === line[by]);
+		for (const one of code === "open-chat" ? [] : chats.values()) {
+			if ((chat ? chat === one.name : !user || [user, known].some((id) => one.people.has(id))) && isNew(one)) remark(one, line);
+		}
+	},
+	who({peers}, chat) { for (const one of peers) meet(one, chat); },
+	ok({chat: name, peers = [], invite, with: partner, owner, at}, chat, request) {
+		if (request.do === "leave") chats.delete(request.chat);
+		if (request.do === "leave" && !model.open) hooks.closeChat();
+		if (!/join|talk|accept/.test(request.do)) return;
+		const joined = Object.assign(chatOf(name), {isJoined: true, secret: !!(invite ?? partner), with: partner, owner});
+		for (const one of peers) meet({at, ...one}, joined);
+	},
+	"inkling-web"({state, drafts, text, starts}) {
+		if (drafts) model.drafts = new Map(Object.entries(drafts));
+		if (/lost|back/.test(state)) disconnect();
+		if (state === "lost") model.lost = {text, starts};
+		hooks.showBanner(state === "reused" ? ["Somebody tried this page's old address and was refused."] : undefined);
+	},
 };

@@ -4,13 +4,14 @@ import {open} from "./connection.js";
 import * as dialogs from "./dialogs.js";
 import {$, icon, on, write} from "./dom.js";
 import {hooks} from "./hooks.js";
-import {requests} from "./lines.js";
+import {apply, requests} from "./lines.js";
 import * as log from "./log.js";
-import {apply, compose, disconnect, model, present, show} from "./model.js";
+import {compose, disconnect, model, present, show} from "./model.js";
 import {isCommand, plain, spoken} from "./text.js";
 import * as view from "./view.js";
 
-Object.assign(hooks, {connected, received, render, enter, retry, showPerson: dialogs.showPerson});
+Object.assign(hooks, {begin, closeChat, connected, enter, read, received: apply, render, retry, showBanner});
+Object.assign(hooks, {showPerson: dialogs.showPerson, showTyping: view.showTyping});
 const {dataset} = document.body;
 const draft = $("draft");
 const hint = (text) => write("hint", text);
@@ -19,10 +20,9 @@ const BUTTONS = {
 	People: "who", "a name in People": "whois verify mute unmute block unblock remove talk", "Invite others": "invite",
 	"Leave this chat": "leave", "Search in this chat": "find", "New chat": "join open", "your name, at the top": "nick away back",
 };
-let isDrawing, banner = [], reading, blurred;
+let isDrawing, banner = [], reading, blurred, found = [], place = 0;
 /** Stands for the draft, which stays in the page. */
 let stand = "";
-let found = [], place = 0;
 
 function render() {
 	if (isDrawing) return;
@@ -34,14 +34,13 @@ function render() {
 }
 
 function connected(isUp, ...words) {
-	banner = words;
 	if (!isUp) disconnect();
-	showBanner();
+	showBanner(words);
 }
 
-function showBanner() {
-	const {lost} = model;
-	const [text, hasButton] = lost ? [plain(lost.text, 300), lost.starts] : banner;
+function showBanner(next = banner) {
+	banner = next;
+	const {lost} = model, [text, hasButton] = lost ? [plain(lost.text, 300), lost.starts] : banner;
 	write("banner-text", text);
 	write("banner-action", lost ? "Start again" : "Try again");
 	$("banner").hidden = !text;
@@ -49,21 +48,9 @@ function showBanner() {
 	render();
 }
 
-function received(line, request) {
-	const {on, chat} = line;
-	apply(line, request);
-	if (on === "ready") begin();
-	else if (line.code === "moved") requests.who({chat});
-	else if (on === "self") requests.status();
-	else if (on === "typing") view.showTyping();
-	else if (on === "inkling-web") {
-		if (line.state === "reused") banner = ["Somebody tried this page's old address and was refused."];
-		showBanner();
-	} else if (line.waited && chat === model.shown) {
-		clearTimeout(reading);
-		reading = setTimeout(() => model.open && log.open(model.open, requests.read({chat})), 50);
-	} else if (request?.do === "leave" && !model.open) closeChat();
-	render();
+function read(chat) {
+	clearTimeout(reading);
+	reading = setTimeout(() => model.open && log.open(model.open, requests.read({chat})), 50);
 }
 
 async function begin() {
@@ -72,8 +59,7 @@ async function begin() {
 	requests.status();
 	await requests.subscribe();
 	const name = model.current ?? history.state;
-	if (model.chats.has(name)) enter(name);
-	else closeChat();
+	model.chats.has(name) ? enter(name) : closeChat();
 }
 
 async function enter(name) {
@@ -94,8 +80,8 @@ async function enter(name) {
 	showChat();
 	if (isOther) log.open(chat);
 	view.render();
-	const {on, text} = await joined;
-	if (on === "error") hint(plain(text, 300));
+	const {error} = await joined;
+	if (error) hint(plain(error, 300));
 	await recent;
 	if (chat !== model.open) return;
 	if (isOther) log.open(chat);
@@ -162,8 +148,7 @@ function post(text) {
 
 function retry(message) {
 	if (!model.isReady) return;
-	message.isRetried = true;
-	message.version++;
+	Object.assign(message, {isRetried: true, version: message.version + 1});
 	post(message.text);
 }
 

@@ -85,14 +85,11 @@ export const has = (text, word, edge = "$.") =>
 	RegExp(`(?<!${edge})${folded(word).replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")}(?!${edge})`, "iu").test(folded(text));
 
 export const deed = (text) => /^\/me (\s*\S.*)/s.exec(text)?.[1];
-
 export const spoken = (draft) => draft.replace(/^\/\//, "/");
-
 export const isCommand = (draft) => /^\/(?!\/|me \s*\S)/.test(draft);
 
 const date = (seconds) => new Date(seconds * 1000);
 export const days = (from, to) => Math.round((date(to).setHours(0, 0, 0) - date(from).setHours(0, 0, 0)) / 864e5);
-
 export const clock = (seconds) => date(seconds).toTimeString().slice(0, 5);
 
 export const day = (seconds, now = Date.now() / 1000) => ["Today", "Yesterday"][days(seconds, now)]

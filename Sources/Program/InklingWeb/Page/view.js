@@ -82,7 +82,7 @@ function header(chat) {
 		count ? "No messages yet." : looking ? "Looking for others…" : "Nobody else is here yet.",
 		way,
 		count || looking || !sightings ? ""
-			: !sightings.instance ? "Discovery is off: others can't find this computer."
-			: `Discovery finds ${sightings.found.some(({self, linked}) => !self && !linked) ? "a computer that does not answer" : "nobody"}. For help, run: inkling doctor`,
+			: sightings.isOff ? "Discovery is off: others can't find this computer."
+			: `Discovery finds ${sightings.isUnanswered ? "a computer that does not answer" : "nobody"}. For help, run: inkling doctor`,
 	].join("\n"));
 }
