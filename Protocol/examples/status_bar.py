@@ -52,20 +52,20 @@ def lines(connection):
 
 def states(path):
     """What to show, whenever it may have changed, until the daemon is gone."""
-    typing, waiting = {}, {}  # by chat
+    typing, unread = {}, {}  # by chat
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(path)
         connection.sendall(b'{"do":"subscribe","events":["typing","message"]}\n{"do":"chats"}\n')
         for line in lines(connection):
             if line is None or line["on"] == "message":
-                # Messages wait while no front end shows their chat. No event reports their end.
+                # A message is unread while no front end shows its chat. No event reports that it was read.
                 connection.sendall(b'{"do":"chats"}\n')
             elif line["on"] == "typing":
                 typing[line["chat"]] = line["text"]
             elif line["on"] == "chats":
-                waiting = {chat["chat"]: chat["waiting"] for chat in line["chats"]}
+                unread = {chat["chat"]: chat["unread"] for chat in line["chats"]}
             parts = [text for text in typing.values() if text]
-            parts += [f"{count} in {chat}" for chat, count in waiting.items() if count]
+            parts += [f"{count} in {chat}" for chat, count in unread.items() if count]
             yield " · ".join(map(harmless, parts))
 
 

@@ -273,7 +273,7 @@ class Driver:
         return {"owner": base64url(chat.owner_key)} if chat.owner_key else {}
 
     def _chats(self) -> list[dict[str, Any]]:
-        return [{"chat": chat.name, "secret": chat.secret is not None, "kept": False, "waiting": 0,
+        return [{"chat": chat.name, "secret": chat.secret is not None, "kept": False, "unread": 0,
                  "present": sum(known["presence"] != "offline" for known in self._peers(chat)),
                  "looking": self.node.clock.now - chat.joined_at < LOOKING, **self._with(chat),
                  **self._owner(chat)}
@@ -548,6 +548,6 @@ REQUESTS: dict[str, Callable[[Driver, Request], Optional[Request]]] = {
     "unblock": lambda driver, request: driver.node.unblock(driver._user(request)),
     "chats": lambda driver, _: {"chats": driver._chats()},
     "identity": lambda driver, _: {**driver._identity(), "temporary": driver.is_temporary},
-    **dict.fromkeys(("people", "verify", "unverify", "sightings", "subscribe", "read", "recent", "history", "earlier",
-                     "search"), Driver._unsupported),
+    **dict.fromkeys(("people", "verify", "unverify", "sightings", "subscribe", "read", "messages", "history"),
+                    Driver._unsupported),
     "add": Driver._add, "candidates": Driver._candidates}

@@ -107,7 +107,7 @@ class ScriptedDaemon(harness.Running):
         answer = dict(ANSWERS.get(do, {"on": "ok"}))
         if do in ("status", "chats"):
             chats = [{"chat": name, "secret": "owner" in content, "kept": True, "present": len(content["people"]),
-                      "waiting": 0, "looking": False, **owner(content)} for name, content in self.chats.items()]
+                      "unread": 0, "looking": False, **owner(content)} for name, content in self.chats.items()]
             answer = {"on": do, "chats": chats, "user": USER, "name": self.name, "version": "0", "interface": 1,
                       "since": 1.0, "away": False, "frontEnds": 1, "key": key(0), "port": 1}
         elif do == "join":
@@ -116,8 +116,8 @@ class ScriptedDaemon(harness.Running):
                 answer["invite"] = f"inkling:{chat}#{'a' * 26}@{answer['owner']}"
         elif do == "who":
             answer = {"on": "who", "chat": chat, "peers": self.chats[chat]["people"]}
-        elif do == "recent":
-            answer = {"on": "recent", "chat": chat, "messages": self.chats[chat]["messages"]}
+        elif do == "messages":
+            answer = {"on": "messages", "chat": chat, "messages": self.chats[chat]["messages"]}
         elif do == "send":
             answer = {"on": "sent", "chat": chat, "message": len(self.requests), "to": 1}
         elif do == "fingerprint":

@@ -424,12 +424,12 @@ class OrderTests(ModuleCase):
             const model = await import("/model.js"), {apply} = await import("/lines.js"), {hooks} = await import("/hooks.js");
             Object.assign(hooks, {begin() {}, render() {}});
             const from = {user: "bobbobbobbobbob2", name: "Bob"};
-            const last = (text, at) => ({text, at, from, message: +text});
+            const last = (text, at, entry) => ({text, at, from, entry, message: +text});
             apply({on: "ready", user: "alicealicealicea", name: "Alice", at: 1});
-            apply({on: "status", since: 5, chats: [{chat: "c", waiting: 0}], at: 1});
+            apply({on: "status", since: 5, chats: [{chat: "c", unread: 0}], at: 1});
             for (const [step, ...more] of given[0]) {
               if (step === "message") apply({on: step, chat: "c", ...last(...more)});
-              else if (step === "recent") apply({on: step, chat: "c", at: 1, messages: more.map((one) => last(...one))});
+              else if (step === "messages") apply({on: step, chat: "c", at: 1, messages: more.map((one) => last(...one))});
               else if (step === "own") model.compose(model.model.chats.get("c"), ...more);
               else model.disconnect();
             }
@@ -441,20 +441,24 @@ class OrderTests(ModuleCase):
                                         ["message", "4", 1e9 + 1 - step]), ["1", "2", "3", "4"])
 
     def test_recent_messages_stay_in_the_order_of_the_daemon(self):
-        self.assertEqual(self.texts(["recent", ["1", 50], ["2", 20], ["3", 90], ["4", 21]]), ["1", "2", "3", "4"])
+        self.assertEqual(self.texts(["messages", ["1", 50], ["2", 20], ["3", 90], ["4", 21]]), ["1", "2", "3", "4"])
 
     def test_recent_messages_come_before_those_that_came_in_between(self):
         self.assertEqual(self.texts(["message", "3", 10], ["message", "4", 5],
-                                    ["recent", ["1", 50], ["2", 20], ["3", 10], ["4", 5]]), ["1", "2", "3", "4"])
+                                    ["messages", ["1", 50], ["2", 20], ["3", 10], ["4", 5]]), ["1", "2", "3", "4"])
 
     def test_missed_messages_take_their_places_after_a_reconnection(self):
         self.assertEqual(self.texts(["message", "1", 90], ["message", "2", 80], ["lost"], ["message", "5", 9],
-                                    ["recent", ["2", 80], ["3", 70], ["4", 1], ["5", 9]]), ["1", "2", "3", "4", "5"])
+                                    ["messages", ["2", 80], ["3", 70], ["4", 1], ["5", 9]]), ["1", "2", "3", "4", "5"])
         self.assertEqual(self.texts(["message", "1", 90], ["lost"], ["message", "5", 9],
-                                    ["recent", ["3", 70], ["4", 1], ["5", 9]]), ["1", "3", "4", "5"])
+                                    ["messages", ["3", 70], ["4", 1], ["5", 9]]), ["1", "3", "4", "5"])
+
+    def test_a_message_of_an_earlier_run_keeps_no_later_one_of_its_number_out(self):
+        self.assertEqual(self.texts(["messages", ["1", 2, 7], ["1", 50, 8]], ["message", "2", 60]), ["1", "1", "2"])
+        self.assertEqual(self.texts(["messages", ["1", 2, 7]], ["message", "1", 60]), ["1", "1"])
 
     def test_a_message_that_is_being_sent_is_the_last_one(self):
-        self.assertEqual(self.texts(["message", "1", 90], ["lost"], ["own", "me", 95], ["recent", ["1", 90], ["2", 99]]),
+        self.assertEqual(self.texts(["message", "1", 90], ["lost"], ["own", "me", 95], ["messages", ["1", 90], ["2", 99]]),
                          ["1", "2", "me"])
 
 

@@ -134,12 +134,12 @@ class Person(Lines):
 
     def reads(self, chat, text):
         """Waits for a message, and returns it."""
-        return until(lambda: next((one for one in self.ask(do="recent", chat=chat)["messages"] if one["text"] == text),
+        return until(lambda: next((one for one in self.ask(do="messages", chat=chat, count=200)["messages"] if one["text"] == text),
                                   None),
                      lambda: f"{self.name} reads {text!r} in {chat}, not {self.texts(chat)}")
 
     def texts(self, chat):
-        return [one["text"] for one in self.ask(do="recent", chat=chat)["messages"]]
+        return [one["text"] for one in self.ask(do="messages", chat=chat, count=200)["messages"]]
 
     def typing(self, chat, *names):
         """Waits until just these people type."""

@@ -68,7 +68,7 @@ class JSONAttached(Door, lan.Lines):
         self.lines.wait_for(lambda line: line.get("code") == "unknown-chat", "the error", lan.cell.patience)
 
     def counted(self):
-        return {one["chat"]: one["waiting"] for one in self.ask(do="chats")["chats"]}
+        return {one["chat"]: one["unread"] for one in self.ask(do="chats")["chats"]}
 
     def counts(self, chat):
         if self.has_daemon:
@@ -157,7 +157,7 @@ class JSONAttached(Door, lan.Lines):
         self.ask(do="history", chat=chat, on=on)
 
     def find(self, chat, text):
-        return len(self.ask(do="search", chat=chat, text=text)["messages"])
+        return len(self.ask(do="messages", chat=chat, text=text)["messages"])
 
     def waits(self, chat, text):
         return until(lambda: next((one["entry"] for one in self.ask(do="waiting", chat=chat)["waiting"]

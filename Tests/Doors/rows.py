@@ -304,12 +304,12 @@ def read(door, bob):
     check_stay(door, bob, chat)
     bob.writes(chat, f"while away in {chat}")
     if door.has_daemon:
-        until(lambda: door.person.chats()[chat]["waiting"] == 1, "the message is unread")
+        until(lambda: door.person.chats()[chat]["unread"] == 1, "the message is unread")
     door.enter_by_invite(chat, invite)
     door.shows(f"while away in {chat}")
     door.read(chat)
     if door.has_daemon:
-        until(lambda: door.person.chats()[chat]["waiting"] == 0, "the message is read")
+        until(lambda: door.person.chats()[chat]["unread"] == 0, "the message is read")
 
 
 @row("use a command beside the door", "it sends as the same person, who does not come or go for it",
@@ -475,14 +475,14 @@ def history(door, bob):
     door.history(chat, True)
     bob.writes(chat, f"cake in {chat}")
     door.shows(f"cake in {chat}")
-    until(lambda: door.person.ask(do="search", chat=chat, text="cake")["messages"], "the message is kept")
+    until(lambda: door.person.ask(do="messages", chat=chat, text="cake")["messages"], "the message is kept")
     door.kill_node()
     door.open(chat)
     found = door.find(chat, "cake")
     assert found == 1, f"{found} found"
     door.history(chat, False)
     assert not door.person.chats()[chat]["history"], "the history is on"
-    left = door.person.ask(do="search", chat=chat, text="cake")["messages"]
+    left = door.person.ask(do="messages", chat=chat, text="cake")["messages"]
     assert not left, left
 
 

@@ -68,7 +68,7 @@ private func checkOutput(_ line: [UInt8]) {
     }
     switch output {
     case .own(let own): checkReference(line, [("chat", .string(own.chat)), ("text", .string(own.text))])
-    case .event(let timed), .waited(let timed):
+    case .event(let timed), .unread(let timed):
         check(timed.at.rawValue.isFinite, "a time that is none")
         guard case .message(let message) = timed.event else { return }
         check(UserID(message.sender.user.description) == message.sender.user, "a user ID that is none")
@@ -86,7 +86,7 @@ private let events = JSONEvents(
 private func written(_ output: ServiceOutput?) -> [UInt8]? {
     switch output {
     case .event(let timed): return events.line(for: timed).closed()
-    case .waited(let timed): return events.line(for: timed, hasWaited: true).closed()
+    case .unread(let timed): return events.line(for: timed, hasWaited: true).closed()
     case .own(let own): return events.line(for: own, from: .blank).closed()
     case .user(var user):
         var line = JSONLine(at: user.at)

@@ -244,9 +244,14 @@ struct StageNode {
         case .peers: return .peers(people.values.map { $0.peer(.online) }.sorted { $0.name < $1.name })
         case .knownPeers: return .knownPeers(blocked)
         case .fingerprint: return .fingerprint((1...8).map { "0000\($0)" })
-        case .recent: return .recent([])
-        case .earlier(_, _, let count): return .recent(kept.suffix(count ?? 50))
-        case .search(let text, _, _): return .recent(kept.filter { FoldedText(text).occurs(in: $0.text) })
+        case .messages(_, _, let text, let count):
+            let numbered = kept.enumerated().map { place, message in
+                var message = message
+                message.entry = UInt64(place) + 1
+                return message
+            }
+            let found = numbered.filter { message in text.map { FoldedText($0).occurs(in: message.text) } ?? true }
+            return .messages(found.suffix(count ?? 50))
         case .history(let isOn, _):
             keepsHistory = isOn
             if !isOn { kept = [] }

@@ -173,7 +173,7 @@ struct DaemonTests {
     func unread() {
         var stage = ChatStage(rings: true, place: .daemon)
         stage.node.chats = [
-            ChatStatus("kitchen"), ChatStatus("team", hasSecret: true, waiting: 2), ChatStatus("attic"),
+            ChatStatus("kitchen"), ChatStatus("team", hasSecret: true, unread: 2), ChatStatus("attic"),
         ]
         stage.begin()
         stage.advance(by: 3_000)
@@ -184,8 +184,8 @@ struct DaemonTests {
         #expect(stage.model.prompt == "kitchen (open) [team 2, attic (open) 1]> " && stage.newEffects().isEmpty)
         stage.receive("look, Alice", from: .bob, in: "attic")
         #expect(stage.newEffects() == [.bell])
-        stage.node.chats[2].waiting = 2
-        stage.node.chats.append(ChatStatus("cellar", waiting: 1))
+        stage.node.chats[2].unread = 2
+        stage.node.chats.append(ChatStatus("cellar", unread: 1))
         stage.receive("look", from: .bob, in: "cellar")
         #expect(stage.model.prompt == "kitchen (open) [team 2, attic (open) 2, cellar (open) 1]> ")
         stage.typing(.bob, in: "attic")
@@ -193,7 +193,7 @@ struct DaemonTests {
         #expect(stage.model.prompt == "attic (open) [team 2, cellar (open) 1]> ")
         #expect(stage.model.indicator?.hasPrefix("Bob is typing.") == true)
         // Another front end reads the rest.
-        stage.node.chats[1].waiting = 0
+        stage.node.chats[1].unread = 0
         stage.advance(by: 60_000)
         #expect(stage.model.prompt == "attic (open) [cellar (open) 1]> ")
         stage.come(.bob, in: "attic")
@@ -206,7 +206,7 @@ struct DaemonTests {
     func chats() {
         var stage = ChatStage.begun([.bob], place: .daemon)
         stage.node.chats = [
-            ChatStatus("kitchen", isKept: true), ChatStatus("team", hasSecret: true, isKept: true, waiting: 2),
+            ChatStatus("kitchen", isKept: true), ChatStatus("team", hasSecret: true, isKept: true, unread: 2),
             ChatStatus("attic"),
         ]
         #expect(
@@ -229,7 +229,7 @@ struct DaemonTests {
         var stage = ChatStage.begun([.bob])
         func receive(_ event: Event, minutesAgo: Int) {
             let timed = TimedEvent(at: ChatStage.noon - .seconds(minutesAgo * 60), event: event)
-            stage.perform(stage.model.receive(.waited(timed), at: stage.moment))
+            stage.perform(stage.model.receive(.unread(timed), at: stage.moment))
         }
         receive(.missed(.init(chat: "kitchen", messages: 3, outcomes: 0)), minutesAgo: 60)
         receive(.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 4, text: "one")), minutesAgo: 59)
@@ -258,7 +258,7 @@ struct DaemonTests {
         #expect(stage.newLines().count == 1, "nobody is looked for")
         let event = Event.message(.init(chat: "kitchen", from: StagePerson.bob.person, id: 1, text: "one"))
         stage.perform(
-            stage.model.receive(.waited(TimedEvent(at: ChatStage.noon - .seconds(60), event: event)), at: stage.moment))
+            stage.model.receive(.unread(TimedEvent(at: ChatStage.noon - .seconds(60), event: event)), at: stage.moment))
         #expect(stage.newLines() == ["12:00 * Bob is here", "12:00 --- new messages ---", "11:59 Bob: one"])
         _ = stage.enter("two")
         #expect(stage.asked.last == .send("two", chat: "kitchen"), "others need not be found first")

@@ -44,14 +44,14 @@ struct HistoryTests {
         #expect(stage.asked.first == .join(try Self.chat()))
         #expect(
             stage.asked.dropFirst().prefix(3) == [
-                .earlier(chat: "team", count: 20), .join(try Self.chat(), isKept: true, isConfirmed: true),
+                .messages(chat: "team", count: 20), .join(try Self.chat(), isKept: true, isConfirmed: true),
                 .open(chat: "team"),
             ])
         let lines = stage.newLines()
         let expected = [
             "11:40 Bob: See you", "11:57 You: Bye  (delivered)",
             "11:58 You: Still there?  (may not have reached Bob (left))",
-            "12:00 --- until here: kept messages ---",
+            "12:00 --- until here: earlier messages ---",
         ]
         #expect(Array(lines.suffix(expected.count)) == expected)
         #expect(lines.first?.contains("team is private") == true)
@@ -65,11 +65,8 @@ struct HistoryTests {
         #expect(!stage.newLines().contains { $0.contains("earlier") })
         for (form, place) in [(ChatDisplay.Form.pipe, NodePlace.daemon), (.screen, .own)] {
             let stage = try Self.stage(Self.messages, form: form, place: place)
-            #expect(!stage.asked.contains { if case .earlier = $0 { true } else { false } })
+            #expect(!stage.asked.contains { if case .messages = $0 { true } else { false } })
         }
-        stage = ChatStage(place: .daemon)
-        stage.begin()
-        #expect(!stage.asked.contains { if case .earlier = $0 { true } else { false } }, "an open chat keeps none")
         // Whole lines have no times.
         stage = try Self.stage(Self.messages, form: .lines)
         #expect(stage.newLines().contains("Bob: See you"))
@@ -81,6 +78,18 @@ struct HistoryTests {
         stage.node.failures = [.other(code: "bad-command", text: "there is no command")]
         stage.answerNext()
         #expect(!stage.newLines().contains { $0.contains("command") })
+    }
+
+    @Test("the start shows what an open chat's daemon has in memory, and /history off then removes nothing")
+    func memory() {
+        var stage = ChatStage(place: .daemon)
+        stage.node.kept = [Self.received("Tea?", minutes: 2)]
+        stage.begin()
+        #expect(stage.newLines().suffix(2) == ["11:58 Bob: Tea?", "12:00 --- until here: earlier messages ---"])
+        stage = (try? Self.stage([Self.received("Tea?", minutes: 2)])) ?? stage
+        stage.node.chats = [ChatStatus("team", hasSecret: true)]
+        #expect(stage.enter("/history off") == ["* No message of this chat is kept. To begin: /history on"])
+        #expect(!stage.newRequests().contains(.history(false, chat: "team")))
     }
 
     @Test("a long message is cut, and a muted person's is left out")

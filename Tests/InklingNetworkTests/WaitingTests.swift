@@ -44,7 +44,7 @@ extension NetworkTests {
                 let text = try await run("status", "--json").text
                 let status = (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: Any]
                 let chats = status?["chats"] as? [[String: Any]]
-                return chats?.first { $0["chat"] as? String == "team" }?["waiting"] as? Int
+                return chats?.first { $0["chat"] as? String == "team" }?["unread"] as? Int
             }
         }
 

@@ -96,7 +96,7 @@ struct TextsTests {
     @Test("a chat's line says who is there, and whether the daemon still looks for others (A-35)")
     func chatLines() {
         let chats = [
-            ChatStatus("kitchen", isKept: true, waiting: 3, present: 2), ChatStatus("team", hasSecret: true),
+            ChatStatus("kitchen", isKept: true, unread: 3, present: 2), ChatStatus("team", hasSecret: true),
             ChatStatus("attic", isLooking: true), ChatStatus("den", hasSecret: true, present: 1, isLooking: true),
         ]
         #expect(
@@ -108,9 +108,9 @@ struct TextsTests {
 
     @Test("the end of the daemon names the chats that stay kept, and counts the messages that are lost")
     func daemonEnd() {
-        var team = ChatStatus("team", hasSecret: true, isKept: true, waiting: 7)
+        var team = ChatStatus("team", hasSecret: true, isKept: true, unread: 7)
         team.holdsTexts = true
-        let chats = [ChatStatus("kitchen", isKept: true, waiting: 1), team, ChatStatus("attic", waiting: 1)]
+        let chats = [ChatStatus("kitchen", isKept: true, unread: 1), team, ChatStatus("attic", unread: 1)]
         #expect(
             DaemonEnd.lines(chats) == [
                 "The daemon has ended", "Kept for the next start: kitchen, team", "2 unread messages are lost",

@@ -210,8 +210,8 @@ struct AttachedNodeTests {
         }
         #expect(try await second.ask(.join(try Chat("kitchen"))) == .joined(secret, []), "as the node has it (A-20)")
         _ = try await second.ask(.open(chat: "kitchen"))
-        try await second.wait { $0.waited.count == 126 }
-        let waited = try await second.run { $0.waited }
+        try await second.wait { $0.unread.count == 126 }
+        let waited = try await second.run { $0.unread }
         #expect(
             waited.first == .missed(.init(chat: "kitchen", messages: 1, outcomes: 0))
                 && waited.last == Somebody.message(126))

@@ -82,11 +82,11 @@ struct DaemonNodeTests {
         _ = try await bob.send("early", to: "lobby")
         try await first.wait("the message") { $0.texts == ["early"] }
         _ = try await second.ask(.open(chat: "lobby"))
-        try await second.wait("it is told once, as it comes to a member") { $0.texts == ["early"] && $0.waited.isEmpty }
+        try await second.wait("it is told once, as it comes to a member") { $0.texts == ["early"] && $0.unread.isEmpty }
         let third = try await stage.attach()
         _ = try await third.ask(.join(lobby))
         _ = try await third.ask(.open(chat: "lobby"))
-        try await third.wait("what waited") { $0.waited.count == 1 }
+        try await third.wait("what waited") { $0.unread.count == 1 }
 
         // Both front ends type, and then one of them is killed.
         let typing = await bob.typing(in: "lobby")

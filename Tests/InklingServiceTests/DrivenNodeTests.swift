@@ -194,7 +194,7 @@ struct DrivenNodeTests {
                             #expect(pthread_equal(pthread_self(), thread) != 0)
                             switch output {
                             case .answer(let answer, _): told.append("\(answer)")
-                            case .event, .waited, .own, .user: told.append("event")
+                            case .event, .unread, .own, .user: told.append("event")
                             case .ended: told.append("ended")
                             }
                         }

@@ -147,7 +147,7 @@ struct ImpossibleTimeTests {
         let again = try await TextNode("Bob", in: bobs)
         let second = try await again.daemon()
         let shown = try #require(Self.messages(try await Self.join(second, opens: true), until: "boo").last)
-        #expect(shown.contains(#""waited":true"#) && shown.contains(#""written":\#(Self.latest)"#), "\(shown)")
+        #expect(shown.contains(#""unread":true"#) && shown.contains(#""written":\#(Self.latest)"#), "\(shown)")
         try await second.end()
         try await again.idle()
     }

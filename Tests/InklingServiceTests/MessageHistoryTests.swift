@@ -60,7 +60,7 @@ private final class HistoryStage: Sendable {
 
     func list(_ query: HistoryQuery = HistoryQuery(), in chat: Chat) async throws -> [RecentMessage] {
         let done = loop.makePromise(of: [RecentMessage].self)
-        loop.execute { self.history.value?.list(query, in: chat) { done.succeed($0) } }
+        loop.execute { self.history.value?.list(query, in: chat) { done.succeed($0.messages) } }
         return try await done.futureResult.get()
     }
 
@@ -302,7 +302,7 @@ struct ServiceHistoryTests {
             throw SystemError("a history of an open chat")
         }
         #expect(frontEnd.ask(.history(true, chat: "attic")) == .failed(.unknownChat("attic")))
-        #expect(frontEnd.ask(.earlier(chat: "attic")) == .failed(.unknownChat("attic")))
+        #expect(frontEnd.ask(.messages(chat: "attic")) == .failed(.unknownChat("attic")))
         #expect(frontEnd.ask(.history(true, chat: "team")) == .done && stage.history.keeps(chat))
         guard case .chats(let chats) = frontEnd.ask(.chats) else { throw SystemError("no chats") }
         #expect(chats.map(\.keepsHistory) == [true, false])
@@ -339,17 +339,57 @@ struct ServiceHistoryTests {
         stage.node.tell(Somebody.message(1, in: "team", "seen"), at: 1.5)
         frontEnd.ask(.open(chat: nil))
         stage.node.tell(Somebody.message(2, in: "team", "unseen"), at: 2.5)
-        guard case .recent(let messages) = frontEnd.ask(.earlier(chat: "team", before: 9, count: 3)) else {
+        guard case .messages(let messages) = frontEnd.ask(.messages(chat: "team", before: 9, count: 3)) else {
             throw SystemError("no messages")
         }
         #expect(messages.map(\.isUnread) == [false, true])
-        frontEnd.ask(.search("x", chat: "team"))
+        frontEnd.ask(.messages(chat: "team", text: "x"))
         #expect(stage.history.queries.map(\.before) == [9, .max] && stage.history.queries.map(\.count) == [3, 50])
         #expect(stage.history.queries.map { $0.text?.occurs(in: "axe") } == [nil, true])
         // Another run's message of the same number was read then.
         stage.history.kept = try [Self.secret(): [RecentMessage(at: 0.5, messages[1].content)]]
-        guard case .recent(let older) = frontEnd.ask(.earlier(chat: "team")) else { throw SystemError("no messages") }
+        guard case .messages(let older) = frontEnd.ask(.messages(chat: "team", before: 2)) else {
+            throw SystemError("no messages")
+        }
         #expect(older.map(\.isUnread) == [false])
+    }
+
+    /// Returns the text and the number of each listed message.
+    private static func listed(_ frontEnd: StageFrontEnd, _ request: ServiceRequest) -> [String] {
+        guard case .messages(let messages) = frontEnd.ask(request) else { return [] }
+        return messages.map { "\($0.text) \($0.entry.map(String.init) ?? "-")" }
+    }
+
+    // A-52
+    @Test("a list has the messages that the history lacks at their places, and outcomes so far")
+    func lacking() throws {
+        let (stage, frontEnd, _) = try Self.stage()
+        func tell(_ number: Int) {
+            stage.node.tell(Somebody.message(number, in: "team", "m\(number)"), at: Timestamp(rawValue: Double(number)))
+        }
+        for number in 1...2 { tell(number) }
+        #expect(Self.listed(frontEnd, .messages(chat: "team")) == ["m1 1", "m2 2"], "numbers without a history")
+        frontEnd.ask(.history(true, chat: "team"))
+        tell(3)
+        stage.history.isLosing = true
+        tell(4)
+        stage.history.isLosing = false
+        for number in 5...6 { tell(number) }
+        #expect(
+            Self.listed(frontEnd, .messages(chat: "team"))
+                == ["m1 -", "m2 -", "m3 1", "m4 -", "m5 2", "m6 3"])
+        #expect(Self.listed(frontEnd, .messages(chat: "team", count: 2)) == ["m5 2", "m6 3"])
+        #expect(Self.listed(frontEnd, .messages(chat: "team", before: 2, count: 2)) == ["m1 -", "m2 -", "m3 1"])
+        #expect(Self.listed(frontEnd, .messages(chat: "team", before: 3, count: 1)) == ["m5 2"])
+        #expect(Self.listed(frontEnd, .messages(chat: "team", before: 1)).isEmpty)
+        #expect(Self.listed(frontEnd, .messages(chat: "team", text: "M4")) == ["m4 -"])
+        stage.node.recipients = 2
+        frontEnd.ask(.send("mine", chat: "team"))
+        stage.node.tell(.delivered(.init(chat: "team", message: 1, user: Somebody.bob.user)))
+        guard case .messages(let messages) = frontEnd.ask(.messages(chat: "team", count: 1)),
+            case .own(_, let delivered, _)? = messages.last?.content
+        else { throw SystemError("no own message") }
+        #expect(delivered == [Somebody.bob.user] && messages.last?.entry == 4)
     }
 
     // A-53
@@ -385,9 +425,10 @@ struct ServiceHistoryTests {
     @Test(
         "a wrong number or switch is a bad command",
         arguments: [
-            #"{"do":"history"}"#, #"{"do":"history","on":1}"#, #"{"do":"earlier","count":0}"#,
-            #"{"do":"earlier","count":201}"#, #"{"do":"earlier","before":0}"#, #"{"do":"earlier","before":1.5}"#,
-            #"{"do":"earlier","before":9007199254740992}"#, #"{"do":"earlier","before":"1"}"#, #"{"do":"search"}"#,
+            #"{"do":"history"}"#, #"{"do":"history","on":1}"#, #"{"do":"messages","count":0}"#,
+            #"{"do":"messages","count":201}"#, #"{"do":"messages","before":0}"#, #"{"do":"messages","before":1.5}"#,
+            #"{"do":"messages","before":9007199254740992}"#, #"{"do":"messages","before":"1"}"#,
+            #"{"do":"messages","text":1}"#,
         ])
     func badCommands(line: String) {
         guard case .failure(.other("bad-command", _)) = JSONRequest(Array(line.utf8), openChat: "a").asked else {

@@ -6,7 +6,7 @@ import Testing
 @Suite("Last messages")
 struct RecentMessagesTests {
     private static func texts(_ answer: ServiceAnswer?) -> [String] {
-        guard case .recent(let messages) = answer else { return [] }
+        guard case .messages(let messages) = answer else { return [] }
         return messages.map { message in
             switch message.content {
             case .received(let received, _): received.text
@@ -28,17 +28,20 @@ struct RecentMessagesTests {
         let second = try stage.frontEnd(in: "kitchen")
         let received = ReceivedMessage(chat: "kitchen", from: Somebody.bob, id: 7, text: "hi")
         let own = OwnMessage(at: 5.5, chat: "kitchen", message: 1, recipients: 2, text: "hello")
-        #expect(
-            second.ask(.recent(chat: "kitchen"))
-                == .recent([
-                    RecentMessage(at: 1.5, .received(received, isDelayed: false)),
-                    RecentMessage(
-                        at: 5.5,
-                        .own(
-                            own, delivered: [Somebody.bob.user],
-                            failed: [RecentMessage.Failure(user: Somebody.carol.user, why: .bye)])),
-                ]))
-        #expect(second.ask(.recent(chat: "attic")) == .failed(.unknownChat("attic")))
+        var messages = [
+            RecentMessage(at: 1.5, .received(received, isDelayed: false)),
+            RecentMessage(
+                at: 5.5,
+                .own(
+                    own, delivered: [Somebody.bob.user],
+                    failed: [RecentMessage.Failure(user: Somebody.carol.user, why: .bye)])),
+        ]
+        for index in messages.indices { messages[index].entry = UInt64(index) + 1 }
+        #expect(second.ask(.messages(chat: "kitchen", count: 200)) == .messages(messages))
+        #expect(second.ask(.messages(chat: "kitchen", before: 2)) == .messages([messages[0]]))
+        #expect(second.ask(.messages(chat: "kitchen", count: 1)) == .messages([messages[1]]))
+        #expect(second.ask(.messages(chat: "kitchen", text: "HELLO")) == .messages([messages[1]]))
+        #expect(second.ask(.messages(chat: "attic")) == .failed(.unknownChat("attic")))
     }
 
     //
@@ -49,20 +52,24 @@ struct RecentMessagesTests {
         for number in 1...205 {
             stage.node.tell(Somebody.message(number, "\(number)"), at: 1)
         }
-        let texts = Self.texts(frontEnd.ask(.recent(chat: "kitchen")))
+        let texts = Self.texts(frontEnd.ask(.messages(chat: "kitchen", count: 200)))
         #expect(texts == (6...205).map(String.init))
         // Each counts 256 bytes more than its text, and each outcome of an own one 32.
         let half = String(repeating: "x", count: 1 << 17 - 256)
         for number in 301...302 {
             stage.node.tell(Somebody.message(number, half), at: 1)
         }
-        #expect(Self.texts(frontEnd.ask(.recent(chat: "kitchen"))) == [half, half])
+        #expect(Self.texts(frontEnd.ask(.messages(chat: "kitchen", count: 200))) == [half, half])
         stage.node.recipients = 1
         frontEnd.ask(.send(String(repeating: "y", count: 1 << 17 - 288), chat: "kitchen"))
-        #expect(Self.texts(frontEnd.ask(.recent(chat: "kitchen"))).count == 2, "it takes the place of the oldest")
+        #expect(
+            Self.texts(frontEnd.ask(.messages(chat: "kitchen", count: 200))).count == 2,
+            "it takes the place of the oldest")
         stage.node.recipients = 2
         frontEnd.ask(.send(String(repeating: "z", count: 1 << 17 - 288), chat: "kitchen"))
-        #expect(Self.texts(frontEnd.ask(.recent(chat: "kitchen"))).count == 1, "an outcome more exceeds the limit")
+        #expect(
+            Self.texts(frontEnd.ask(.messages(chat: "kitchen", count: 200))).count == 1,
+            "an outcome more exceeds the limit")
     }
 
     //
@@ -74,7 +81,7 @@ struct RecentMessagesTests {
         frontEnd.ask(.leave(chat: "kitchen"))
         stage.node.tell(Somebody.message(2), at: 1)
         frontEnd.ask(.join(try Chat("kitchen")))
-        #expect(frontEnd.ask(.recent(chat: "kitchen")) == .recent([]))
+        #expect(frontEnd.ask(.messages(chat: "kitchen", count: 200)) == .messages([]))
     }
 
     //

@@ -25,10 +25,10 @@ struct RequestCodecTests {
             .enter(.invitation(4), name: "x"), .knock(key: key), .invite(chat: "a", key: key), .invitations,
             .decline(invitation: 5), .move(chat: "a", keys: []),
             .move(chat: "b", keys: [key, other], removed: [third], owner: other), .admit(chat: "a", key: key),
-            .leave(chat: "a"), .open(chat: "a"), .open(chat: nil), .read(chat: "a"), .recent(chat: "a"),
-            .history(true, chat: "a"), .history(false, chat: "b"), .earlier(chat: "a"),
-            .earlier(chat: "a", before: (1 << 53) - 1, count: 200), .search("\u{1F600}\n", chat: "a"),
-            .search("x", chat: "a", before: 1), .hold(true, chat: "a"), .hold(false, chat: "b"),
+            .leave(chat: "a"), .open(chat: "a"), .open(chat: nil), .read(chat: "a"), .messages(chat: "a"),
+            .history(true, chat: "a"), .history(false, chat: "b"),
+            .messages(chat: "a", before: (1 << 53) - 1, count: 200),
+            .messages(chat: "a", before: 1, text: "\u{1F600}\n"), .hold(true, chat: "a"), .hold(false, chat: "b"),
             .waitingTexts(chat: nil), .waitingTexts(chat: "a"), .forget(chat: nil, entry: nil),
             .forget(chat: "a", entry: nil), .forget(chat: nil, entry: (1 << 53) - 1), .compose("", chat: "a"),
             .compose("\"\u{1B}\n", chat: "b"), .startTyping(chat: "a"), .stopTyping(chat: "a"),
@@ -72,7 +72,7 @@ struct RequestCodecTests {
     private static func answers(to request: ServiceRequest) -> [ServiceAnswer] {
         let bob = Somebody.peer(Somebody.bob)
         let chats = [
-            ChatStatus("a", isKept: true, waiting: 2), ChatStatus("b", hasSecret: true, present: 3, isLooking: true),
+            ChatStatus("a", isKept: true, unread: 2), ChatStatus("b", hasSecret: true, present: 3, isLooking: true),
             ChatStatus("@Bob", hasSecret: true, partner: key), ChatStatus("team", hasSecret: true, owner: key),
         ]
         let sighting = Sighting(
@@ -116,10 +116,9 @@ struct RequestCodecTests {
         case .peers: [.peers([bob, Somebody.peer(Somebody.carol, .offline)])]
         case .knownPeers: [.knownPeers([]), .knownPeers([AttachedNodeTests.known])]
         case .fingerprint: [.fingerprint(["01234", "56789"])]
-        case .recent: [.recent([]), .recent(recent)]
         case .invite: [.invite(nil), .invite(invite)]
         case .waitingTexts: [.waitingTexts([]), .waitingTexts([waiting])]
-        case .earlier, .search: [.recent([]), .recent(kept)]
+        case .messages: [.messages([]), .messages(recent), .messages(kept)]
         case .sightings: [.sightings(instance: nil, []), .sightings(instance: "own", [sighting])]
         case .chats: [.chats([]), .chats(statuses)]
         case .status: [.status(NodeStatus(since: 1.25, isAway: true, frontEnds: 2, chats: chats))]

@@ -27,7 +27,7 @@ struct ServiceMoveTests {
             #expect(frontEnd.events.first == .notice(.moved(new)) && frontEnd.texts == ["late"])
             #expect(frontEnd.ask(.send("here", chat: "team")) == .sent(message: 1, recipients: 1) || frontEnd === two)
         }
-        guard case .recent(let messages)? = two.ask(.recent(chat: "team")) else {
+        guard case .messages(let messages)? = two.ask(.messages(chat: "team")) else {
             Issue.record("no recent messages")
             return
         }
@@ -36,7 +36,7 @@ struct ServiceMoveTests {
         let three = stage.frontEnd()
         #expect(three.ask(.join(try Chat("team"))) == .joined(new, []))
         three.ask(.open(chat: "team"))
-        #expect(three.waited.count == 2, "unread messages stay")
+        #expect(three.unread.count == 2, "unread messages stay")
     }
 
     //

@@ -209,8 +209,8 @@ final class StageFrontEnd {
         outputs.compactMap { if case .event(let timed) = $0 { timed.event } else { nil } }
     }
 
-    var waited: [Event] {
-        outputs.compactMap { if case .waited(let timed) = $0 { timed.event } else { nil } }
+    var unread: [Event] {
+        outputs.compactMap { if case .unread(let timed) = $0 { timed.event } else { nil } }
     }
 
     var own: [String] {
@@ -226,7 +226,7 @@ final class StageFrontEnd {
     }
 }
 
-/// A history in memory, whose list is answered by all that was added.
+/// A history in memory.
 final class FakeHistory: ChatHistory {
     var kept: [Chat: [RecentMessage]] = [:]
     /// The own messages whose outcomes were added.
@@ -234,6 +234,8 @@ final class FakeHistory: ChatHistory {
     /// The reason for which the next changes fail.
     var failure: String?
     var report: (Notice) -> Void = { _ in }
+    /// Whether added messages are lost, as on a full disk.
+    var isLosing = false
     private(set) var queries: [HistoryQuery] = []
 
     func begin(_ report: @escaping (Notice) -> Void) { self.report = report }
@@ -245,12 +247,25 @@ final class FakeHistory: ChatHistory {
         completion(failure)
     }
 
-    func add(_ message: RecentMessage, isOutcome: Bool, of node: NodeIdentity, in chat: Chat) {
-        if isOutcome { outcomes.append(message) } else { kept[chat]?.append(message) }
+    func add(
+        _ message: RecentMessage, isOutcome: Bool, of node: NodeIdentity, in chat: Chat,
+        _ completion: @escaping (UInt64) -> Void
+    ) {
+        if isOutcome { return outcomes.append(message) }
+        guard !isLosing, kept[chat] != nil else { return }
+        kept[chat]?.append(message)
+        completion(UInt64(kept[chat]?.count ?? 0))
     }
 
-    func list(_ query: HistoryQuery, in chat: Chat, _ completion: @escaping ([RecentMessage]) -> Void) {
+    func list(_ query: HistoryQuery, in chat: Chat, _ completion: @escaping (HistoryPage) -> Void) {
         queries.append(query)
-        completion(kept[chat] ?? [])
+        var all: [RecentMessage] = []
+        for (place, var message) in (kept[chat] ?? []).enumerated() {
+            message.entry = UInt64(place) + 1
+            if UInt64(place) + 1 < query.before, query.text?.occurs(in: message.text) ?? true { all.append(message) }
+        }
+        var page = HistoryPage()
+        (page.messages, page.isBeginning) = (all.suffix(query.count), all.count <= query.count)
+        completion(page)
     }
 }

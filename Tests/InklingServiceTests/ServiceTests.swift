@@ -175,7 +175,7 @@ struct ServiceTests {
         let stage = ServiceStage(kept: [try Chat("kitchen")], announcesAbsence: true)
         let frontEnd = stage.frontEnd()
         stage.node.tell(Somebody.message(1))
-        let chat = ChatStatus("kitchen", isKept: true, waiting: 1)
+        let chat = ChatStatus("kitchen", isKept: true, unread: 1)
         #expect(frontEnd.ask(.chats) == .chats([chat]))
         let status = NodeStatus(since: 1.25, isAway: true, frontEnds: 1, chats: [chat])
         #expect(frontEnd.ask(.status) == .status(status))

@@ -50,7 +50,7 @@ struct ServiceTextTests {
         let frontEnd = stage.frontEnd()
         frontEnd.ask(.join(try Self.team()))
         frontEnd.ask(.open(chat: "team"))
-        #expect(frontEnd.waited == events.map(\.event))
+        #expect(frontEnd.unread == events.map(\.event))
         frontEnd.ask(.read(chat: "team"))
         #expect(stage.read == [1, 2, 3])
     }
@@ -79,10 +79,10 @@ struct ServiceTextTests {
         stage.node.tell(event)
         for frontEnd in [sender, other] { #expect(frontEnd.events.contains(event)) }
         #expect(!outsider.events.contains(event))
-        guard case .recent(let recent) = other.ask(.recent(chat: "team")) else { throw StageError() }
+        guard case .messages(let recent) = other.ask(.messages(chat: "team")) else { throw StageError() }
         #expect(recent.last?.waiting == [Somebody.bob.user])
         stage.node.tell(.delivered(.init(chat: "team", message: 1, user: Somebody.bob.user)))
-        guard case .recent(let later) = other.ask(.recent(chat: "team")) else { throw StageError() }
+        guard case .messages(let later) = other.ask(.messages(chat: "team")) else { throw StageError() }
         #expect(later.last?.waiting == [])
         let late = Event.delivered(.init(chat: "team", message: 0, user: Somebody.bob.user, entry: 9))
         stage.node.tell(late)

@@ -26,17 +26,17 @@ struct ServiceWaitingTests {
         #expect(
             first.outputs.suffix(3) == [
                 .answer(.done, to: first.lastID),
-                .waited(TimedEvent(at: 1, event: Somebody.message(1))),
-                .waited(TimedEvent(at: 2, event: Somebody.message(2))),
+                .unread(TimedEvent(at: 1, event: Somebody.message(1))),
+                .unread(TimedEvent(at: 2, event: Somebody.message(2))),
             ])
         stage.node.tell(Somebody.message(4))
         let second = stage.frontEnd()
         second.ask(.join(try Chat("kitchen")))
         second.ask(.open(chat: "kitchen"))
         #expect(
-            second.waited == [Somebody.message(1), Somebody.message(2), Somebody.message(3)], "the fourth was seen")
+            second.unread == [Somebody.message(1), Somebody.message(2), Somebody.message(3)], "the fourth was seen")
         first.ask(.open(chat: "kitchen"))
-        #expect(first.waited.count == 2, "not once more")
+        #expect(first.unread.count == 2, "not once more")
         #expect(first.ask(.read(chat: "kitchen")) == .done)
         #expect(stage.service.waiting.count(in: "kitchen") == 0 && stage.service.waiting.size == 0)
     }
@@ -51,9 +51,9 @@ struct ServiceWaitingTests {
         first.ask(.read(chat: "kitchen"))
         #expect(stage.service.waiting.count(in: "kitchen") == 1)
         first.ask(.open(chat: "kitchen"))
-        #expect(first.waited.isEmpty, "a front end that gets no messages shows none (A-23)")
+        #expect(first.unread.isEmpty, "a front end that gets no messages shows none (A-23)")
         first.ask(.subscribe(Subscription(kinds: [.message])))
-        #expect(first.waited == [Somebody.message(1)] && first.answers.last == .done)
+        #expect(first.unread == [Somebody.message(1)] && first.answers.last == .done)
         let second = try stage.frontEnd(in: "kitchen")
         second.ask(.read(chat: "kitchen"))
         #expect(stage.service.waiting.count(in: "kitchen") == 0)
@@ -69,7 +69,7 @@ struct ServiceWaitingTests {
         #expect(first.events == [Somebody.message(1)])
         first.ask(.join(try Chat("kitchen")))
         first.ask(.open(chat: "kitchen"))
-        #expect(first.waited == [Somebody.message(1)])
+        #expect(first.unread == [Somebody.message(1)])
     }
 
     //
@@ -80,17 +80,17 @@ struct ServiceWaitingTests {
         let first = stage.frontEnd()
         first.ask(.join(try Chat("kitchen")))
         first.ask(.open(chat: "kitchen"))
-        #expect(first.waited.first == .missed(.init(chat: "kitchen", messages: 5, outcomes: 0)))
-        #expect(first.waited.count == 126 && first.waited.dropFirst().first == Somebody.message(6))
+        #expect(first.unread.first == .missed(.init(chat: "kitchen", messages: 5, outcomes: 0)))
+        #expect(first.unread.count == 126 && first.unread.dropFirst().first == Somebody.message(6))
         let second = stage.frontEnd()
         second.ask(.join(try Chat("kitchen")))
         second.ask(.open(chat: "kitchen"))
-        #expect(second.waited.first == .missed(.init(chat: "kitchen", messages: 5, outcomes: 0)))
+        #expect(second.unread.first == .missed(.init(chat: "kitchen", messages: 5, outcomes: 0)))
         second.ask(.read(chat: "kitchen"))
         let third = stage.frontEnd()
         third.ask(.join(try Chat("kitchen")))
         third.ask(.open(chat: "kitchen"))
-        #expect(third.waited.isEmpty)
+        #expect(third.unread.isEmpty)
     }
 
     @Test("a message that a front end was not told of before it went waits for the next")
@@ -105,7 +105,7 @@ struct ServiceWaitingTests {
         let second = stage.frontEnd()
         second.ask(.join(try Chat("kitchen")))
         second.ask(.open(chat: "kitchen"))
-        #expect(second.waited == [Somebody.message(2), Somebody.message(3)])
+        #expect(second.unread == [Somebody.message(2), Somebody.message(3)])
     }
 
     //
@@ -133,7 +133,7 @@ struct ServiceWaitingTests {
         member.ask(.open(chat: "kitchen"))
         stage.node.tell(Somebody.message(2))
         member.service.takesEvents = true
-        #expect(member.waited == [Somebody.message(1)] && member.events == [Somebody.message(2)])
+        #expect(member.unread == [Somebody.message(1)] && member.events == [Somebody.message(2)])
         member.ask(.read(chat: "kitchen"))
         #expect(stage.service.waiting.count(in: "kitchen") == 0)
     }
@@ -164,7 +164,7 @@ struct ServiceWaitingTests {
         member.service.takesEvents = false
         stage.node.tell(Somebody.message(1))
         member.service.stop {}
-        #expect(try Self.reader(stage).waited == [Somebody.message(1)])
+        #expect(try Self.reader(stage).unread == [Somebody.message(1)])
     }
 
     //
@@ -173,10 +173,10 @@ struct ServiceWaitingTests {
         let stage = ServiceStage(kept: [try Chat("kitchen")])
         for number in 1...130 { stage.node.tell(Somebody.message(number), at: Timestamp(rawValue: Double(number))) }
         let first = try Self.reader(stage)
-        #expect(first.waited.count == 126)
+        #expect(first.unread.count == 126)
         #expect(
             first.outputs.contains(
-                .waited(TimedEvent(at: 5, event: .missed(.init(chat: "kitchen", messages: 5, outcomes: 0))))),
+                .unread(TimedEvent(at: 5, event: .missed(.init(chat: "kitchen", messages: 5, outcomes: 0))))),
             "with the time of the last of them")
         first.ask(.join(try Chat("attic")))
         for expected in [[], [.missed(.init(chat: "kitchen", messages: 2, outcomes: 0))]] as [[Event]] {
@@ -186,7 +186,7 @@ struct ServiceWaitingTests {
             }
             first.forget()
             first.ask(.open(chat: "kitchen"))
-            #expect(first.waited == expected)
+            #expect(first.unread == expected)
         }
     }
 
@@ -204,7 +204,7 @@ struct ServiceWaitingTests {
         for number in 131...260 { stage.node.tell(Somebody.message(number)) }
         first.forget()
         first.ask(.open(chat: "kitchen"))
-        #expect(first.waited == [.missed(.init(chat: "kitchen", messages: 5, outcomes: 0))])
+        #expect(first.unread == [.missed(.init(chat: "kitchen", messages: 5, outcomes: 0))])
     }
 
     //
@@ -228,7 +228,7 @@ struct ServiceWaitingTests {
             for number in round * 200 + 1...round * 200 + 130 { stage.node.tell(Somebody.message(number)) }
             stage.node.tell(.typing(chat: "kitchen", [Somebody.bob]))
             first.ask(.open(chat: "kitchen"))
-            #expect(first.waited == [.missed(.init(chat: "kitchen", messages: 5, outcomes: 0))])
+            #expect(first.unread == [.missed(.init(chat: "kitchen", messages: 5, outcomes: 0))])
             first.ask(.leave(chat: "kitchen"))
             #expect(stage.node.chats.isEmpty && stage.service.waiting.size == 0)
             first.forget()
@@ -267,7 +267,7 @@ struct ServiceWaitingTests {
         #expect(stage.service.waiting.count(in: "kitchen") == 1)
         next.ask(.join(try Chat("kitchen")))
         next.ask(.open(chat: "kitchen"))
-        #expect(next.waited == [Somebody.message(1)])
+        #expect(next.unread == [Somebody.message(1)])
         next.ask(.read(chat: "kitchen"))
         #expect(stage.service.waiting.count(in: "kitchen") == 0)
     }

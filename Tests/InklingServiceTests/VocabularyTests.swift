@@ -21,4 +21,16 @@ struct VocabularyTests {
     func schema() throws {
         try Self.check("driver.schema.json") { _ in Vocabulary.schema }
     }
+
+    @Test("the tables of the API are those of the definitions")
+    func tables() throws {
+        try Self.check("api.md") { text in
+            try Vocabulary.tables.reduce(text) { text, table in
+                let mark = "<!-- \(table.key): made by Scripts/protocol lines -->\n"
+                let start = try #require(text.range(of: mark)).upperBound
+                let end = try #require(text.range(of: "<!-- end -->", range: start..<text.endIndex)).lowerBound
+                return text.replacingCharacters(in: start..<end, with: table.value + "\n")
+            }
+        }
+    }
 }

@@ -74,7 +74,7 @@ import NIOPosix
             case "message":
                 say("\(line.own == true ? "You" : line.from.map(shown) ?? ""): \(SafeText.message(line.text ?? ""))")
                 // The message waited for a front end. Without this request the next front end shows the message too.
-                if line.waited == true { try await ask(Request(do: "read", chat: chat)) }
+                if line.unread == true { try await ask(Request(do: "read", chat: chat)) }
             case "sent": say("sent to \(line.to ?? 0)")
             case "delivered", "failed": say(line.on)
             case "notice": say(SafeText.line(line.text ?? ""))

@@ -179,19 +179,15 @@ package enum ServiceRequest: Hashable, Sendable {
     /// Leaves a chat and keeps it no longer. The node stays in the chat for other front ends in it.
     case leave(chat: String)
     /// Opens a chat, the only one that the user now looks at; nil for none. The previous chat's input field counts as
-    /// empty. Unread messages follow the answer, as ``ServiceOutput/waited(_:)``.
+    /// empty. Unread messages follow the answer, as ``ServiceOutput/unread(_:)``.
     case open(chat: String?)
     /// Marks a chat's waiting messages that this front end received as seen by the user.
     case read(chat: String)
-    /// Lists the last messages of a chat. Answered by ``ServiceAnswer/recent(_:)``. Only a daemon holds them.
-    case recent(chat: String)
+    /// Lists the last messages of a chat, or those before an entry or with a text. Answered by
+    /// ``ServiceAnswer/messages(_:)``. A driven node holds none.
+    case messages(chat: String, before: UInt64? = nil, text: String? = nil, count: Int? = nil)
     /// Begins or ends the history of a private chat. The end removes the kept messages. Only a daemon keeps a history.
     case history(Bool, chat: String)
-    /// Lists the last kept messages of a chat, or those before an entry. Answered by ``ServiceAnswer/recent(_:)``.
-    case earlier(chat: String, before: UInt64? = nil, count: Int? = nil)
-    /// Lists the last kept messages of a chat with a text, or those before an entry. Answered by
-    /// ``ServiceAnswer/recent(_:)``.
-    case search(String, chat: String, before: UInt64? = nil)
     /// Lets texts to a chat wait for members who are offline, or gives up all that wait. Only a daemon keeps texts.
     case hold(Bool, chat: String)
     /// Lists the texts that wait, of a chat or of all. Answered by ``ServiceAnswer/waitingTexts(_:)``.
@@ -290,7 +286,7 @@ package enum ServiceAnswer: Hashable, Sendable {
     /// The texts that wait for people who are offline, the oldest first.
     case waitingTexts([WaitingEntry])
     /// Messages of a chat, in their order.
-    case recent([RecentMessage])
+    case messages([RecentMessage])
     /// The invite; nil for a chat without a secret.
     case invite(String?)
     /// The node's own instance, nil without discovery, and all announced instances of the chat.
@@ -342,7 +338,7 @@ package struct UserState: Hashable, Sendable {
 package enum ServiceOutput: Hashable, Sendable {
     case event(TimedEvent)
     /// A message that arrived while no front end had its chat open, or the number of such messages that were lost.
-    case waited(TimedEvent)
+    case unread(TimedEvent)
     indirect case own(OwnMessage)
     /// The user's name or away state has changed, through any front end.
     indirect case user(UserState)

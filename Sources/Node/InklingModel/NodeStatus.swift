@@ -4,8 +4,8 @@ package struct ChatStatus: Hashable, Sendable {
     package var hasSecret: Bool
     /// Whether the node stays in the chat without a front end, even after a restart.
     package var isKept: Bool
-    /// The number of messages that wait for the user to read them.
-    package var waiting: Int
+    /// The number of messages that the user has not read.
+    package var unread: Int
     /// The number of other people who are present in the chat.
     package var present: Int
     /// Whether discovery may still find further people.
@@ -20,13 +20,13 @@ package struct ChatStatus: Hashable, Sendable {
     package var holdsTexts = false
 
     package init(
-        _ name: String, hasSecret: Bool = false, isKept: Bool = false, waiting: Int = 0, present: Int = 0,
+        _ name: String, hasSecret: Bool = false, isKept: Bool = false, unread: Int = 0, present: Int = 0,
         isLooking: Bool = false, owner: PublicKey? = nil, partner: PublicKey? = nil
     ) {
         self.name = name
         self.hasSecret = hasSecret
         self.isKept = isKept
-        self.waiting = waiting
+        self.unread = unread
         self.present = present
         self.isLooking = isLooking
         self.owner = owner

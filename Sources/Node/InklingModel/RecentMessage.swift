@@ -20,9 +20,9 @@ package struct RecentMessage: Hashable, Sendable {
     /// When the node received the message, or when this user sent it.
     package var at: Timestamp
     package var content: Content
-    /// The number in the chat's history; nil for a message that was not asked from there.
+    /// The number in the list of a chat's messages; nil for a message that the chat's history lacks.
     package var entry: UInt64?
-    /// Whether the message comes from the history, but the user has not read it yet.
+    /// Whether the user has not read the message yet.
     package var isUnread = false
     /// The people for whom an own message waits on disk.
     package var waiting: [UserID] = []

@@ -155,7 +155,7 @@ package struct Mailbox: Sendable {
             self.user = user
             states.insert(.user, arrivals: &arrivals)
         // These never wait here.
-        case .waited, .answer, .ended: break
+        case .unread, .answer, .ended: break
         }
         return true
     }

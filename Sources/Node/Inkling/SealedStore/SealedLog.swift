@@ -55,26 +55,32 @@ struct SealedLog {
 
     // MARK: Writing
 
-    /// Appends a record. After a failure, the log has no part of it.
-    mutating func append(_ bytes: [UInt8], isNote: Bool, _ faults: inout [SealedStore.Fault]) {
+    /// Appends a record, as ``append(_:areNotes:_:)``.
+    mutating func append(_ bytes: [UInt8], isNote: Bool, _ faults: inout [SealedStore.Fault]) -> UInt64? {
         append([bytes], areNotes: isNote, &faults)
     }
 
     /// Appends records by one write. After a failure, the log has no part of them.
-    mutating func append(_ records: [[UInt8]], areNotes: Bool = false, _ faults: inout [SealedStore.Fault]) {
-        guard var tail = tail(&faults) else { return }
+    ///
+    /// - Returns: The number of the last entry; nil after a failure.
+    @discardableResult
+    mutating func append(
+        _ records: [[UInt8]], areNotes: Bool = false, _ faults: inout [SealedStore.Fault]
+    ) -> UInt64? {
+        guard var tail = tail(&faults) else { return nil }
         var sealed: [UInt8] = []
         for record in records { sealed += tail.sealer.seal(record, isNote: areNotes) }
         guard let reason = append(sealed, to: tail.descriptor) else {
             tail.size += sealed.count
             if !areNotes { tail.entries += records.count }
             writer = .open(tail)
-            return
+            return tail.next &- 1
         }
         // The place of the record is not used again: a copy could have a part of its ciphertext.
         ftruncate(tail.descriptor, off_t(tail.size))
         finish(tail)
         faults.append(.unwritable(path: path(tail.first), reason: reason))
+        return nil
     }
 
     /// Waits until the records are on disk.

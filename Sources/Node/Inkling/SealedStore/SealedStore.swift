@@ -188,15 +188,19 @@ package final class SealedStore: Sendable {
     }
 
     /// Appends a record. A failure is a fault, once until a record is appended.
-    package func append(_ bytes: [UInt8], isNote: Bool = false, to id: String) {
+    ///
+    /// - Returns: The number of the last entry; nil after a failure.
+    @discardableResult
+    package func append(_ bytes: [UInt8], isNote: Bool = false, to id: String) -> UInt64? {
         state.withLock { state in
-            guard open(id, &state) else { return }
+            guard open(id, &state) else { return nil }
             var faults: [Fault] = []
-            state.logs[id]?.append(bytes, isNote: isNote, &faults)
+            let number = state.logs[id]?.append(bytes, isNote: isNote, &faults)
             let isFailing = faults.contains { if case .unwritable = $0 { true } else { false } }
             if state.isFailing { faults.removeAll { if case .unwritable = $0 { true } else { false } } }
             state.isFailing = isFailing
             report(faults, &state)
+            return number ?? nil
         }
     }
 

@@ -109,7 +109,7 @@ struct StatusCommand: ParsableCommand {
             asked.
 
             inkling status
-            inkling status --json | jq '[.chats[].waiting] | add'
+            inkling status --json | jq '[.chats[].unread] | add'
             """)
 
     /// The exit status if no daemon runs, by the convention of service managers.
@@ -275,7 +275,7 @@ package enum DaemonEnd {
     package static func lines(_ chats: [ChatStatus]) -> [String] {
         let kept = chats.filter(\.isKept).map { SafeText.line($0.name) }
         // Unread messages are on disk where messages wait.
-        let lost = chats.reduce(0) { $0 + ($1.isKept && $1.holdsTexts ? 0 : $1.waiting) }
+        let lost = chats.reduce(0) { $0 + ($1.isKept && $1.holdsTexts ? 0 : $1.unread) }
         return ["The daemon has ended"]
             + (kept.isEmpty ? [] : ["Kept for the next start: \(kept.joined(separator: ", "))"])
             + (lost == 0 ? [] : [lost == 1 ? "1 unread message is lost" : "\(lost) unread messages are lost"])

@@ -199,7 +199,7 @@ struct ChatsCommand: ParsableCommand {
         commandName: "chats", abstract: "List the chats that you are in.",
         discussion: """
             inkling chats
-            inkling chats --json | jq -r '.chats[] | select(.waiting > 0) | .chat'
+            inkling chats --json | jq -r '.chats[] | select(.unread > 0) | .chat'
             """)
 
     @Flag(help: "Print one JSON object.")
@@ -223,7 +223,7 @@ extension ChatStatus {
     /// The line of a chat, such as "kitchen (open): 2 there, 3 unread, kept".
     package var line: String {
         var parts = isLooking ? (present > 0 ? ["\(present) there"] : []) + ["still looking"] : ["\(present) there"]
-        if waiting > 0 { parts.append("\(waiting) unread") }
+        if unread > 0 { parts.append("\(unread) unread") }
         if isKept { parts.append("kept") }
         return "\(SafeText.line(name))\(hasSecret ? "" : " (open)"): \(parts.joined(separator: ", "))"
     }
@@ -231,7 +231,7 @@ extension ChatStatus {
     var value: JSONValue {
         .object([
             ("chat", .string(name)), ("secret", .boolean(hasSecret)), ("kept", .boolean(isKept)),
-            ("present", .integer(present)), ("waiting", .integer(waiting)), ("looking", .boolean(isLooking)),
+            ("present", .integer(present)), ("unread", .integer(unread)), ("looking", .boolean(isLooking)),
         ])
     }
 }

@@ -81,7 +81,7 @@ final class DoctorSession: CommandSession {
         case .answer(.sightings(let own, let found), _):
             sightings = (own, found)
             conclude()
-        case .event, .waited, .own, .user, .answer, .ended: break
+        case .event, .unread, .own, .user, .answer, .ended: break
         }
     }
 

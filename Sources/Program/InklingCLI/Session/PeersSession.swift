@@ -54,7 +54,7 @@ final class PeersSession: CommandSession {
         case .answer(.peers(let peers), _):
             result = (peers, Labels(ownName: host.node?.identity.name ?? "", peers))
             finish(status: 0)
-        case .waited, .own, .user, .answer: break
+        case .unread, .own, .user, .answer: break
         case .ended(let end): fail(end.text(isHolder: host.isHolder))
         }
     }

@@ -71,7 +71,7 @@ final class SendSession: CommandSession {
         case .answer(.failed(let error), to: joinID), .answer(.failed(let error), to: sendID):
             fail(SafeText.line(error.text))
         case .answer(let answer, _): receive(answer)
-        case .waited, .own, .user: break
+        case .unread, .own, .user: break
         case .ended(let end): fail("\(end.text(isHolder: host.isHolder)), and what became of the message is unknown")
         }
     }

@@ -213,7 +213,7 @@ final class QuestionSession: CommandSession {
             self.answer = answer
             finish(status: 0)
         case .ended(let why): finish(status: 1, why.text(isHolder: host.isHolder))
-        case .event, .waited, .own, .user: break
+        case .event, .unread, .own, .user: break
         }
     }
 

@@ -69,7 +69,7 @@ final class WatchSession: Session {
             if wasThere == true { host.node?.ask(.chats) }
         case .answer(.chats, _) where wasThere == true: onceAt = host.now.steady
         case .answer(.chats(let chats), _): wasThere = chats.contains { $0.name == chat }
-        case .waited, .user, .answer: break
+        case .unread, .user, .answer: break
         case .ended where host.isAttached && !wishes.isOnce:
             people = []
             show()

@@ -155,7 +155,7 @@ extension ChatModel {
     }
 
     /// Receives a message that arrived while no front end showed its chat.
-    mutating func receive(waited timed: TimedEvent) {
+    mutating func receive(unread timed: TimedEvent) {
         let chat: String
         var lines: [Line] = []
         switch timed.event {
@@ -228,7 +228,7 @@ extension ChatModel {
     mutating func follow(_ chats: [ChatStatus]) {
         others = chats.filter { index(of: $0.name) == nil }.map { chat in
             let typing = others.first { $0.name == chat.name }?.typing ?? []
-            return OtherChat(name: chat.name, isOpen: !chat.hasSecret, unread: chat.waiting, typing: typing)
+            return OtherChat(name: chat.name, isOpen: !chat.hasSecret, unread: chat.unread, typing: typing)
         }
     }
 
@@ -250,7 +250,7 @@ extension ChatModel {
         return (states.isEmpty ? [] : list())
             + others.map { chat in
                 ChatLines.chat(
-                    name: chat.name, isOpen: !chat.hasSecret, unread: chat.waiting, isKept: chat.isKept)
+                    name: chat.name, isOpen: !chat.hasSecret, unread: chat.unread, isKept: chat.isKept)
             }
     }
 

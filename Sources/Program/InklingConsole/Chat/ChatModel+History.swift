@@ -3,12 +3,12 @@ import InklingText
 
 /// A step of the prompt with the history of a chat.
 enum HistoryStep: Sendable {
-    /// The last messages, at the start.
+    /// The messages from before the start.
     case earlier
     /// Whether the chat keeps a history, to show that.
     case state
     case on
-    /// Whether there is something to lose.
+    /// Whether there is something to lose: first whether the chat keeps a history, then whether that has a message.
     case check
     case off
     /// The kept messages with a text.
@@ -17,13 +17,13 @@ enum HistoryStep: Sendable {
 
 /// The history of a chat.
 extension ChatModel {
-    /// The number of messages of earlier runs that the start shows.
+    /// The number of earlier messages that the start shows.
     static let earlierMessages = 20
 
-    /// Asks for the last messages of earlier runs. Programs behind a pipe get only new ones.
+    /// Asks for the last messages from before the start. Programs behind a pipe get only new ones.
     mutating func askForEarlier(in chat: Chat) {
-        guard display.keeps, display.form != .pipe, !chat.isOpen else { return }
-        ask(.earlier(chat: chat.name, count: Self.earlierMessages), for: .history(.earlier))
+        guard display.keeps, display.form != .pipe else { return }
+        ask(.messages(chat: chat.name, count: Self.earlierMessages), for: .history(.earlier))
     }
 
     mutating func history(_ isOn: Bool?, isSure: Bool, in chat: Chat) {
@@ -38,25 +38,25 @@ extension ChatModel {
         case nil: ask(.chats, for: .history(.state))
         case true?: ask(.history(true, chat: chat.name), for: .history(.on))
         case false? where isSure: ask(.history(false, chat: chat.name), for: .history(.off))
-        case false?: ask(.earlier(chat: chat.name, count: 1), for: .history(.check))
+        case false?: ask(.chats, for: .history(.check))
         }
     }
 
     mutating func find(_ text: String, in index: Int) {
         let chat = states[index].chat
-        guard display.keeps, !isDetached, !chat.isOpen else { return showFound(text, nil, in: index) }
-        ask(.search(text, chat: chat.name), for: .history(.find(text)))
+        guard display.keeps, !isDetached else { return showFound(text, nil, in: index) }
+        ask(.messages(chat: chat.name, text: text), for: .history(.find(text)))
     }
 
     /// Receives an answer about the history.
     mutating func receive(_ answer: ServiceAnswer, to request: ServiceRequest, _ step: HistoryStep) {
         switch (step, request, answer) {
-        case (.earlier, .earlier(let chat, _, _), .recent(let messages)): showEarlier(messages, in: chat)
+        case (.earlier, .messages(let chat, _, _, _), .messages(let messages)): showEarlier(messages, in: chat)
         // A daemon of an earlier version keeps no history.
         case (.earlier, _, _): break
-        case (.find(let text), .search(_, let chat, _), _):
+        case (.find(let text), .messages(let chat, _, _, _), _):
             guard let index = index(of: chat) else { return }
-            let messages: [RecentMessage]? = if case .recent(let messages) = answer { messages } else { nil }
+            let messages: [RecentMessage]? = if case .messages(let messages) = answer { messages } else { nil }
             showFound(text, messages, in: index)
         case (_, _, .failed(let error)): self.answer(ChatLines.error(texts.error(error)))
         case (.state, _, .chats(let chats)):
@@ -73,8 +73,14 @@ extension ChatModel {
                 ChatLines.notice(
                     "From now on, the messages of this chat are kept on your computer. /find searches them. To remove "
                         + "them: /history off"))
-        case (.check, .earlier(let chat, _, _), .recent(let messages)):
-            guard messages.isEmpty else {
+        case (.check, _, .chats(let chats)):
+            guard let open else { return }
+            guard chats.contains(where: { $0.name == open.chat.name && $0.keepsHistory }) else {
+                return self.answer(ChatLines.notice("No message of this chat is kept. To begin: /history on"))
+            }
+            ask(.messages(chat: open.chat.name, count: 1), for: .history(.check))
+        case (.check, .messages(let chat, _, _, _), .messages(let messages)):
+            guard messages.allSatisfy({ $0.entry == nil }) else {
                 return self.answer(
                     ChatLines.notice("This removes all kept messages of this chat, for good. To do so: /history off ok")
                 )
@@ -154,8 +160,8 @@ extension ChatLines {
     /// The divider between the seen lines of a chat and the new ones.
     static func newMessages() -> Line { Line("--- new messages ---", .dim) }
 
-    /// The divider below the last messages of earlier runs.
-    static func earlier() -> Line { Line("--- until here: kept messages ---", .dim) }
+    /// The divider below the messages from before the start.
+    static func earlier() -> Line { Line("--- until here: earlier messages ---", .dim) }
 
     /// Returns the first line of an answer to /find.
     ///

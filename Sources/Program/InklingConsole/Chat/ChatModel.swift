@@ -134,7 +134,7 @@ package struct ChatModel: Sendable {
         reacting(at: moment) { model in
             switch output {
             case .event(let timed): model.receive(timed)
-            case .waited(let timed): model.receive(waited: timed)
+            case .unread(let timed): model.receive(unread: timed)
             case .own(let message): model.receive(message)
             case .user(let user): model.apply(user)
             case .answer(let answer, let id): model.receive(answer, to: id)

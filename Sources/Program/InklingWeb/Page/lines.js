@@ -13,7 +13,7 @@ const all = (words, write, more) => Object.fromEntries(words.split(" ").map((wor
  * `tell` returns whether the page is connected, `ask` a promise of what `apply` returns. */
 export const requests = {
 	...all("open read compose", tell),
-	...all("status subscribe away back nick leave recent who sightings send invite move admit decline", ask),
+	...all("status subscribe away back nick leave messages who sightings send invite move admit decline", ask),
 	...all("fingerprint verify unverify block unblock", ask),
 	...all("join talk accept", ask, {open: false}),
 	keepDraft: ({chat, text}) => tell({do: "inkling-web-draft", chat, text}),
@@ -31,7 +31,7 @@ export function apply(line, request = {}) {
 	const chat = on === "message" || line.users?.length || on === "peer" && isHere(line)
 		? chatOf(name) : chats.get(name);
 	if (chat || !line.chat || /^(ok|notice)$/.test(on)) handlers[on]?.(line, chat, request);
-	if (line.waited && name === model.shown) hooks.read(name);
+	if (line.unread && name === model.shown) hooks.read(name);
 	hooks.render();
 	return on === "error" ? {error: text || code, doubt: DOUBTS[code]} : line;
 }
@@ -52,7 +52,7 @@ const handlers = {
 		model.since = since;
 		model.self.away = away;
 		for (const name of chats.keys()) if (name !== model.current && !all.some(({chat}) => chat === name)) chats.delete(name);
-		for (const {chat: name, waiting: unread, ...one} of all) {
+		for (const {chat: name, unread, ...one} of all) {
 			const chat = Object.assign(chatOf(name), one);
 			if (name === model.shown) continue;
 			chat.unread = unread;
@@ -76,15 +76,17 @@ const handlers = {
 		if (model.shown !== chat.name) {
 			chat.unread += isNew;
 			chat.firstUnread ??= key;
-		} else if (line.waited) chat.marker ??= key;
+		} else if (line.unread) chat.marker ??= key;
 	},
 	missed({messages}, chat) { if (messages) remark(chat, {text: `${messages} messages were not kept.`}); },
-	recent(line, chat) {
+	messages(line, chat) {
 		const {byKey, messages} = chat;
 		// By arrival, not by time.
 		let next = messages.find(({state}) => state === "sending");
 		for (const one of line.messages.reverse()) {
-			const key = keyOf(one), {at, own, text} = one;
+			const {at, own, text, entry} = one, same = byKey.get(keyOf(one));
+			// An earlier run had its own numbers.
+			const key = entry && at < model.since && same?.at !== at ? `e${entry}` : keyOf(one);
 			const old = byKey.get(key) ?? messages.findLast((it) => own && it.state === "unknown" && it.text === text && Math.abs(it.at - at) < 9);
 			old ? byKey.set(key, old) : muted.has(one.from.user) || add(chat, key, one, next);
 			next = byKey.get(key) ?? next;

@@ -76,7 +76,7 @@ async function enter(name) {
 	history.replaceState(name, "");
 	dataset.view = "chat";
 	const joined = !chat.isJoined && requests.join({chat: name});
-	const recent = !chat.isRecent && requests.recent({chat: name});
+	const recent = !chat.isRecent && requests.messages({chat: name, count: 200});
 	showChat();
 	if (isOther) log.open(chat);
 	view.render();

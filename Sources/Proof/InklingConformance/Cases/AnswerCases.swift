@@ -237,7 +237,7 @@ extension Program {
             listed.map { $0["chat"]?.string } == [arguments.chat, "caf\u{E9}"]
                 && listed.map { $0["secret"]?.boolean } == [false, true]
                 && listed.map { $0["kept"]?.boolean } == [false, false]
-                && listed.map { $0["present"]?.integer } == [1, 0] && listed.map { $0["waiting"]?.integer } == [0, 0]
+                && listed.map { $0["present"]?.integer } == [1, 0] && listed.map { $0["unread"]?.integer } == [0, 0]
                 && listed.allSatisfy { $0["looking"]?.boolean != nil })
         for isAway in [true, false] {
             tell(["do": isAway ? "away" : "back"])

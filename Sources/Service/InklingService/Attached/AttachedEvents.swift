@@ -12,7 +12,7 @@ enum AttachedEvents {
         // A front end that joins a chat already knows whether the chat is open.
         if case .notice(.other(code: "open-chat", _)) = event { return nil }
         let timed = TimedEvent(at: at, event: event, isDelayed: context.isDelayed)
-        return context.hasWaited ? .waited(timed) : .event(timed)
+        return context.isUnread ? .unread(timed) : .event(timed)
     }
 
     private static func own(_ line: JSONMembers, _ at: Timestamp) -> OwnMessage? {

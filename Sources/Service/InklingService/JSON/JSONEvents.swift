@@ -19,15 +19,15 @@ package struct JSONEvents: Sendable {
 
     /// Returns the line of an event.
     ///
-    /// - Parameter hasWaited: Whether the event is about messages that arrived while no front end showed their chat.
-    package func line(for timed: TimedEvent, hasWaited: Bool = false) -> JSONLine {
+    /// - Parameter isUnread: Whether the event is about messages that arrived while no front end showed their chat.
+    package func line(for timed: TimedEvent, isUnread: Bool = false) -> JSONLine {
         var line = JSONLine(at: timed.at)
         if case .typing(var chat, var people) = timed.event {
             var text = indicator(people)
             line.typing(&chat, &people, &text)
             return line
         }
-        var (context, event) = (EventContext(hasWaited: hasWaited, isDelayed: timed.isDelayed), timed.event)
+        var (context, event) = (EventContext(isUnread: isUnread, isDelayed: timed.isDelayed), timed.event)
         if case .notice(let about) = event { context.text = notice(about) }
         event.members(&line, &context)
         return line

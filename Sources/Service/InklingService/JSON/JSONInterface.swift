@@ -165,7 +165,7 @@ package final class JSONInterface {
     package func receive(_ output: ServiceOutput) {
         switch output {
         case .event(let timed): report(cache.line(for: timed, from: events))
-        case .waited(let timed): report(events.line(for: timed, hasWaited: true).bytes())
+        case .unread(let timed): report(events.line(for: timed, isUnread: true).bytes())
         case .own(let message):
             let person = Person(user: service.identity.user, name: service.identity.name)
             report(events.line(for: message, from: person).bytes())

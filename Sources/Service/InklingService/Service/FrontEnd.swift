@@ -154,7 +154,7 @@ package final class FrontEnd: ChatService {
                 service.waiting.take(message.id, in: message.chat, by: place)
                 untaken[message.id] = nil
             }
-            arrivals.append(.direct(.waited(timed)))
+            arrivals.append(.direct(.unread(timed)))
         }
         releaseLater()
         if service.hasEnded { service.finish(self) } else { work() }
@@ -350,7 +350,7 @@ package final class FrontEnd: ChatService {
     private static func size(of output: ServiceOutput) -> Int {
         switch output {
         case .own(let message): return message.text.utf8.count + DaemonLimits.messageOverhead
-        case .user, .waited, .answer, .ended: return 0
+        case .user, .unread, .answer, .ended: return 0
         case .event(let timed):
             return switch timed.event {
             case .message(let message): message.text.utf8.count + DaemonLimits.messageOverhead

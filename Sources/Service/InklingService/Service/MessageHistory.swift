@@ -20,6 +20,15 @@ package struct HistoryQuery: Sendable {
     }
 }
 
+/// Messages of a history, in their order.
+package struct HistoryPage: Equatable, Sendable {
+    package var messages: [RecentMessage] = []
+    /// Whether no earlier message of the history has the text.
+    package var isBeginning = true
+
+    package init() {}
+}
+
 /// The histories of private chats, as a service uses them. The completions come on the event loop, in order.
 package protocol ChatHistory: AnyObject {
     /// Begins to report damage and failures.
@@ -30,9 +39,13 @@ package protocol ChatHistory: AnyObject {
     /// - Parameter completion: The argument is nil, or the reason for the failure and the remedy.
     func set(_ isOn: Bool, for chat: Chat, _ completion: @escaping (String?) -> Void)
     /// Adds a message, or the outcomes of one that was added before. Does nothing without a history.
-    func add(_ message: RecentMessage, isOutcome: Bool, of node: NodeIdentity, in chat: Chat)
+    ///
+    /// - Parameter completion: Called with the number of a message that is on disk.
+    func add(
+        _ message: RecentMessage, isOutcome: Bool, of node: NodeIdentity, in chat: Chat,
+        _ completion: @escaping (UInt64) -> Void)
     /// Lists messages in their order; none without a history.
-    func list(_ query: HistoryQuery, in chat: Chat, _ completion: @escaping ([RecentMessage]) -> Void)
+    func list(_ query: HistoryQuery, in chat: Chat, _ completion: @escaping (HistoryPage) -> Void)
 }
 
 /// The history of a node that keeps none.
@@ -40,9 +53,12 @@ final class NoHistory: ChatHistory {
     func begin(_ report: @escaping (Notice) -> Void) {}
     func keeps(_ chat: Chat) -> Bool { false }
     func set(_ isOn: Bool, for chat: Chat, _ completion: @escaping (String?) -> Void) { completion(nil) }
-    func add(_ message: RecentMessage, isOutcome: Bool, of node: NodeIdentity, in chat: Chat) {}
-    func list(_ query: HistoryQuery, in chat: Chat, _ completion: @escaping ([RecentMessage]) -> Void) {
-        completion([])
+    func add(
+        _ message: RecentMessage, isOutcome: Bool, of node: NodeIdentity, in chat: Chat,
+        _ completion: @escaping (UInt64) -> Void
+    ) {}
+    func list(_ query: HistoryQuery, in chat: Chat, _ completion: @escaping (HistoryPage) -> Void) {
+        completion(HistoryPage())
     }
 }
 
@@ -104,7 +120,10 @@ package final class MessageHistory: ChatHistory {
         }
     }
 
-    package func add(_ message: RecentMessage, isOutcome: Bool, of node: NodeIdentity, in chat: Chat) {
+    package func add(
+        _ message: RecentMessage, isOutcome: Bool, of node: NodeIdentity, in chat: Chat,
+        _ completion: @escaping (UInt64) -> Void = { _ in }
+    ) {
         guard keeps(chat) else { return }
         let size = message.text.utf8.count + DaemonLimits.messageOverhead
         guard backlog + size <= DaemonLimits.historyBacklog else {
@@ -114,14 +133,15 @@ package final class MessageHistory: ChatHistory {
         }
         backlog += size
         let id = logID(chat)
-        run({ $0.append(Self.bytes(message, isOutcome, node), isNote: isOutcome, to: id) }) { [self] in
+        run({ $0.append(Self.bytes(message, isOutcome, node), isNote: isOutcome, to: id) }) { [self] number in
+            if let number, !isOutcome { completion(number) }
             backlog -= size
             if backlog == 0 { isBacklogFull = false }
         }
     }
 
-    package func list(_ query: HistoryQuery, in chat: Chat, _ completion: @escaping ([RecentMessage]) -> Void) {
-        guard keeps(chat) else { return completion([]) }
+    package func list(_ query: HistoryQuery, in chat: Chat, _ completion: @escaping (HistoryPage) -> Void) {
+        guard keeps(chat) else { return completion(HistoryPage()) }
         let (id, name) = (logID(chat), chat.name)
         run({ Self.page(query, of: $0, id, in: name) }, completion)
     }
@@ -162,8 +182,8 @@ package final class MessageHistory: ChatHistory {
 
     private static func page(
         _ query: HistoryQuery, of store: SealedStore, _ id: String, in chat: String
-    ) -> [RecentMessage] {
-        var page: [RecentMessage] = []
+    ) -> HistoryPage {
+        var page = HistoryPage()
         var size = 0
         var outcomes: [MessageID: RecentMessage] = [:]
         store.read(id, before: query.before) { record in
@@ -185,11 +205,15 @@ package final class MessageHistory: ChatHistory {
             guard query.text?.occurs(in: message.text) ?? true else { return true }
             message.entry = record.number
             size += RecentMessages.size(of: message)
-            guard page.isEmpty || size <= DaemonLimits.recentBytes else { return false }
-            page.append(message)
-            return page.count < query.count
+            guard page.messages.count < query.count, page.messages.isEmpty || size <= DaemonLimits.recentBytes else {
+                page.isBeginning = false
+                return false
+            }
+            page.messages.append(message)
+            return true
         }
-        return page.reversed()
+        page.messages.reverse()
+        return page
     }
 
     // MARK: Notices

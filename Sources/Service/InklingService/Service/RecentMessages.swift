@@ -5,6 +5,8 @@ import NIOCore
 package struct RecentMessages {
     private struct Chat {
         var messages = CircularBuffer<RecentMessage>()
+        /// The number of messages that were evicted.
+        private(set) var evicted: UInt64 = 0
         /// The size of all messages for the limit, in bytes.
         private var size = 0
 
@@ -14,7 +16,13 @@ package struct RecentMessages {
             size += RecentMessages.size(of: message)
             while messages.count > DaemonLimits.recentMessages || size > DaemonLimits.recentBytes {
                 size -= RecentMessages.size(of: messages.removeFirst())
+                evicted += 1
             }
+        }
+
+        mutating func number(_ message: RecentMessage, _ entry: UInt64) {
+            guard let place = messages.lastIndex(where: { $0.isSame(as: message) }) else { return }
+            messages[place].entry = entry
         }
 
         /// Changes an own message; does nothing for an evicted one.
@@ -43,8 +51,46 @@ package struct RecentMessages {
 
     package init() {}
 
-    /// Returns the messages of a chat, in their order.
-    package func messages(in chat: String) -> [RecentMessage] { chats[chat].map { Array($0.messages) } ?? [] }
+    /// Returns messages of a chat without a history, in their order. Their numbers begin with 1.
+    package func messages(_ query: HistoryQuery, in chat: String) -> [RecentMessage] {
+        guard let chat = chats[chat] else { return [] }
+        var found: [RecentMessage] = []
+        for (place, message) in chat.messages.enumerated() where query.text?.occurs(in: message.text) ?? true {
+            var message = message
+            message.entry = chat.evicted + UInt64(place) + 1
+            if message.entry.map({ $0 < query.before }) == true { found.append(message) }
+        }
+        return found.suffix(query.count)
+    }
+
+    /// Returns a page of a chat's history with the outcomes so far, and with the messages that the history lacks.
+    /// Those stand at their places in the page, behind the last page, or before the first one.
+    package func completed(_ page: HistoryPage, of query: HistoryQuery, in chat: String) -> [RecentMessage] {
+        let recent = chats[chat].map { Array($0.messages) } ?? []
+        let known = Dictionary(recent.compactMap { message in message.entry.map { ($0, message) } }) { $1 }
+        var messages = page.messages.map { message in
+            guard let entry = message.entry, let recent = known[entry], recent.isSame(as: message) else {
+                return message
+            }
+            return recent
+        }
+        let isLast = query.before == .max
+        guard isLast || !messages.isEmpty else { return messages }
+        let first = page.isBeginning ? nil : messages.first?.at, last = isLast ? nil : messages.last?.at
+        let lacking = recent.filter { message in
+            message.entry == nil && first.map { message.at >= $0 } ?? true && last.map { message.at <= $0 } ?? true
+                && query.text?.occurs(in: message.text) ?? true
+        }
+        for message in lacking {
+            messages.insert(message, at: messages.firstIndex { $0.at > message.at } ?? messages.count)
+        }
+        return messages
+    }
+
+    /// Records the number of the last message in the chat's history, which has no number yet and came at that time.
+    mutating func record(_ entry: UInt64, of message: RecentMessage, in chat: String) {
+        chats[chat]?.number(message, entry)
+    }
 
     /// Returns the last message of a chat.
     func last(in chat: String) -> RecentMessage? { chats[chat]?.messages.last }
@@ -88,6 +134,18 @@ package struct RecentMessages {
         case .received(let received, _): received.text.utf8.count + DaemonLimits.messageOverhead
         case .own(let own, _, _):
             own.text.utf8.count + DaemonLimits.messageOverhead + own.recipients * DaemonLimits.recentOutcome
+        }
+    }
+}
+
+extension RecentMessage {
+    /// Whether two messages are one. Numbers of messages begin again in each run, and a file has microseconds.
+    fileprivate func isSame(as other: RecentMessage) -> Bool {
+        guard abs(at.seconds(since: other.at)) < 0.001 else { return false }
+        return switch (content, other.content) {
+        case (.received(let mine, _), .received(let theirs, _)): mine.id == theirs.id
+        case (.own(let mine, _, _), .own(let theirs, _, _)): mine.message == theirs.message
+        default: false
         }
     }
 }

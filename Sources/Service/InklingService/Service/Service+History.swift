@@ -14,11 +14,15 @@ extension Service {
         }
     }
 
+    /// Lists messages of a chat: those of its history, or the last ones of this run.
     func list(_ query: HistoryQuery, in name: String, for frontEnd: FrontEnd) {
         guard let chat = joined[name] else { return frontEnd.answer(.failed(.unknownChat(name))) }
-        surroundings.history.list(query, in: chat) { [weak self] messages in
+        guard surroundings.history.keeps(chat) else {
+            return frontEnd.answer(.messages(recent.messages(query, in: name).map(marked)))
+        }
+        surroundings.history.list(query, in: chat) { [weak self] page in
             guard let self else { return }
-            frontEnd.answer(.recent(messages.map(marked)))
+            frontEnd.answer(.messages(recent.completed(page, of: query, in: name).map(marked)))
             deadlineChanged()
         }
     }
@@ -36,13 +40,15 @@ extension Service {
     /// Keeps the last message of a chat.
     func keepLast(in name: String) {
         guard let chat = joined[name], let message = recent.last(in: name) else { return }
-        surroundings.history.add(message, isOutcome: false, of: identity, in: chat)
+        surroundings.history.add(message, isOutcome: false, of: identity, in: chat) { [weak self] entry in
+            self?.recent.record(entry, of: message, in: name)
+        }
     }
 
     /// Keeps the outcomes of an own message.
     func keepOutcomes(of number: MessageID, in name: String) {
         guard let chat = joined[name], let message = recent.own(number, in: name) else { return }
-        surroundings.history.add(message, isOutcome: true, of: identity, in: chat)
+        surroundings.history.add(message, isOutcome: true, of: identity, in: chat) { _ in }
     }
 
     /// Removes the history of a chat that the user left.

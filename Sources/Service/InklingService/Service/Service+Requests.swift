@@ -5,7 +5,7 @@ extension Service {
     func perform(_ request: ServiceRequest, for frontEnd: FrontEnd) {
         switch request {
         // Nothing is kept for a later front end of a driven node. The node says so.
-        case .join(_, isKept: true, _), .enter(_, _, isKept: true, _), .recent, .hold, .history, .earlier, .search:
+        case .join(_, isKept: true, _), .enter(_, _, isKept: true, _), .messages, .hold, .history:
             guard level != .driven else { return pass(request, for: frontEnd) }
             performKeeping(request, for: frontEnd)
         case .join(let chat, _, let isConfirmed): join(chat, isKept: false, isConfirmed: isConfirmed, frontEnd)
@@ -58,15 +58,10 @@ extension Service {
         case .join(let chat, _, let isConfirmed): join(chat, isKept: true, isConfirmed: isConfirmed, frontEnd)
         case .enter(let source, let name, _, let isConfirmed):
             enter(source, named: name, isKept: true, isConfirmed: isConfirmed, frontEnd)
-        case .recent(let chat):
-            frontEnd.answer(
-                joined[chat] == nil ? .failed(.unknownChat(chat)) : .recent(recent.messages(in: chat)))
+        case .messages(let chat, let before, let text, let count):
+            list(HistoryQuery(before: before, count: count, text: text.map { FoldedText($0) }), in: chat, for: frontEnd)
         case .hold(let isOn, let chat): switchHold(isOn, in: chat, for: frontEnd)
         case .history(let isOn, let chat): switchHistory(isOn, in: chat, for: frontEnd)
-        case .earlier(let chat, let before, let count):
-            list(HistoryQuery(before: before, count: count), in: chat, for: frontEnd)
-        case .search(let text, let chat, let before):
-            list(HistoryQuery(before: before, text: FoldedText(text)), in: chat, for: frontEnd)
         default: break
         }
     }
@@ -132,7 +127,7 @@ extension Service {
         return (chats + (level == .holder ? rest : [])).map { chat in
             var chat = chat
             chat.isKept = level != .driven && kept.contains { $0.name == chat.name }
-            chat.waiting = waiting.count(in: chat.name)
+            chat.unread = waiting.count(in: chat.name)
             chat.keepsHistory =
                 (joined[chat.name] ?? resting(chat.name)).map { surroundings.history.keeps($0) } ?? false
             return chat

@@ -8,8 +8,6 @@ struct AnswerContext {
     /// The chat and the key of the request.
     var chat: String?
     var key: PublicKey?
-    /// The word of the list of messages that the request asks for.
-    var list = "recent"
     var node = NodeIdentity.blank
     /// The version of the program.
     var version = ""
@@ -20,11 +18,6 @@ struct AnswerContext {
 
     init(_ request: ServiceRequest, of node: NodeIdentity, version: String, tag: String?) {
         (chat, key, self.node, self.version, self.tag) = (request.chat, request.key, node, version, tag)
-        switch request {
-        case .earlier: list = "earlier"
-        case .search: list = "search"
-        default: break
-        }
     }
 }
 
@@ -42,7 +35,7 @@ extension ServiceRequest {
         case .peers: .peers([])
         case .knownPeers: .knownPeers([])
         case .fingerprint: .fingerprint([])
-        case .recent, .earlier, .search: .recent([])
+        case .messages: .messages([])
         case .waitingTexts: .waitingTexts([])
         case .sightings: .sightings(instance: nil, [])
         case .chats: .chats([])
@@ -113,7 +106,7 @@ extension ServiceAnswer {
             self = .moved(chat)
         case .sent(var message, var recipients):
             coder.begin("sent", "")
-            try coder.member("chat", &context.chat)
+            try coder.chat(&context)
             try coder.sent(&message, &recipients, &context)
             self = .sent(message: message, recipients: recipients)
         case .invited(var message, var via):
@@ -137,29 +130,30 @@ extension ServiceAnswer {
             self = .knownPeers(people)
         case .fingerprint(var groups):
             coder.begin("fingerprint", "")
-            try coder.member("key", &context.key)
+            var key = context.key ?? .blank
+            try coder.member("key", &key)
             try coder.member("groups", &groups, "twelve strings of five digits")
             self = .fingerprint(groups)
-        case .recent(let messages):
-            coder.begin(context.list, "")
+        case .messages(let messages):
+            coder.begin("messages", "")
             let user = Person(user: context.node.user, name: context.node.name)
             var listed = messages.map { ListedMessage($0, user: user) }
-            try coder.member("chat", &context.chat)
+            try coder.chat(&context)
             try coder.member("messages", &listed, "the oldest first")
             let chat = context.chat ?? ""
-            try coder.make(&self) { .recent(listed.compactMap { $0.recent(in: chat) }) }
+            try coder.make(&self) { .messages(listed.compactMap { $0.recent(in: chat) }) }
         case .waitingTexts(var texts):
             coder.begin("waiting", "")
             try coder.member("waiting", &texts)
             self = .waitingTexts(texts)
         case .invite(var invite):
             coder.begin("invite", "")
-            try coder.member("chat", &context.chat)
+            try coder.chat(&context)
             try coder.member("invite", &invite, "of a secret chat (W-11)")
             self = .invite(invite)
         case .sightings(var instance, var found):
             coder.begin("sightings", "")
-            try coder.member("chat", &context.chat)
+            try coder.chat(&context)
             try coder.member("instance", &instance, "the node's own, if it has discovery")
             try coder.member("found", &found)
             self = .sightings(instance: instance, found)
@@ -192,6 +186,12 @@ extension ServiceAnswer {
 }
 
 extension LineCoder {
+    /// Visits the chat of a request that has one.
+    fileprivate mutating func chat(_ context: inout AnswerContext) throws(Fault) {
+        var chat = context.chat ?? ""
+        try member("chat", &chat)
+    }
+
     fileprivate mutating func sent(
         _ message: inout MessageID, _ recipients: inout Int, _ context: inout AnswerContext
     ) throws(Fault) {
@@ -225,10 +225,11 @@ extension Chat {
 
     /// Visits the members of a chat that has moved.
     mutating func moved<Coder: LineCoder>(_ coder: inout Coder) throws(Coder.Fault) {
-        var (name, owner, invite) = (name, owner, invite)
+        // Only a private chat with an owner moves.
+        var (name, owner, invite) = (name, owner ?? .blank, invite ?? "")
         try coder.member("chat", &name)
         try coder.member("owner", &owner, "the new owner's key")
         try coder.member("invite", &invite, "the new invite")
-        try coder.make(&self) { () throws(NodeError) in try Chat(invite: invite ?? "") }
+        try coder.make(&self) { () throws(NodeError) in try Chat(invite: invite) }
     }
 }

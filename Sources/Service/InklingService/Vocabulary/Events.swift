@@ -66,7 +66,7 @@ struct EventContext {
     /// The text for people in `typing` and `notice`.
     var text = ""
     /// Whether the event is about messages that arrived while no front end showed their chat.
-    var hasWaited = false
+    var isUnread = false
     var isDelayed = false
 }
 
@@ -127,7 +127,7 @@ extension Event {
             coder.begin("message", "A message is whole and its turn has come. For `own`, see A-25")
             try coder.member("chat", &chat)
             try message.members(&coder)
-            try coder.waited(&context)
+            try coder.unread(&context)
             context.isDelayed = message.isDelayed
             try coder.make(&self) { () throws(NodeError) in
                 guard let received = message.received(in: chat) else { throw .badCommand("no number") }
@@ -158,11 +158,16 @@ extension Event {
             try coder.member("chat", &chat)
             try coder.member("messages", &messages)
             try coder.member("outcomes", &outcomes)
-            try coder.waited(&context)
+            try coder.unread(&context)
             self = .missed(MissedEvents(chat: chat, messages: messages, outcomes: outcomes))
         case .notice(var notice):
             var code = notice.code
-            coder.begin("notice", "The user may want to know")
+            coder.begin(
+                "notice",
+                """
+                The user may want to know: `open-chat` (S-4), `last-will-off`, `discovery-down` and then `discovery-up`, \
+                `key-changed`, those of A-40, A-44, A-46, others
+                """)
             try coder.member("code", &code)
             try coder.member("text", &context.text)
             let text = context.text
@@ -188,8 +193,8 @@ extension LineCoder {
         try member("text", &text, "what a reader would see (J-7)")
     }
 
-    fileprivate mutating func waited(_ context: inout EventContext) throws(Fault) {
-        try member("waited", &context.hasWaited, unless: false, "whether it waited until somebody looked (A-23)")
+    fileprivate mutating func unread(_ context: inout EventContext) throws(Fault) {
+        try member("unread", &context.isUnread, unless: false, "whether it came while its chat was not shown (A-23)")
     }
 
     /// Visits what an outcome is about: a message, or a text that an earlier run of the node sent (A-62).

@@ -160,7 +160,7 @@ extension ChatStatus: LineObject {
         try coder.member("secret", &hasSecret, "whether the chat has a secret")
         try coder.member("kept", &isKept, "whether the node stays in the chat (A-18)")
         try coder.member("present", &present, "how many others are online or away")
-        try coder.member("waiting", &waiting, "how many messages are unread")
+        try coder.member("unread", &unread, "how many messages are unread")
         try coder.member("looking", &isLooking, "whether others may not be found yet (A-35)")
         try coder.member("history", &keepsHistory, "whether its messages are kept on disk (A-50)")
         try coder.member("hold", &holdsTexts, "whether texts wait there (A-60)")

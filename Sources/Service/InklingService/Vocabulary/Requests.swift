@@ -9,8 +9,8 @@ extension ServiceRequest {
         .setAway(true), .setAway(false), .rename(""), .peers(chat: nil), .knownPeers(), .setVerified(true, key: .blank),
         .setVerified(false, key: .blank), .setBlocked(true, .key(.blank)), .setBlocked(false, .key(.blank)),
         .fingerprint(key: .blank), .invite(chat: ""), .invitations, .move(chat: "", keys: []),
-        .admit(chat: "", key: .blank), .sightings(chat: ""), .subscribe(Subscription(chats: .all)), .recent(chat: ""),
-        .history(true, chat: ""), .earlier(chat: ""), .search("", chat: ""), .hold(true, chat: ""),
+        .admit(chat: "", key: .blank), .sightings(chat: ""), .subscribe(Subscription(chats: .all)), .messages(chat: ""),
+        .history(true, chat: ""), .hold(true, chat: ""),
         .waitingTexts(chat: nil), .forget(chat: nil, entry: nil), .chats, .status, .identity, .statistics, .quit,
         .shutDown,
     ]
@@ -151,10 +151,13 @@ extension ServiceRequest {
             coder.begin("read", "marks messages as read (A-24)")
             try coder.currentChat(&chat)
             self = .read(chat: chat)
-        case .recent(var chat):
-            coder.begin("recent", "lists a chat's last messages in their order (A-37)")
+        case .messages(var chat, var before, var text, var count):
+            coder.begin("messages", "lists messages of a chat, the oldest first (A-37, A-52)")
             try coder.currentChat(&chat)
-            self = .recent(chat: chat)
+            try coder.member("before", &before, upTo: Self.greatest, "the entry before which the list ends")
+            try coder.member("text", &text, "the text that each message contains")
+            try coder.member("count", &count, upTo: Self.longestPage, "the most messages; 50 without it")
+            self = .messages(chat: chat, before: before, text: text, count: count)
         case .history(var isOn, var chat):
             coder.begin(
                 "history",
@@ -165,18 +168,6 @@ extension ServiceRequest {
             try coder.currentChat(&chat)
             try coder.member("on", &isOn)
             self = .history(isOn, chat: chat)
-        case .earlier(var chat, var before, var count):
-            coder.begin("earlier", "lists kept messages (A-52)")
-            try coder.currentChat(&chat)
-            try coder.member("before", &before, upTo: Self.greatest, "the entry before which the list ends")
-            try coder.member("count", &count, upTo: Self.longestPage, "the most messages")
-            self = .earlier(chat: chat, before: before, count: count)
-        case .search(var text, var chat, var before):
-            coder.begin("search", "lists the kept messages with that text (A-52)")
-            try coder.currentChat(&chat)
-            try coder.member("text", &text)
-            try coder.member("before", &before, upTo: Self.greatest, "the entry before which the list ends")
-            self = .search(text, chat: chat, before: before)
         case .hold(var isOn, var chat):
             coder.begin(
                 "hold",
@@ -242,7 +233,7 @@ extension ServiceRequest {
             self = .fingerprint(key: key)
         case .invite(var chat, var key):
             coder.begin(
-                "invite", "returns the chat's invite; with `key`, sends the invite to the key's owner (A-38)",
+                "invite", "returns the chat's invite; with `key`, sends it to the key's owner: `sent` (A-38)",
                 errors: "A-38; `no-invite` for a talk")
             try coder.currentChat(&chat)
             try coder.member("key", &key)
@@ -271,8 +262,8 @@ extension ServiceRequest {
     var chat: String? {
         switch self {
         case .join(let chat, _, _): chat.name
-        case .leave(let chat), .read(let chat), .recent(let chat), .compose(_, let chat), .history(_, let chat),
-            .hold(_, let chat), .earlier(let chat, _, _), .search(_, let chat, _), .startTyping(let chat),
+        case .leave(let chat), .read(let chat), .messages(let chat, _, _, _), .compose(_, let chat),
+            .history(_, let chat), .hold(_, let chat), .startTyping(let chat),
             .stopTyping(let chat), .send(_, let chat), .measureRoundTrips(let chat), .invite(let chat, _),
             .sightings(let chat), .move(let chat, _, _, _), .admit(let chat, _):
             chat

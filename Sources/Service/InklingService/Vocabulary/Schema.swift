@@ -16,7 +16,8 @@ struct SchemaCoder: LineCoder {
     private(set) var members: [Member] = []
     /// The definitions to which the members refer, by name.
     private(set) var definitions: [String: JSONValue] = [:]
-    private var alternatives: [JSONValue] = []
+    /// The members of which exactly one stands in the line.
+    private(set) var pairs: [(first: String, second: String)] = []
     private var conditions: [JSONValue] = []
     private var isAnswering = false
 
@@ -53,13 +54,7 @@ struct SchemaCoder: LineCoder {
     mutating func make<Value>(_ value: inout Value, _ body: () throws(NodeError) -> Value) {}
 
     mutating func either(_ first: StaticString, or second: StaticString) {
-        for (one, other) in [(first, second), (second, first)] {
-            alternatives.append(
-                .object([
-                    ("required", .strings([one.description])),
-                    ("not", .object([("required", .strings([other.description]))])),
-                ]))
-        }
+        pairs.append((first.description, second.description))
     }
 
     mutating func beginAnswering() { isAnswering = true }
@@ -101,7 +96,14 @@ struct SchemaCoder: LineCoder {
         ]
         if !text.isEmpty { object.insert(("description", .string(text)), at: 0) }
         if !needed.isEmpty { object.append(("required", .strings(needed))) }
-        if !alternatives.isEmpty { object.append(("oneOf", .array(alternatives))) }
+        for pair in pairs {
+            let alternatives = [(pair.first, pair.second), (pair.second, pair.first)].map { one, other in
+                JSONValue.object([
+                    ("required", .strings([one])), ("not", .object([("required", .strings([other]))])),
+                ])
+            }
+            object.append(("oneOf", .array(alternatives)))
+        }
         if !conditions.isEmpty { object.append(("allOf", .array(conditions))) }
         return object
     }
@@ -179,6 +181,20 @@ extension Array where Element: LineValue {
 
 extension JSONValue {
     fileprivate var members: [(String, JSONValue)] { if case .object(let members) = self { members } else { [] } }
+}
+
+extension SchemaCoder {
+    /// The members for a cell of a table, with optional ones in brackets.
+    fileprivate var signature: String {
+        var cells: [String] = []
+        for member in members {
+            let pair = pairs.first { $0.first == member.name || $0.second == member.name }
+            if let pair, pair.second == member.name { continue }
+            let cell = pair.map { "`\($0.first)` or `\($0.second)`" } ?? "`\(member.name)`"
+            cells.append(member.isNeeded || pair != nil ? cell : "[\(cell)]")
+        }
+        return cells.joined(separator: " ")
+    }
 }
 
 /// The interface as JSON Schema and as tables, made of the definitions of all requests, answers and events.
@@ -291,5 +307,32 @@ package enum Vocabulary {
             }
 
             """
+    }
+
+    /// The tables of `api.md`, by the names of their marks.
+    package static var tables: [String: String] {
+        func table(_ head: [String], _ rows: [[String]]) -> String {
+            ([head, head.map { _ in "---" }] + rows).map { "|" + $0.joined(separator: "|") + "|" }
+                .joined(separator: "\n")
+        }
+        func object<Object: LineObject>(_ type: Object.Type) -> String {
+            var (coder, value) = (SchemaCoder(), Object.blank)
+            value.members(&coder)
+            let rows = coder.members.map { ["`\($0.name)`", $0.text] }
+            return table(["member", "meaning"], rows.filter { !$0[1].isEmpty })
+        }
+        func described(_ coder: SchemaCoder) -> String {
+            "`\(coder.word)`" + (coder.members.isEmpty ? "" : " \(coder.signature)")
+        }
+        let requests = zip(ServiceRequest.blanks, requests).map { request, coder in
+            let answer = coder.word == "stats" ? "`stats`" : described(answer(to: request))
+            return [described(coder), coder.text, answer, coder.errors]
+        }
+        let events = merged(events).map { [described($0), $0.text] }
+        return [
+            "requests": table(["request", "effect", "answer", "errors"], requests),
+            "events": table(["event", "when"], events), "invitation": object(Invitation.self),
+            "peer": object(Peer.self), "chat-status": object(ChatStatus.self),
+        ]
     }
 }
