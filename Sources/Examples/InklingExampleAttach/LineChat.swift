@@ -26,7 +26,7 @@ import NIOPosix
         let chat, text, name, presence: String?
         let from: Person?
         let users, peers: [Person]?
-        let own, waited: Bool?
+        let own: Bool?
         let to, id, line: Int?
     }
 
@@ -73,7 +73,7 @@ import NIOPosix
             case "typing": say(IndicatorText.text(names: (line.users ?? []).map(shown)))
             case "message":
                 say("\(line.own == true ? "You" : line.from.map(shown) ?? ""): \(SafeText.message(line.text ?? ""))")
-                // The message waited for a front end. Without this request the next front end shows the message too.
+                // Without this request the message stays unread, and the next front end shows it too.
                 if line.unread == true { try await ask(Request(do: "read", chat: chat)) }
             case "sent": say("sent to \(line.to ?? 0)")
             case "delivered", "failed": say(line.on)

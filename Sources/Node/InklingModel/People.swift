@@ -1,3 +1,7 @@
+@_exported import enum InklingWire.FailureReason
+@_exported import enum InklingWire.NormalForm
+@_exported import enum InklingWire.Presence
+@_exported import enum InklingWire.PresenceReason
 @_exported import struct InklingWire.PublicKey
 @_exported import struct InklingWire.UserID
 
@@ -13,16 +17,6 @@ public struct Person: Hashable, Sendable {
         self.user = user
         self.name = name
     }
-}
-
-/// Whether a person is reachable.
-public enum Presence: String, Sendable, Hashable, Codable, CaseIterable {
-    /// The person is in the chat, and their node was heard lately.
-    case online
-    /// The person is in the chat, but reports to be away. Messages arrive.
-    case away
-    /// The person is not in the chat, or out of reach. Messages don't arrive, and don't wait.
-    case offline
 }
 
 /// A person in a chat, as a node knows them.

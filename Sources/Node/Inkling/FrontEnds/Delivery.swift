@@ -20,7 +20,7 @@ public struct DeliveryOutcome: Hashable, Sendable {
         /// The person, as known when the message was sent.
         public let peer: Peer
         /// The reason why they may not have the message.
-        public let why: InklingModel.FailureReason
+        public let why: FailureReason
     }
 
     /// Whether the message had recipients, and all of them have it.

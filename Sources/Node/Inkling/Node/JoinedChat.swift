@@ -32,7 +32,7 @@ package final class JoinedChat {
     package struct MetPeer {
         let user: UserID
         var name: String
-        var presence: InklingCore.Presence
+        var presence: Presence
         /// When the person came; or when they were last there, if they are not.
         var since: Timestamp
         /// The age at which the person was last there; for a person who is there, the age at which they came.
@@ -91,7 +91,7 @@ package final class JoinedChat {
     /// - Parameter clock: The time of day at the start of the machine.
     /// - Returns: Whether the person was there before, and their record now.
     package func note(
-        _ person: InklingCore.Person, _ presence: InklingCore.Presence, at now: Timestamp, age: Age,
+        _ person: InklingCore.Person, _ presence: Presence, at now: Timestamp, age: Age,
         clock: Double? = nil
     ) -> (wasThere: Bool, peer: MetPeer) {
         let before = met[person.key]

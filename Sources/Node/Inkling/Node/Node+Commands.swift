@@ -253,7 +253,7 @@ extension Node {
         let (users, namesake) = namesakes(of: key, name: peer.name, in: entry)
         let since = peer.since(by: clockAtBoot())
         return Peer(
-            user: peer.user, name: peer.name, presence: Presence(peer.presence), key: key,
+            user: peer.user, name: peer.name, presence: peer.presence, key: key,
             lastSeen: peer.isThere ? nil : since, onlineSince: peer.isThere ? since : nil,
             roundTrip: endpoint.roundTrip(to: key, in: entry.id),
             firstSeen: known.map { Timestamp(rawValue: $0.firstSeen) },

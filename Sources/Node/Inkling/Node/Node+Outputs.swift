@@ -42,7 +42,7 @@ extension Node {
         case .presence(let id, let person, let presence, let reason):
             guard let entry = joinedChat(id) else { return }
             let peer = remember(person, presence, in: entry)
-            tell(.peer(.init(chat: entry.name, peer, why: PresenceReason(reason))))
+            tell(.peer(.init(chat: entry.name, peer, why: reason)))
             observers.presenceChanged(in: entry.name)
         case .message(let id, let person, let number, let text, let textID):
             guard let entry = joinedChat(id) else { return endpoint.messageTaken(number) }
@@ -61,9 +61,9 @@ extension Node {
             let (message, user) = (MessageID(rawValue: number), userID(of: key, in: joinedChat(id)))
             tell(.delivered(.init(chat: chat, message: message, user: user)))
         case .failed(let number, let id, let key, let reason):
-            guard let chat = name(of: id), !finishText(number, of: key, in: chat, FailureReason(reason)) else { return }
+            guard let chat = name(of: id), !finishText(number, of: key, in: chat, reason) else { return }
             let (message, user) = (MessageID(rawValue: number), userID(of: key, in: joinedChat(id)))
-            tell(.failed(.init(chat: chat, message: message, user: user, why: FailureReason(reason))))
+            tell(.failed(.init(chat: chat, message: message, user: user, why: reason)))
         case .keepWill(let session, let bytes, let address):
             informHelper { $0.keep(session, bytes, to: socket.name(of: address)) }
         case .dropWill(let session):
@@ -109,7 +109,7 @@ extension Node {
     ///
     /// - Returns: The updated record of the person.
     private func remember(
-        _ person: InklingCore.Person, _ presence: InklingCore.Presence, in entry: JoinedChat
+        _ person: InklingCore.Person, _ presence: Presence, in entry: JoinedChat
     ) -> Peer {
         let now = Node.wallClock()
         let (wasThere, met) = entry.note(person, presence, at: now, age: age(), clock: clockAtBoot())

@@ -1,4 +1,5 @@
 import InklingCore
+import InklingWire
 
 /// Narrows a failure down: the fewest steps and faults found that still break the same rule.
 package struct Shrinking {

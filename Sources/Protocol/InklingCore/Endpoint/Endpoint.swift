@@ -358,22 +358,6 @@ extension Endpoint {
     }
 }
 
-/// Whether a person is reachable, by the best of all links to the person's identity.
-package enum Presence: String, Sendable, Hashable {
-    case online, away, offline
-}
-
-/// The reason for a change of presence.
-package enum PresenceReason: String, Sendable, Hashable {
-    case hello, back, away, bye, removed, will, silence, blocked, replaced, full
-}
-
-/// The reason why a message may not have been delivered.
-package enum FailureReason: String, Sendable, Hashable {
-    case bye, silence, will, left, blocked, replaced, quit, stalled, full
-    case lostState = "lost-state"
-}
-
 /// A person in a chat. The name comes from the peer's name record and is unsafe to print.
 package struct Person: Hashable, Sendable {
     package let key: PublicKey
