@@ -1,6 +1,7 @@
 """The processes of the tests in a browser: daemons, page servers, front ends and Chromium. Each ends with its `stop`,
 and `stop_all` ends those that are left."""
 
+import itertools
 import json
 import os
 import pathlib
@@ -15,8 +16,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("INKLING", str(ROOT / ".build/release/inkling"))
 TIMEOUT = float(os.environ.get("INKLING_BROWSER_TIMEOUT", 15))  # seconds, for each awaited condition
 LOOPBACK = "127.0.0.1"
+# All lines of all front ends, for Scripts/conformance.d/schema.py.
+TRANSCRIPT = os.environ.get("INKLING_TRANSCRIPT") and open(os.environ["INKLING_TRANSCRIPT"], "ab", buffering=0)
 
 _running = []
+_marks = itertools.count(1)
 _work = None
 
 
@@ -164,6 +168,7 @@ class FrontEnd(Running):
         self.socket = connection or socket.socket(socket.AF_UNIX)
         self.unread = b""
         self.number = 0
+        self.mark = f"lines {next(_marks)}".encode()
         self.lines = []  # events that nobody has waited for yet
         try:
             if connection is None:
@@ -177,7 +182,13 @@ class FrontEnd(Running):
             raise
 
     def say(self, **request):
-        self.socket.sendall(json.dumps(request).encode() + b"\n")
+        line = json.dumps(request).encode()
+        self.record(b">", line)
+        self.socket.sendall(line + b"\n")
+
+    def record(self, way, line):
+        if TRANSCRIPT:
+            TRANSCRIPT.write(b"%s %s %s\n" % (self.mark, way, line))
 
     def ask(self, **request):
         """The answer to a request."""
@@ -200,6 +211,7 @@ class FrontEnd(Running):
                 raise Ended("the node ended the connection")
             self.unread += content
         line, self.unread = self.unread.split(b"\n", 1)
+        self.record(b"<", line)
         return json.loads(line)
 
     def wait_for(self, condition, what, timeout=TIMEOUT):

@@ -61,7 +61,7 @@ struct CatalogueTests {
         try #require(steps.count == 10)
         #expect(steps[1] == "1. form (W-12, W-13), then source (D-15, D-16);")
         #expect(steps[9].hasPrefix("9. room for a link"))
-        #expect(try #require(Clause.all["J-12"]).text.contains("\n| `--no-discovery` |"))
+        #expect(try #require(Clause.all["J-12"]).text.contains("\n|`--no-discovery`|"))
         #expect(try !#require(Clause.all["L-23"]).text.contains("\n"))
         let naming = Clause.all.values.filter { $0.text.contains("the table below") }
         #expect(naming.count > 3 && naming.allSatisfy { $0.text.contains("\n|") })

@@ -309,6 +309,32 @@ package enum Vocabulary {
             """
     }
 
+    /// Returns the line of an output, read and written again; nil for a line that can't be read.
+    ///
+    /// - Parameter request: The request that the line answers; nil for other lines.
+    package static func rewritten(_ line: [UInt8], to request: ServiceRequest?) -> [UInt8]? {
+        guard let members = try? JSONMembers(line) else { return nil }
+        if let request {
+            let answer = ServiceAnswer(members, to: request)
+            if case .failed = answer { return nil }
+            return answer.line(to: request, of: .blank, version: "", tag: nil, at: 0).bytes()
+        }
+        guard members["on"]?.string != "ready" else {
+            var (reader, ready, written) = (LineReader(members), ReadyLine(), JSONLine(at: 0))
+            guard (try? ready.members(&reader)) != nil else { return nil }
+            ready.members(&written)
+            return written.bytes()
+        }
+        let events = JSONEvents(
+            indicator: { "\($0.count)" }, notice: { if case .other(_, let text) = $0 { text } else { "" } })
+        return switch AttachedEvents.output(members) {
+        case .event(let timed): events.line(for: timed).bytes()
+        case .unread(let timed): events.line(for: timed, isUnread: true).bytes()
+        case .own(let own): events.line(for: own, from: .blank).bytes()
+        default: nil
+        }
+    }
+
     /// The tables of `api.md`, by the names of their marks.
     package static var tables: [String: String] {
         func table(_ head: [String], _ rows: [[String]]) -> String {
