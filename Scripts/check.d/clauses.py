@@ -2,8 +2,8 @@
 - The words MUST and SHOULD stand only in the first sentence of a list item that begins with a number, as `[W-3]`.
 - The texts give each number once. A test, a conformance case, a vector, or the suite's list of clauses that no case can
   see names the number. Each number that is named anywhere exists.
-- Each limit in Limits.swift and DaemonLimits.swift names its clause. api.md has the limits of the daemon, of the JSON
-  lines and of known people in a row of that clause. LimitsTests compares limits.md with Limits.swift.
+- Each limit in Limits.swift and DaemonLimits.swift names its clause. daemon.md has the limits of the daemon, of the
+  JSON lines and of known people in a row of that clause. LimitsTests compares limits.md with Limits.swift.
 - Each test, case, attack and mutant that the texts on security name exists.
 - The vectors equal the output of their script, and fit their schema. Without the Python packages of the script, the check
   leaves this out, and says so."""
@@ -89,8 +89,8 @@ def numbers():
 
 
 def rows():
-    """The numbers of each row in api.md by its clauses: (clauses, numbers), in milliseconds too if they have a unit."""
-    for table in texts.tables("api.md"):
+    """The numbers of each row in daemon.md by its clauses: (clauses, numbers), in milliseconds too if with a unit."""
+    for table in texts.tables("daemon.md"):
         for _, value, clauses, *_ in (row for row in table if len(row) > 2):
             value = re.sub(r"(?<=\d),(?=\d{3})", "", re.sub(r"2\^53 [−-] 1", "9007199254740991", value))
             value = re.sub(r"(\d+) ([KM])iB", lambda size: str(int(size[1]) << {"K": 10, "M": 20}[size[2]]), value)
@@ -125,7 +125,7 @@ def limits():
             clauses = {clause for clause in clauses if clause[0] in "AJ"}
             known = [number for row, found in listed if clauses & {*row} for number in found]
             if clauses and (value := value_of(text)) is not None and value not in known:
-                yield f"{name} is {text}: api.md has no {value} in a row of {' '.join(sorted(clauses))}"
+                yield f"{name} is {text}: daemon.md has no {value} in a row of {' '.join(sorted(clauses))}"
 
 
 def claims():

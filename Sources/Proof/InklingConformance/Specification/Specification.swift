@@ -64,7 +64,7 @@ package struct Clause: Sendable, Equatable {
 
     /// The clauses in the order of their texts.
     static let listed = [
-        "wire", "links", "typing", "messages", "discovery", "protection", "security", "registry", "api",
+        "wire", "links", "typing", "messages", "discovery", "protection", "security", "registry", "api", "daemon",
     ].flatMap { ClauseReader.clauses(of: Specification.lines(of: $0)) }
 
     /// All clauses by number.

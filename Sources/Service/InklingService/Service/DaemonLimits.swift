@@ -1,6 +1,6 @@
 import InklingModel
 
-/// The limits of a daemon, from `Protocol/limits.md`.
+/// The limits of a daemon, from `Protocol/daemon.md`.
 package enum DaemonLimits {
     /// The most front ends at the same time.
     package static let frontEnds = 64
