@@ -220,7 +220,10 @@ struct DaemonTests {
         #expect(stage.enter("/leave attic") == ["! You are not in a chat called attic; /chats lists yours"])
         #expect(stage.enter("/open cellar") == ["! You are not in a chat called cellar; /chats lists yours"])
         #expect(stage.enter("/open team").first == "12:00 * You are now in team (open)", "as the stage's node has it")
-        #expect(stage.newRequests().suffix(3) == [.chats, .join(ChatStage.chat("team")), .open(chat: "team")])
+        #expect(
+            stage.newRequests().suffix(4) == [
+                .chats, .join(ChatStage.chat("team")), .messages(chat: "team", count: 20), .open(chat: "team"),
+            ])
         #expect(stage.enter("/open kitchen") == ["* You are now in kitchen (open)"])
     }
 

@@ -88,7 +88,7 @@ public actor Node {
     /// Notices that still apply.
     var standingNotices = StandingNotices()
     var lifecycle = Lifecycle.running
-    private var wake: (at: Instant, task: Scheduled<Void>)?
+    private var wakes: [(at: Instant, task: Scheduled<Void>)] = []
     /// Whether the node also wakes soon because a person is shown as typing.
     private var wakesWhileTyping = false
     private var interfaceMonitor: InterfaceMonitor?
@@ -361,8 +361,8 @@ public actor Node {
         drain()
     }
 
-    private func timerFired() {
-        wake = nil
+    private func timerFired(at deadline: Instant) {
+        wakes.removeAll { $0.at == deadline }
         advance()
     }
 
@@ -388,19 +388,15 @@ public actor Node {
                 }
             }
         }
-        guard let deadline = next.deadline else {
-            wake?.task.cancel()
-            wake = nil
-            return
-        }
-        if let wake, wake.at <= deadline { return }
-        wake?.task.cancel()
+        guard let deadline = next.deadline, !wakes.contains(where: { $0.at <= deadline }) else { return }
+        // A later timer stays: it is often the next one, and has no effect if nothing is due.
+        if wakes.count == NodeLimits.pendingTimers { wakes.removeFirst().task.cancel() }
         let delay = max(deadline.nanoseconds - clock.now.nanoseconds, 0)
         let task = eventLoop.scheduleTask(in: .nanoseconds(delay)) { [weak self] in
             guard let self else { return }
-            self.assumeIsolated { $0.timerFired() }
+            self.assumeIsolated { $0.timerFired(at: deadline) }
         }
-        wake = (deadline, task)
+        wakes.append((deadline, task))
     }
 
     // MARK: Stopping
@@ -432,8 +428,8 @@ public actor Node {
 
     /// Closes the node after it has sent its farewells.
     private func close() {
-        wake?.task.cancel()
-        wake = nil
+        for wake in wakes { wake.task.cancel() }
+        wakes = []
         countingTimer?.cancel()
         countingTimer = nil
         texts.cancelTimers()

@@ -22,6 +22,8 @@ package enum NodeLimits {
     static let portStep = Duration.milliseconds(10)
     /// The pause between two checks whether all copies of the farewells are sent.
     static let farewellStep = Duration.milliseconds(10)
+    /// The most timers for deadlines of the protocol.
+    static let pendingTimers = 4
     /// The longest sleep while a person is shown as typing. The event loop's timers run on a clock that stops while the
     /// machine sleeps, but the display must end in time (T-15).
     static let longestSleepWhileTyping = Duration.milliseconds(250)

@@ -265,14 +265,16 @@ extension Endpoint {
     mutating func report(_ id: LinkID, _ now: Instant) {
         guard links[id].takeReport() else { return }
         let person = links[id].personID
-        let isTypingNews = roster.update(links[id], now: now)
+        // The whole link as an argument would be copied.
+        let isTyping = links[id].isShown && links[id].status.isTyping
+        let isTypingNews = roster.update(id, of: person, isTyping: isTyping, now: now)
         if links[id].isNamed { roster.tellPresence(of: person, .silence, links, &effects, now: now) }
         if isTypingNews { roster.tellTyping(of: person.key, in: person.chat, links, &effects, now: now) }
     }
 
     /// Reports a link that ended or went down: typing, then presence (T-29).
     mutating func reportGone(_ link: Link, _ reason: PresenceReason, _ now: Instant) {
-        if roster.remove(link) {
+        if roster.remove(link.id, of: link.personID) {
             roster.tellTyping(of: link.key, in: link.chat, links, &effects, now: now)
         }
         if link.isNamed { roster.tellPresence(of: link.personID, reason, links, &effects, now: now) }

@@ -78,7 +78,7 @@ extension Endpoint {
     ///
     /// - Returns: Whether the limits permit it.
     private mutating func takesDatagram(_ id: LinkID, _ now: Instant) -> Bool {
-        let source = surroundings.source(of: links[id])
+        let source = surroundings.source(of: links[id].address, isOwnUsers: links[id].isOwnUsers)
         let isWithinLimits =
             links[id].takesDatagram(now) && admission.takesDatagram(of: source, &effects, now: now)
         if !isWithinLimits { effects.drop(.peerLimit) }

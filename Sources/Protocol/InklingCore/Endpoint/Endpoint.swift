@@ -174,7 +174,7 @@ package struct Endpoint: Sendable {
     /// Ends an input: updates changed deadlines, and sends records.
     mutating func finish() {
         for id in links.takeTouched() { settle(id) }
-        for id in pools.release() where links.find(id)?.isDown == false { acknowledge(id) }
+        for id in pools.release() where links.contains(id) && !links[id].isDown { acknowledge(id) }
         sendRecords(lastInput)
         for id in links.takeTouched() { register(.link(id)) }
         for chat in chats.takeTouched() { register(.chat(chat)) }

@@ -44,12 +44,12 @@ struct Roster: Sendable {
     /// Records whether the peer of a shown link is typing (T-19).
     ///
     /// - Returns: Whether this changed.
-    mutating func update(_ link: Link, now: Instant) -> Bool {
-        guard link.isShown, link.status.isTyping else { return remove(link) }
+    mutating func update(_ link: LinkID, of person: PersonID, isTyping: Bool, now: Instant) -> Bool {
+        guard isTyping else { return remove(link, of: person) }
         // The start is the time since when the person is shown as typing (T-20).
-        var typist = typists[link.chat]?[link.key] ?? Typist(since: now, links: [])
-        guard typist.links.insert(link.id).inserted else { return false }
-        typists[link.chat, default: [:]][link.key] = typist
+        var typist = typists[person.chat]?[person.key] ?? Typist(since: now, links: [])
+        guard typist.links.insert(link).inserted else { return false }
+        typists[person.chat, default: [:]][person.key] = typist
         return true
     }
 
@@ -57,12 +57,12 @@ struct Roster: Sendable {
     ///
     /// - Returns: Whether the peer was typing.
     @discardableResult
-    mutating func remove(_ link: Link) -> Bool {
-        guard var chat = typists[link.chat], var typist = chat[link.key], typist.links.remove(link.id) != nil else {
+    mutating func remove(_ link: LinkID, of person: PersonID) -> Bool {
+        guard var chat = typists[person.chat], var typist = chat[person.key], typist.links.remove(link) != nil else {
             return false
         }
-        chat[link.key] = typist.links.isEmpty ? nil : typist
-        typists[link.chat] = chat.isEmpty ? nil : chat
+        chat[person.key] = typist.links.isEmpty ? nil : typist
+        typists[person.chat] = chat.isEmpty ? nil : chat
         return true
     }
 

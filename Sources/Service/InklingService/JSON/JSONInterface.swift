@@ -360,7 +360,7 @@ extension ServiceEnd {
 
 extension JSONLine {
     /// An output of the present time.
-    package init(on kind: String, _ members: [(String, JSONValue?)] = []) {
+    package init(on kind: String, _ members: [(StaticString, JSONValue?)] = []) {
         self.init(at: Node.wallClock())
         begin(kind, "")
         for (name, value) in members { if let value { add(name, value) } }

@@ -23,15 +23,14 @@ package struct JSONLine: Sendable, LineCoder {
     }
 
     /// Appends a member.
-    package mutating func add(_ name: String, _ value: JSONValue) {
+    package mutating func add(_ name: StaticString, _ value: JSONValue) {
         begin(name)
         value.append(to: &unfinished)
     }
 
-    private mutating func begin(_ name: String) {
-        if unfinished.last != UInt8(ascii: "{") { unfinished.append(UInt8(ascii: ",")) }
-        unfinished.append(UInt8(ascii: "\""))
-        unfinished.append(contentsOf: name.utf8)
+    private mutating func begin(_ name: StaticString) {
+        JSONValue.append(raw: unfinished.last == UInt8(ascii: "{") ? "\"" : ",\"", to: &unfinished)
+        JSONValue.append(raw: name, to: &unfinished)
         JSONValue.append(raw: "\":", to: &unfinished)
     }
 
@@ -62,14 +61,14 @@ package struct JSONLine: Sendable, LineCoder {
     }
 
     mutating func member<Value: LineValue>(
-        _ name: String, _ value: inout Value, upTo limit: UInt64?, _ text: StaticString
+        _ name: StaticString, _ value: inout Value, upTo limit: UInt64?, _ text: StaticString
     ) {
         begin(name)
         value.append(to: &unfinished)
     }
 
     mutating func member<Value: LineValue>(
-        _ name: String, _ value: inout Value?, upTo limit: UInt64?, _ text: StaticString
+        _ name: StaticString, _ value: inout Value?, upTo limit: UInt64?, _ text: StaticString
     ) {
         guard let value else { return }
         begin(name)
@@ -77,7 +76,7 @@ package struct JSONLine: Sendable, LineCoder {
     }
 
     mutating func member<Value: LineValue & Equatable>(
-        _ name: String, _ value: inout Value, unless usual: Value, upTo limit: UInt64?, _ text: StaticString
+        _ name: StaticString, _ value: inout Value, unless usual: Value, upTo limit: UInt64?, _ text: StaticString
     ) {
         guard value != usual else { return }
         begin(name)

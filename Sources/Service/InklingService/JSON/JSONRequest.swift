@@ -14,7 +14,7 @@ package struct JSONRequest: Sendable {
     package let tag: String?
     package let asked: Result<Asked, NodeError>
     /// The members that must be strings in each request, also where a request has no such member.
-    private static let strings = ["do", "text", "tag", "chat", "secret", "user"]
+    private static let strings: [StaticString] = ["do", "text", "tag", "chat", "secret", "user"]
 
     /// - Parameter openChat: The chat of a request that names none.
     package init(_ line: [UInt8], openChat: String?) {

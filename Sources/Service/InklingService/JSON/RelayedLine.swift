@@ -23,8 +23,8 @@ package struct RelayedLine {
 
 extension JSONMembers {
     /// Returns the text of a member; nil if the object has no such member, or one of another type.
-    package func text(_ name: String) -> String? { self[name]?.string }
+    package func text(_ name: StaticString) -> String? { self[name]?.string }
 
     /// Returns the integer of a member; nil if the object has no such member, or one of another type.
-    package func number(_ name: String) -> Int? { self[name]?.integer }
+    package func number(_ name: StaticString) -> Int? { self[name]?.integer }
 }

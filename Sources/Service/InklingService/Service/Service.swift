@@ -398,7 +398,7 @@ package final class Service: EventSink {
         return settled
     }
 
-    package var isWatched: Bool { frontEnds.contains(where: \.isWatched) }
+    package var isWatched: Bool { frontEnds.contains { $0.isWatched } }
 
     package func look(patience: Int) {
         for frontEnd in frontEnds { frontEnd.look(patience: patience) }

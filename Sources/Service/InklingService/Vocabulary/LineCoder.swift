@@ -18,17 +18,17 @@ protocol LineCoder {
     ///
     /// - Parameter limit: The greatest number, or the most elements.
     mutating func member<Value: LineValue>(
-        _ name: String, _ value: inout Value, upTo limit: UInt64?, _ text: StaticString
+        _ name: StaticString, _ value: inout Value, upTo limit: UInt64?, _ text: StaticString
     ) throws(Fault)
 
     /// Visits a member that a line has if the value is not nil.
     mutating func member<Value: LineValue>(
-        _ name: String, _ value: inout Value?, upTo limit: UInt64?, _ text: StaticString
+        _ name: StaticString, _ value: inout Value?, upTo limit: UInt64?, _ text: StaticString
     ) throws(Fault)
 
     /// Visits a member that a line has if the value differs from `usual`.
     mutating func member<Value: LineValue & Equatable>(
-        _ name: String, _ value: inout Value, unless usual: Value, upTo limit: UInt64?, _ text: StaticString
+        _ name: StaticString, _ value: inout Value, unless usual: Value, upTo limit: UInt64?, _ text: StaticString
     ) throws(Fault)
 
     /// Visits the chat of a request, by default the current chat of its front end.
@@ -48,19 +48,19 @@ extension LineCoder {
     mutating func begin(_ word: String, _ text: StaticString) { begin(word, text, errors: "") }
 
     mutating func member<Value: LineValue>(
-        _ name: String, _ value: inout Value, _ text: StaticString = ""
+        _ name: StaticString, _ value: inout Value, _ text: StaticString = ""
     ) throws(Fault) {
         try member(name, &value, upTo: nil, text)
     }
 
     mutating func member<Value: LineValue>(
-        _ name: String, _ value: inout Value?, _ text: StaticString = ""
+        _ name: StaticString, _ value: inout Value?, _ text: StaticString = ""
     ) throws(Fault) {
         try member(name, &value, upTo: nil, text)
     }
 
     mutating func member<Value: LineValue & Equatable>(
-        _ name: String, _ value: inout Value, unless usual: Value, _ text: StaticString = ""
+        _ name: StaticString, _ value: inout Value, unless usual: Value, _ text: StaticString = ""
     ) throws(Fault) {
         try member(name, &value, unless: usual, upTo: nil, text)
     }

@@ -25,7 +25,7 @@ struct LineReader: LineCoder {
     mutating func begin(_ word: String, _ text: StaticString, errors: StaticString) {}
 
     mutating func member<Value: LineValue>(
-        _ name: String, _ value: inout Value, upTo limit: UInt64?, _ text: StaticString
+        _ name: StaticString, _ value: inout Value, upTo limit: UInt64?, _ text: StaticString
     ) throws(NodeError) {
         if let read: Value = try read(name, limit) {
             value = read
@@ -37,13 +37,13 @@ struct LineReader: LineCoder {
     }
 
     mutating func member<Value: LineValue>(
-        _ name: String, _ value: inout Value?, upTo limit: UInt64?, _ text: StaticString
+        _ name: StaticString, _ value: inout Value?, upTo limit: UInt64?, _ text: StaticString
     ) throws(NodeError) {
         value = try read(name, limit)
     }
 
     mutating func member<Value: LineValue & Equatable>(
-        _ name: String, _ value: inout Value, unless usual: Value, upTo limit: UInt64?, _ text: StaticString
+        _ name: StaticString, _ value: inout Value, unless usual: Value, upTo limit: UInt64?, _ text: StaticString
     ) throws(NodeError) {
         value = try read(name, limit) ?? usual
     }
@@ -60,7 +60,7 @@ struct LineReader: LineCoder {
         value = try body()
     }
 
-    private func read<Value: LineValue>(_ name: String, _ limit: UInt64?) throws(NodeError) -> Value? {
+    private func read<Value: LineValue>(_ name: StaticString, _ limit: UInt64?) throws(NodeError) -> Value? {
         guard let element = members[name], isRequest || element != .null else { return nil }
         guard let value = Value(element) else { throw .badCommand("\"\(name)\" \(Value.form.fault)") }
         guard let limit, !value.isWithin(limit) else { return value }

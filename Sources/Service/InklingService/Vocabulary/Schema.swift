@@ -30,21 +30,21 @@ struct SchemaCoder: LineCoder {
     }
 
     mutating func member<Value: LineValue>(
-        _ name: String, _ value: inout Value, upTo limit: UInt64?, _ text: StaticString
+        _ name: StaticString, _ value: inout Value, upTo limit: UInt64?, _ text: StaticString
     ) {
-        add(name, Value.self, limit, isNeeded: !isAnswering, text)
+        add(name.description, Value.self, limit, isNeeded: !isAnswering, text)
     }
 
     mutating func member<Value: LineValue>(
-        _ name: String, _ value: inout Value?, upTo limit: UInt64?, _ text: StaticString
+        _ name: StaticString, _ value: inout Value?, upTo limit: UInt64?, _ text: StaticString
     ) {
-        add(name, Value.self, limit, isNeeded: false, text)
+        add(name.description, Value.self, limit, isNeeded: false, text)
     }
 
     mutating func member<Value: LineValue & Equatable>(
-        _ name: String, _ value: inout Value, unless usual: Value, upTo limit: UInt64?, _ text: StaticString
+        _ name: StaticString, _ value: inout Value, unless usual: Value, upTo limit: UInt64?, _ text: StaticString
     ) {
-        add(name, Value.self, limit, isNeeded: false, text)
+        add(name.description, Value.self, limit, isNeeded: false, text)
     }
 
     mutating func currentChat(_ chat: inout String) {

@@ -60,7 +60,16 @@ package struct JSONMembers: Equatable {
 
     mutating func add(_ value: JSONElement, _ name: String) { members.append(Member(name: name, value: value)) }
 
-    subscript(name: String) -> JSONElement? { members.first { $0.name == name }?.value }
+    subscript(name: StaticString) -> JSONElement? {
+        name.withUTF8Buffer { name in
+            // Most names differ in their lengths.
+            members.first { member in
+                let text = member.name.utf8
+                guard text.count == name.count else { return false }
+                return text.withContiguousStorageIfAvailable { $0.elementsEqual(name) } ?? text.elementsEqual(name)
+            }?.value
+        }
+    }
 
     /// All stored members, by name.
     var all: [String: JSONElement] {
