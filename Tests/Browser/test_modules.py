@@ -430,6 +430,7 @@ class OrderTests(ModuleCase):
             for (const [step, ...more] of given[0]) {
               if (step === "message") apply({on: step, chat: "c", ...last(...more)});
               else if (step === "messages") apply({on: step, chat: "c", at: 1, messages: more.map((one) => last(...one))});
+              else if (step === "since") apply({on: "status", since: more[0], chats: [{chat: "c", unread: 0}], at: 1});
               else if (step === "own") model.compose(model.model.chats.get("c"), ...more);
               else model.disconnect();
             }
@@ -456,6 +457,10 @@ class OrderTests(ModuleCase):
     def test_a_message_of_an_earlier_run_keeps_no_later_one_of_its_number_out(self):
         self.assertEqual(self.texts(["messages", ["1", 2, 7], ["1", 50, 8]], ["message", "2", 60]), ["1", "1", "2"])
         self.assertEqual(self.texts(["messages", ["1", 2, 7]], ["message", "1", 60]), ["1", "1"])
+
+    def test_a_message_that_is_shown_already_stays_one_after_a_restart_of_the_daemon(self):
+        self.assertEqual(self.texts(["message", "1", 50], ["message", "2", 51], ["lost"], ["since", 60],
+                                    ["messages", ["1", 50, 7], ["2", 51, 8]], ["message", "1", 61]), ["1", "2", "1"])
 
     def test_a_message_that_is_being_sent_is_the_last_one(self):
         self.assertEqual(self.texts(["message", "1", 90], ["lost"], ["own", "me", 95], ["messages", ["1", 90], ["2", 99]]),

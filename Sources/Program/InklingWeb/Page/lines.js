@@ -9,7 +9,7 @@ const {chats, invitations, muted} = model;
 
 const all = (words, write, more) => Object.fromEntries(words.split(" ").map((word) =>
 	[word, (members, own) => write({do: word, ...members, ...more}, own)]));
-/** Requests with the members of api.md: `requests.leave({chat})`. The members of `own` stay in the page.
+/** Requests: `requests.leave({chat})`. The members of `own` stay in the page.
  * `tell` returns whether the page is connected, `ask` a promise of what `apply` returns. */
 export const requests = {
 	...all("open read compose", tell),
@@ -84,10 +84,10 @@ const handlers = {
 		// By arrival, not by time.
 		let next = messages.find(({state}) => state === "sending");
 		for (const one of line.messages.reverse()) {
-			const {at, own, text, entry} = one, same = byKey.get(keyOf(one));
-			// An earlier run had its own numbers.
-			const key = entry && at < model.since && same?.at !== at ? `e${entry}` : keyOf(one);
-			const old = byKey.get(key) ?? messages.findLast((it) => own && it.state === "unknown" && it.text === text && Math.abs(it.at - at) < 9);
+			const {at, own, text, entry} = one;
+			const isOld = entry && at < model.since && byKey.get(keyOf(one))?.at !== at, key = isOld ? `e${entry}` : keyOf(one);
+			const old = byKey.get(key) ?? messages.findLast((it) => (isOld || own && it.state === "unknown")
+				&& it.own == own && it.text === text && Math.abs(it.at - at) < (own ? 9 : 1e-3));
 			old ? byKey.set(key, old) : muted.has(one.from.user) || add(chat, key, one, next);
 			next = byKey.get(key) ?? next;
 			if (own) settle(chat, key, {...outcomes(one), state: "sent"});
