@@ -186,9 +186,9 @@ package enum ServiceRequest: Hashable, Sendable {
     /// Lists the last messages of a chat, or those before an entry or with a text. Answered by
     /// ``ServiceAnswer/messages(_:)``. A driven node holds none.
     case messages(chat: String, before: UInt64? = nil, text: String? = nil, count: Int? = nil)
-    /// Begins or ends the history of a private chat. The end removes the kept messages. Only a daemon keeps a history.
+    /// Begins or ends the history of a private chat. The end removes the kept messages. A driven node keeps none.
     case history(Bool, chat: String)
-    /// Lets texts to a chat wait for members who are offline, or gives up all that wait. Only a daemon keeps texts.
+    /// Lets texts to a chat wait for members who are offline, or gives up all that wait. A driven node keeps none.
     case hold(Bool, chat: String)
     /// Lists the texts that wait, of a chat or of all. Answered by ``ServiceAnswer/waitingTexts(_:)``.
     case waitingTexts(chat: String?)

@@ -237,13 +237,14 @@ extension Node {
         case .setBlocked(let isBlocked, .key(let key)): try decideBlocked(isBlocked, key: key)
         case .setBlocked(true, .user(let user)): block(user)
         case .setBlocked(false, .user(let user)): unblock(user)
-        case .messages: throw .other(code: "unsupported", text: "Only a daemon holds the last messages of a chat.")
+        case .messages:
+            throw .other(code: "unsupported", text: "This node ends with its program, and holds no messages.")
         case .hold(_, let chat):
             try requireMember(chat)
             guard texts.store != nil else { throw Self.keepsNoTexts }
         case .forget(let chat, let entry): try requireTexts(chat, entry)
         case .history:
-            throw .other(code: "unsupported", text: "Only a daemon keeps a history. Start it with: inkling daemon")
+            throw .other(code: "unsupported", text: "This node ends with its program, and keeps no history.")
         // These are for the service.
         case .subscribe, .open(nil), .quit: break
         case .shutDown: stop {}

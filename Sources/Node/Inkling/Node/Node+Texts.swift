@@ -406,6 +406,6 @@ extension Node {
     }
 
     static var keepsNoTexts: NodeError {
-        .other(code: "unsupported", text: "Only a daemon keeps texts for people who are offline.")
+        .other(code: "unsupported", text: "This node ends with its program: no texts wait for people who are offline.")
     }
 }
