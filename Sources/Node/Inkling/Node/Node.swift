@@ -88,6 +88,7 @@ public actor Node {
     /// Notices that still apply.
     var standingNotices = StandingNotices()
     var lifecycle = Lifecycle.running
+    /// The timers for deadlines of the protocol, the earliest last.
     private var wakes: [(at: Instant, task: Scheduled<Void>)] = []
     /// Whether the node also wakes soon because a person is shown as typing.
     private var wakesWhileTyping = false
@@ -389,7 +390,7 @@ public actor Node {
             }
         }
         guard let deadline = next.deadline, !wakes.contains(where: { $0.at <= deadline }) else { return }
-        // A later timer stays: it is often the next one, and has no effect if nothing is due.
+        // A later timer stays: often the next deadline is the same. A timer has no effect if nothing is due.
         if wakes.count == NodeLimits.pendingTimers { wakes.removeFirst().task.cancel() }
         let delay = max(deadline.nanoseconds - clock.now.nanoseconds, 0)
         let task = eventLoop.scheduleTask(in: .nanoseconds(delay)) { [weak self] in
