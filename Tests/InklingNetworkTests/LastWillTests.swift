@@ -5,28 +5,12 @@ import Testing
 extension NetworkTests {
     @Suite("Last will", .serialized, .sideBySide) struct LastWillTests {
         // L-33
-        @Test("the helper outlives its node by less than a second, and a farewell leaves none behind")
-        func helperEnds() async throws {
-            try await Network.with(hosts: 2) { network in
-                let nodes = try await startNodes(["Alice", "Bob"], on: network.hosts)
-                try await waitUntilAllOnline(nodes)
-                let helpers = try nodes.map { try $0.helper() }
-                try nodes[0].signal(SIGKILL)
-                nodes[1].quit()
-                #expect(try await nodes[1].waitForEnd() == .exited(0))
-                #expect(!NodeProcess.isRunning(helpers[1]))
-                try await pause(1)
-                #expect(!NodeProcess.isRunning(helpers[0]))
-            }
-        }
-
-        // L-33
         @Test("a helper that goes is told of once, and the node goes on")
         func helperGoes() async throws {
             try await Network.with(hosts: 2) { network in
                 let nodes = try await startNodes(["Alice", "Bob"], on: network.hosts)
                 try await waitUntilAllOnline(nodes)
-                try await nodes[0].killHelper()
+                kill(try nodes[0].helper(), SIGKILL)
                 nodes[1].quit()
                 try await nodes[0].wait("the notice") { $0.on == "notice" && $0.code == "last-will-off" }
                 let bob = try await NodeProcess("Bob 2", on: network[1])
@@ -36,62 +20,25 @@ extension NetworkTests {
         }
 
         // L-33: signals to a whole terminal job, which end or stop it, reach the helper too
-        @Test("a helper that the signals of a terminal reach still says goodbye for its node")
+        @Test("a helper outlives a terminal's signals, says goodbye for its node, and ends; a farewell leaves none")
         func helperIsSignalled() async throws {
             try await Network.with(hosts: 2) { network in
                 let nodes = try await startNodes(["Alice", "Bob"], on: network.hosts)
                 try await waitUntilAllOnline(nodes)
-                let helper = try nodes[0].helper()
-                for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGTTIN, SIGPIPE] { kill(helper, number) }
+                let helpers = try nodes.map { try $0.helper() }
+                for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGTTIN, SIGPIPE] { kill(helpers[0], number) }
                 try await pause(0.2)
                 let time = try nodes[0].signal(SIGKILL)
                 let offline = try await nodes[1].waitForPresence("offline", of: nodes[0])
                 #expect(offline.why == "will" && offline.at - time < 1)
                 try await pause(1)
-                #expect(!NodeProcess.isRunning(helper))
+                #expect(!NodeProcess.isRunning(helpers[0]))
+                nodes[1].quit()
+                #expect(try await nodes[1].waitForEnd() == .exited(0))
+                #expect(!NodeProcess.isRunning(helpers[1]))
             }
         }
-    }
-}
 
-extension NetworkTests.Alone {
-    @Suite("Last will, in milliseconds", .serialized) struct LastWillDelayTests {
-        // R7, L-33
-        @Test("kill -9 in mid-typing clears typing and presence on the others at once, five times in a row")
-        func killed() async throws {
-            try await Network.with(hosts: 3) { network in
-                let watchers = try await startNodes(["Bob", "Charlie"], on: Array(network.hosts[1...]))
-                var names = 0
-                try await expectDelays("killed: cleared on the others", most: 0.050) {
-                    var delays: [Double] = []
-                    for _ in 0..<5 {
-                        names += 1
-                        let name = "Alice \(names)"
-                        let alice = try await NodeProcess(name, on: network[0])
-                        let marks = watchers.map(\.mark)
-                        for watcher in watchers { try await watcher.waitForPresence("online", of: alice) }
-                        for watcher in watchers { try await alice.waitForPresence("online", of: watcher) }
-                        alice.compose("half a sent")
-                        for (watcher, mark) in zip(watchers, marks) {
-                            try await watcher.waitForTyping(of: alice, from: mark)
-                        }
-                        let time = try alice.signal(SIGKILL)
-                        for (watcher, mark) in zip(watchers, marks) {
-                            let end = try await watcher.waitForTyping(of: alice, false, from: mark)
-                            let offline = try await watcher.waitForPresence("offline", of: alice, from: mark)
-                            #expect(offline.why == "will")
-                            delays.append(max(end.at, offline.at) - time)
-                        }
-                    }
-                    return delays
-                }
-            }
-        }
-    }
-}
-
-extension NetworkTests {
-    @Suite("Last will, more than the helper has room for", .serialized, .sideBySide) struct LastWillRoomTests {
         // L-33
         @Test("a helper that stands still for a while, with more to keep than it has room for, is not taken for gone")
         func helperStandsStill() async throws {
@@ -151,12 +98,6 @@ extension NodeProcess {
             throw HarnessError("\(name) has no helper")
         }
         return helper
-    }
-
-    func killHelper() async throws {
-        let helper = try helper()
-        kill(helper, SIGKILL)
-        while NodeProcess.isRunning(helper) { try await pause(0.001) }
     }
 
     /// Returns whether a process runs. A zombie does not count as running.
