@@ -13,7 +13,7 @@ enum NetworkTests {
 }
 
 /// The minutes of the endurance test, rounded up.
-private let enduranceMinutes = Int(
+let enduranceMinutes = Int(
     (ProcessInfo.processInfo.environment["INKLING_ENDURANCE_MINUTES"].flatMap { Double($0) } ?? 0).rounded(.up))
 
 /// Whether the tests must run. With `INKLING_NETWORK_TESTS=required` they fail on a machine where they can't run.
