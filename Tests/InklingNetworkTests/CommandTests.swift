@@ -66,49 +66,71 @@ extension NetworkTests {
                 environment: ["XDG_CONFIG_HOME": "/run/config", "LOGNAME": "tool"])
         }
 
-        @Test("send fails where nobody is there, or the one who was is gone, and says so")
-        func failedSends() async throws {
-            try await Network.with(hosts: 2) { network in
-                let bob = try await NodeProcess("Bob", on: network[1], chat: "kitchen")
-                async let nobody = CommandTests.inkling(["send", "garden", "hello", "--wait", "1"], on: network[0])
-                let gone = try CommandTests.command(["send", "kitchen", "hello"], on: network[0], state: "second")
-                try await bob.wait("the sender", within: 5) { $0.on == "peer" && $0.presence == "online" }
-                try bob.signal(SIGSTOP)
-                #expect(try await gone.waitForEndAndOutput(within: 15) == .exited(1))
-                #expect(gone.errorText.contains("may not have reached Bob"), "\(gone.errorText)")
-                try bob.signal(SIGCONT)
-                let answer = try await nobody
-                #expect(answer.ending == .exited(1) && answer.text.isEmpty)
-                #expect(answer.errors.contains("nobody else is in garden") && answer.errors.contains("inkling doctor"))
-            }
-        }
-
         // J-11
-        @Test("a settings file holds, an option goes before it, and a broken one is a usage error")
+        @Test(
+            """
+            a settings file holds, an option goes before it, else the last chat's name; a broken file is a usage \
+            error; send fails where nobody is there, or somebody is gone
+            """)
         func settings() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
-                try await network[0].run(
+                let host = network[0]
+                let bob = try await NodeProcess(
+                    "Bob", on: host, chat: "kitchen", ["--no-discovery", "--port", "40001"])
+                let alice = try await NodeProcess(
+                    "Alice", on: host, chat: "garden", state: "tools", ["--no-discovery", "--port", "40002"])
+                // A driven node serves its program alone, and no second node has its identity at the same time.
+                for command in [["send", "kitchen", "hello", "--no-discovery"], ["web"]] {
+                    let refused = try await CommandTests.inkling(command, on: host)
+                    #expect(refused.ending == .exited(1), "\(command)")
+                    #expect(refused.errors.contains(/another program of yours.* uses the identity/), "\(refused)")
+                }
+                let peers = ["--no-discovery", "--peer", "127.0.0.1:40002"]
+                let second = try await NodeProcess("Alice again", on: host, chat: "garden", state: "tools", peers)
+                try await second.wait("that its identity is temporary") {
+                    $0.on == "notice" && $0.code == "identity-temporary"
+                }
+                try await waitUntilAllOnline([alice, second])
+                second.quit()
+                alice.quit()
+                #expect(try await alice.waitForEnd() == .exited(0))
+
+                let peer = ["--no-discovery", "--peer", "127.0.0.1:40001"]
+                let answer = try await CommandTests.inkling(
+                    ["send", "kitchen", "hello", "--without-interface", "docker0"] + peer, on: host)
+                #expect(answer.ending == .exited(0), "\(answer.errors)")
+                let message = try await bob.wait("the message") { $0.on == "message" }
+                #expect(message.from?.name == "Alice" && message.from?.user == alice.events.first?.user)
+
+                try await host.run(
                     """
                     mkdir -p /run/config/inkling && printf 'name = "Settled"\\n' >/run/config/inkling/config.toml
                     printf 'nam = 1\\n' >/run/broken.toml
+                    printf '[interfaces]\\nuse = ["nope"]\\n' >/run/use.toml
                     """)
-                let bob = try await NodeProcess(
-                    "Bob", on: network[0], chat: "kitchen", ["--no-discovery", "--port", "40001"])
-                let peer = ["--no-discovery", "--peer", "127.0.0.1:40001"]
                 for (arguments, name) in [([], "Settled"), (["--name", "Given"], "Given"), (["--no-config"], "tool")] {
                     let mark = bob.mark
                     let answer = try await CommandTests.inkling(
-                        ["peers", "kitchen", "--wait", "1"] + peer + arguments, on: network[0])
+                        ["peers", "kitchen", "--wait", "1"] + peer + arguments, on: host, state: "other")
                     #expect(answer.ending == .exited(0) && answer.text.hasPrefix("Bob ("), "\(answer.errors)")
                     try await bob.wait(name, from: mark) { $0.on == "peer" && $0.name == name }
                 }
-                let broken = try await CommandTests.inkling(
-                    ["peers", "kitchen", "--config", "/run/broken.toml"], on: network[0])
+                let broken = try await CommandTests.inkling(["peers", "--config", "/run/broken.toml"], on: host)
                 #expect(broken.ending == .exited(64) && broken.errors.contains("no setting \"nam\""))
-                try await network[0].run("printf '[interfaces]\\nuse = [\"nope\"]\\n' >/run/use.toml")
-                let used = try await CommandTests.inkling(
-                    ["peers", "kitchen", "--config", "/run/use.toml"], on: network[0])
+                let used = try await CommandTests.inkling(["peers", "--config", "/run/use.toml"], on: host)
                 #expect(used.ending == .exited(1) && used.errors.contains("/run/use.toml: interfaces.use"), "\(used)")
+
+                let nobody = try await CommandTests.inkling(
+                    ["send", "garden", "hello", "--wait", "1", "--no-discovery"], on: host)
+                #expect(nobody.ending == .exited(1) && nobody.text.isEmpty)
+                #expect(nobody.errors.contains("nobody else is in garden") && nobody.errors.contains("inkling doctor"))
+                let mark = bob.mark
+                let gone = try CommandTests.command(
+                    ["send", "kitchen", "hello", "--name", "Gone"] + peer, on: host, state: "tools")
+                try await bob.wait("the sender", from: mark) { $0.isPresence("online", of: "Gone") }
+                try bob.signal(SIGSTOP)
+                #expect(try await gone.waitForEndAndOutput(within: 15) == .exited(1))
+                #expect(gone.errorText.contains("may not have reached Bob"), "\(gone.errorText)")
             }
         }
 
@@ -151,9 +173,7 @@ extension NetworkTests {
         }
 
         // A-69
-        @Test(
-            "a private chat whose name looks like another one's needs its name beside the invite, once",
-            .standalone("beside a daemon they attach, see DaemonCommandTests"))
+        @Test("a private chat whose name looks like another one's needs its name beside the invite, once")
         func similarName() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
                 let (family, alike) = (
@@ -219,76 +239,32 @@ extension NetworkTests {
             }
         }
 
-        @Test(
-            "commands go by the name of the last chat, and leave out interfaces that are not there",
-            .standalone("beside a daemon they attach, see DaemonCommandTests"))
-        func lastName() async throws {
-            try await Network.with(.init(hosts: 1, discovery: false)) { network in
-                let bob = try await NodeProcess(
-                    "Bob", on: network[0], chat: "kitchen", ["--no-discovery", "--port", "40001"])
-                let alice = try await NodeProcess(
-                    "Alice", on: network[0], chat: "garden", state: "tools", ["--no-discovery"])
-                let arguments = ["send", "kitchen", "hello", "--no-discovery", "--peer", "127.0.0.1:40001"]
-                // A driven node serves its program alone, and no second node has its identity at the same time.
-                let refused = try await CommandTests.inkling(arguments, on: network[0])
-                #expect(refused.errors.contains("another program of yours uses the identity"))
-                alice.quit()
-                #expect(try await alice.waitForEnd() == .exited(0))
-                let answer = try await CommandTests.inkling(
-                    arguments + ["--without-interface", "docker0"], on: network[0])
-                #expect(answer.ending == .exited(0), "\(answer.errors)")
-                let message = try await bob.wait("the message") { $0.on == "message" }
-                #expect(message.from?.name == "Alice" && message.from?.user == alice.events.first?.user)
-            }
-        }
-
-        @Test("lines from a pipe that nobody has fail, whenever that shows; a signal that comes twice ends no wait")
+        @Test("a line whose answer is missing for longer than the wait makes a pipe fail; a second signal ends no wait")
         func lostLines() async throws {
             try await Network.with(.init(hosts: 2, discovery: false)) { network in
-                func chat(_ state: String, _ arguments: [String]) throws -> Child {
-                    try CommandTests.command(
-                        ["chat", "kitchen", "--name", "Alice", "--no-discovery"] + arguments, on: network[0],
-                        state: state)
-                }
-                func interrupt(_ child: Child) throws { kill(try #require(child.onlyChild), SIGTERM) }
-                let lonely = try chat("lonely", [])
-                lonely.write("hi")
-                let early = try chat("early", [])
-                early.write("hi")
-                early.closeInput()
-                try await pause(1)
-                try interrupt(early)
-                #expect(try await early.waitForEnd() == .exited(1), "\(early.errorText)")
-
-                // In each case Bob's answers are missing: for less than the wait, for longer, or because Bob leaves.
-                for (text, outage, leaves, status) in [
-                    ("shorter", 0.8, false, 0), ("longer", 3, false, 1), ("leaves", 0.8, true, 1),
-                ] as [(String, Double, Bool, Int32)] {
-                    let bob = try await NodeProcess(
-                        "Bob", on: network[1], chat: "kitchen", ["--no-discovery", "--port", "40001"])
-                    let alice = try chat("alice", ["--peer", "10.77.0.2:40001"])
+                let bob = try await NodeProcess(
+                    "Bob", on: network[1], chat: "kitchen", ["--no-discovery", "--port", "40001"])
+                for (text, outage, status) in [("shorter", 0.8, 0), ("longer", 3, 1)] as [(String, Double, Int32)] {
+                    let mark = bob.mark
+                    let alice = try CommandTests.command(
+                        [
+                            "chat", "kitchen", "--name", "Alice", "--no-discovery", "--peer", "10.77.0.2:40001",
+                        ], on: network[0], state: "alice")
                     alice.write("hello")
-                    try await bob.wait("hello") { $0.on == "message" && $0.text == "hello" }
+                    try await bob.wait("hello", from: mark) { $0.on == "message" && $0.text == "hello" }
                     try await network[1].dropUDP()
                     alice.write(text)
                     try await pause(0.2)
-                    try interrupt(alice)
-                    try await pause(0.05)
-                    try interrupt(alice)
-                    if leaves { bob.quit() }
+                    for _ in 0..<2 {
+                        kill(try #require(alice.onlyChild), SIGTERM)
+                        try await pause(0.05)
+                    }
                     try await pause(outage)
                     try await network[1].passUDP()
                     #expect(try await alice.waitForEnd() == .exited(status), "\(text) \(alice.errorText)")
-                    let texts = bob.events.filter { $0.on == "message" }.map { $0.text ?? "" }
+                    let texts = bob.events.dropFirst(mark).filter { $0.on == "message" }.map { $0.text ?? "" }
                     #expect(texts == (status == 0 ? ["hello", text] : ["hello"]))
-                    if !leaves { bob.quit() }
-                    _ = try await bob.waitForEnd()
                 }
-                // By now the command knows that the chat is empty.
-                try await pause(0.05)
-                #expect(lonely.output.contains { $0.text.contains("Nobody was here to receive: hi") })
-                try interrupt(lonely)
-                #expect(try await lonely.waitForEnd() == .exited(1))
             }
         }
     }

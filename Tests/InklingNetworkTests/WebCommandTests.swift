@@ -104,21 +104,6 @@ extension NetworkTests {
                 #expect(try await Self.run("stop", on: host).ending == .exited(0))
             }
         }
-
-        @Test("beside a chat that uses the identity, the command says why no page opens")
-        func besideChat() async throws {
-            try await Network.with(.init(hosts: 1, discovery: false)) { network in
-                let host = network[0]
-                let chat = try Self.inkling(
-                    ["chat", "kitchen", "--json", "--no-discovery", "--name", "Alice"], on: host)
-                let deadline = now() + 10
-                while chat.outputCount == 0, now() < deadline { try await pause(0.02) }
-                let web = try await Self.run("web", on: host)
-                #expect(web.ending == .exited(1) && web.errorText.contains("uses the identity"), "\(web.errorText)")
-                chat.closeInput()
-                #expect(try await chat.waitForEnd() == .exited(0))
-            }
-        }
     }
 }
 
