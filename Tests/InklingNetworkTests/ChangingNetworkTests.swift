@@ -4,61 +4,6 @@ import Testing
 
 extension NetworkTests {
     @Suite("Changing networks", .serialized, .sideBySide) struct ChangingNetworkTests {
-        // R24, R26, L-24, L-40
-        @Test(
-            "another address, and another port behind a router: known to all within 2 s, and no message lost, in the midst of talking"
-        )
-        func moved() async throws {
-            let options = Network.Options(hosts: 3, ipv6: .none)
-            try await Network.with(options) { network in
-                let nodes = try await startNodes(["Alice", "Bob", "Charlie"], on: network.hosts)
-                let (alice, others) = (nodes[0], Array(nodes[1...]))
-                try await waitUntilAllOnline(nodes)
-                let port = try #require(alice.events.first?.port)
-                let captures = try others.map { try Capture(on: $0.host) }
-                let marks = nodes.map(\.mark)
-                let talk = Task { try await Talk(nodes).run(for: 9) }
-
-                try await pause(0.5)
-                // The address disappears for a moment, as during the renewal of a lease.
-                try await network[0].run("ip address del 10.77.0.1/24 dev eth0; sleep 0.4")
-                let moved = now()
-                try await network[0].run("ip address add 10.77.0.101/24 dev eth0; ip route add 224.0.0.0/4 dev eth0")
-                try await pause(3)
-                let translated = now()
-                try await network[0].run(
-                    """
-                    nft -f - <<END
-                    table ip moved {
-                        chain out { type filter hook output priority raw; udp sport \(port) udp sport set 50001; }
-                        chain in {
-                            type filter hook prerouting priority raw
-                            udp dport \(port) drop
-                            udp dport 50001 udp dport set \(port)
-                        }
-                    }
-                    END
-                    """)
-                let sent = try await talk.value
-                for (other, capture) in zip(others, captures) {
-                    func first(to host: UInt8, _ port: UInt16, since time: Double) throws -> Double {
-                        let datagram = capture.datagrams(since: time).first {
-                            $0.isOutgoing && $0.destination == [10, 77, 0, host] && $0.destinationPort == port
-                        }
-                        return try #require(datagram, "\(other.name) sends there").at - time
-                    }
-                    let address = try first(to: 101, port, since: moved)
-                    let newPort = try first(to: 101, 50_001, since: translated)
-                    figure(
-                        "moved: \(other.name) sends to the address after \(seconds(address)), to the port after \(seconds(newPort))"
-                    )
-                    #expect(address <= 2)
-                    #expect(newPort <= 2)
-                }
-                try await expectAllDelivered(sent, among: nodes, from: marks)
-            }
-        }
-
         // R7, R16, R29, L-40
         @Test("an interface down for 1 s loses nothing; cable out for 6 s: back within 2 s, unannounced 4 s")
         func cable() async throws {
