@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// A terminal on a host, with a shell in it. The program tmux provides the terminal.
 final class RealTerminal: Sendable {
@@ -7,8 +6,6 @@ final class RealTerminal: Sendable {
     private let socket: String
     private let home: String
     private let isRoots: Bool
-    /// The daemon to which chats in this terminal attach, if any.
-    private let daemon = Mutex<DaemonProcess?>(nil)
 
     /// Opens a terminal with a shell. The shell continues after its commands have ended.
     ///
@@ -29,18 +26,14 @@ final class RealTerminal: Sendable {
         _ = try await (asRoot ? host.run(script) : host.runAsUser(script))
     }
 
-    /// Starts a chat under a name. If ``isAttached`` is true, the first chat starts a daemon before.
-    func chat(_ chat: String, as name: String, _ options: String = "") async throws {
-        var words = ["--name", name] + options.split(separator: " ").map(String.init)
-        if isAttached {
-            let arguments = AttachedArguments(words)
-            if daemon.withLock({ $0 == nil }) {
-                let started = try await DaemonProcess.atHome("/run/\(home)", on: host, arguments.daemon)
-                daemon.withLock { $0 = started }
-            }
-            words = ["--attach"] + arguments.frontEnd
-        }
-        try await type("\(try NodeProcess.program()) chat \(chat) \(words.joined(separator: " "))")
+    /// Starts a chat under a name.
+    func chat(_ chat: String, as name: String) async throws {
+        try await enter("\(try NodeProcess.program()) chat \(chat) --name \(name)")
+    }
+
+    /// Types a line, and presses Enter.
+    func enter(_ line: String) async throws {
+        try await type(line)
         try await press("Enter")
     }
 
