@@ -40,17 +40,9 @@ final class Child: Sendable {
     private let end = Mutex<Ending?>(nil)
     /// The number of streams that are still open, of output and errors.
     private let openStreams = Mutex(2)
-    private let whenEnded: @Sendable () -> Void
 
     /// Starts a program from ``User/searchPath``, unless it has its path, with that user's home.
-    ///
-    /// - Parameters:
-    ///   - whenEnded: called once, on another thread.
-    init(
-        _ command: [String], environment: [String: String] = [:],
-        whenEnded: @escaping @Sendable () -> Void = {}
-    ) throws {
-        self.whenEnded = whenEnded
+    init(_ command: [String], environment: [String: String] = [:]) throws {
         var variables = ProcessInfo.processInfo.environment
         (variables["HOME"], variables["PATH"]) = (User.home, User.searchPath)
         variables.merge(environment) { $1 }
@@ -152,7 +144,6 @@ final class Child: Sendable {
             while waitpid(processID, &status, 0) < 0 && errno == EINTR {}
             ending = Ending(status: status)
         }
-        whenEnded()
     }
 }
 

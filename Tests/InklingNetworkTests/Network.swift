@@ -55,12 +55,6 @@ final class Network: Sendable {
 
     subscript(index: Int) -> Host { hosts[index] }
 
-    /// Copies a node's identity to a host that has no node of that name.
-    func copyState(_ name: String, from source: Host, to target: Host) async throws {
-        let folder = "root/run/inkling-\(name)"
-        try await run(["cp", "-a", "/proc/\(source.processID)/\(folder)", "/proc/\(target.processID)/\(folder)"])
-    }
-
     /// Pulls the cable of a host, at the switch.
     func cut(_ host: Host) async throws { try await bridge.run("ip link set port\(host.number) down") }
 

@@ -9,12 +9,6 @@ struct Event: Decodable, Sendable {
         let name: String
     }
 
-    /// One entry of the answer to `who`.
-    struct Listed: Decodable, Sendable {
-        let name: String
-        let presence: String
-    }
-
     let on: String
     let at: Double
     let user: String?
@@ -27,13 +21,11 @@ struct Event: Decodable, Sendable {
     let text: String?
     let from: Person?
     let message: UInt64?
-    let tag: String?
     let to: Int?
     let code: String?
     let key: String?
     let verified: Bool?
     let version: String?
-    let peers: [Listed]?
     let links: Int?
     let datagramsSent, datagramsReceived, drops: [String: Int]?
     let bytesSent, bytesReceived: Int?
@@ -47,14 +39,12 @@ struct Event: Decodable, Sendable {
     }
 }
 
-/// A running `inkling chat … --json` on a host. If ``isAttached`` is true, the node belongs to a daemon, and a front
-/// end reads and writes the lines. Properties of the node, such as its process, are then those of the daemon.
+/// A running `inkling chat … --json` on a host.
 final class NodeProcess: Sendable {
     let name: String
     let host: Host
     /// The time just before the program was started.
     let started: Double
-    private let daemon: DaemonProcess?
     private let child: Child
     private let decoded = Mutex<[Event]>([])
 
@@ -69,24 +59,11 @@ final class NodeProcess: Sendable {
     ) async throws {
         self.name = name
         self.host = host
-        let directory = "/run/inkling-\(state ?? name)"
-        let state = ["--state-dir", directory]
-        var command = [try program ?? NodeProcess.program(), "chat"] + (chat.map { [$0] } ?? []) + ["--json"] + state
+        var command = [try program ?? NodeProcess.program(), "chat"] + (chat.map { [$0] } ?? []) + ["--json"]
+        command += ["--state-dir", "/run/inkling-\(state ?? name)", "--name", name] + arguments
         started = now()
-        // Older programs have no daemon.
-        if isAttached, program == nil {
-            let arguments = AttachedArguments(arguments)
-            daemon = try await DaemonProcess(
-                on: host, socket: directory + "/socket",
-                state + ["--name", name, "--no-config"] + arguments.daemon, environment: environment)
-            command += ["--attach"] + arguments.frontEnd
-        } else {
-            daemon = nil
-            command += ["--name", name] + arguments
-        }
         if let script { command = ["sh", "-c", "\"$@\" | {\n\(script)\n}", "sh"] + command }
-        // When the front end ends, the daemon ends too, as the front end's own node would.
-        child = try Child(host.command(command), environment: environment) { [daemon] in daemon?.signal(SIGTERM) }
+        child = try Child(host.command(command), environment: environment)
         try await wait("ready") { $0.on == "ready" }
     }
 
@@ -135,40 +112,23 @@ final class NodeProcess: Sendable {
 
     /// Sends a signal to the program.
     ///
-    /// The daemon gets the signals of a service manager, and its front end those of a terminal. Both get the signals
-    /// that stand for events of the machine, such as SIGKILL and SIGSTOP.
-    ///
     /// - Returns: The time just before.
     @discardableResult
     func signal(_ number: Int32) throws -> Double {
-        guard program != nil, let frontEnd = child.onlyChild else { throw HarnessError("\(name) has ended") }
+        guard let program else { throw HarnessError("\(name) has ended") }
         let time = now()
-        if number != SIGINT, number != SIGHUP, number != SIGTSTP, let daemon { daemon.signal(number) }
-        if daemon == nil || number != SIGTERM { kill(frontEnd, number) }
+        kill(program, number)
         // The signal also stopped the wrapper process in front of the program.
         if number == SIGCONT { child.signal(SIGCONT) }
         return time
     }
 
-    /// Waits for the end of the program and its daemon.
-    func waitForEnd() async throws -> Child.Ending {
-        let ending = try await child.waitForEnd()
-        _ = try await daemon?.waitForEnd()
-        return self.ending ?? ending
-    }
+    func waitForEnd() async throws -> Child.Ending { try await child.waitForEnd() }
 
-    /// How the program ended. With a daemon, a failure of either program takes precedence.
-    var ending: Child.Ending? {
-        guard let ending = child.ending, let daemon else { return child.ending }
-        guard let last = daemon.ending else { return nil }
-        return ending == .exited(0) ? last : ending
-    }
-
+    var ending: Child.Ending? { child.ending }
     /// The process ID of the node's program, in the test's process namespace.
-    var program: pid_t? { if let daemon { daemon.program } else { child.onlyChild } }
-    /// The process ID of the front end; nil if the node has no separate one.
-    var frontEnd: pid_t? { daemon == nil ? nil : child.onlyChild }
-    var errorText: String { [daemon?.errorText ?? "", child.errorText].filter { !$0.isEmpty }.joined(separator: "\n") }
+    var program: pid_t? { child.onlyChild }
+    var errorText: String { child.errorText }
 
     // MARK: - Output
 
@@ -240,9 +200,8 @@ extension Event {
     init(unreadable line: OutputLine) {
         self.init(
             on: "unreadable", at: line.arrival, user: nil, name: nil, port: nil, chat: nil, presence: nil, why: nil,
-            users: nil, text: line.text, from: nil, message: nil, tag: nil, to: nil, code: nil, key: nil,
-            verified: nil, version: nil, peers: nil, links: nil, datagramsSent: nil, datagramsReceived: nil, drops: nil,
-            bytesSent: nil,
+            users: nil, text: line.text, from: nil, message: nil, to: nil, code: nil, key: nil, verified: nil,
+            version: nil, links: nil, datagramsSent: nil, datagramsReceived: nil, drops: nil, bytesSent: nil,
             bytesReceived: nil, messages: nil, outcomes: nil)
     }
 }

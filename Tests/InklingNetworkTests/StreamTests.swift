@@ -14,9 +14,7 @@ extension NetworkTests {
                 ending: ending, text: child.output.map(\.text).joined(separator: "\n"), errors: child.errorText)
         }
 
-        @Test(
-            "output that can't be written is a failure, and one that nobody reads ends a watch",
-            .standalone("it is about the commands' own output"))
+        @Test("output that can't be written is a failure, and one that nobody reads ends a watch")
         func output() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
                 for place in [">/dev/full", ">&-"] {
@@ -38,21 +36,10 @@ extension NetworkTests {
             }
         }
 
-        private static let alice = ["--name", "Alice", "--no-discovery", "--peer", "127.0.0.1:40001"]
-
         /// Runs Alice's program with shell redirections. Alice chats with Bob on the same host.
         private static func chat(_ redirections: String, on host: Host) async throws -> CommandTests.Answer {
-            guard isAttached else {
-                return try await shell("\"$0\" chat kitchen \(alice.joined(separator: " ")) \(redirections)", on: host)
-            }
-            let state = ["--state-dir", "/run/inkling-Alice"]
-            let daemon = try await DaemonProcess(
-                on: host, socket: "/run/inkling-Alice/socket", alice + state + ["--no-config"])
-            let answer = try await shell(
-                "\"$0\" chat kitchen --attach \(state.joined(separator: " ")) \(redirections)", on: host)
-            daemon.signal(SIGTERM)
-            #expect(try await daemon.waitForEnd() == .exited(0), "\(daemon.errorText)")
-            return answer
+            let alice = "--name Alice --no-discovery --peer 127.0.0.1:40001"
+            return try await shell("\"$0\" chat kitchen \(alice) \(redirections)", on: host)
         }
 
         private static func bob(on host: Host) async throws -> NodeProcess {
@@ -60,22 +47,7 @@ extension NetworkTests {
         }
 
         // Reading such an end never blocks. The program must still leave time for the network.
-        @Test("a chat whose input has nothing in it comes online, says goodbye and ends well")
-        func emptyInput() async throws {
-            try await Network.with(.init(hosts: 1, discovery: false)) { network in
-                let bob = try await StreamTests.bob(on: network[0])
-                let answer = try await StreamTests.chat("</dev/null", on: network[0])
-                #expect(answer.ending == .exited(0) && answer.errors.isEmpty, "\(answer)")
-                #expect(answer.text.contains("Bob is here"), "\(answer)")
-                let left = try await bob.wait("Alice's goodbye") { $0.isPresence("offline", of: "Alice") }
-                #expect(left.why == "bye")
-                // No person looks at a pipe, so the user of a daemon stays away (A-26).
-                let coming = isAttached ? "away" : "online"
-                #expect(bob.events.filter { $0.on == "peer" }.map(\.presence) == [coming, "offline"])
-            }
-        }
-
-        @Test("the lines of a file reach a peer in order, also a last one without a newline")
+        @Test("the lines of a file reach a peer in order, also a last one without a newline, and then a goodbye")
         func fileAsInput() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
                 let lines = (1...500).map { "line \($0)" } + ["the last"]
@@ -83,8 +55,43 @@ extension NetworkTests {
                 let bob = try await StreamTests.bob(on: network[0])
                 let answer = try await StreamTests.chat("</run/lines", on: network[0])
                 #expect(answer.ending == .exited(0) && answer.errors.isEmpty, "\(answer)")
+                #expect(answer.text.contains("Bob is here"), "\(answer)")
                 try await bob.wait("Alice's goodbye") { $0.isPresence("offline", of: "Alice") && $0.why == "bye" }
                 #expect(bob.events.filter { $0.on == "message" }.map { $0.text ?? "" } == lines)
+                let mark = bob.mark
+                let empty = try await StreamTests.chat("</dev/null", on: network[0])
+                #expect(empty.ending == .exited(0) && empty.errors.isEmpty && empty.text.contains("Bob is here"))
+                try await bob.wait("another goodbye", from: mark) { $0.presence == "offline" && $0.why == "bye" }
+                let presences = bob.events.filter { $0.on == "peer" }.map(\.presence)
+                #expect(presences == ["online", "offline", "online", "offline"])
+            }
+        }
+
+        // J-6, J-10
+        @Test("what is open at the end is told, however much it is; what comes after quit changes nothing")
+        func end() async throws {
+            try await Network.with(.init(hosts: 1, discovery: false)) { network in
+                let ports = (40_001...40_005).map { "\($0)" }
+                var peers: [NodeProcess] = []
+                for port in ports {
+                    peers.append(
+                        try await NodeProcess("Peer\(port)", on: network[0], ["--no-discovery", "--port", port]))
+                }
+                let alice = try await NodeProcess(
+                    "Alice", on: network[0], ["--no-discovery"] + ports.flatMap { ["--peer", "127.0.0.1:" + $0] })
+                for peer in peers { try await alice.waitForPresence("online", of: peer) }
+                for peer in peers { try peer.signal(SIGSTOP) }
+                for number in 0..<14_000 { alice.write(#"{"do":"send","text":"\#(number)"}"#) }
+                alice.tell(["do": "quit"])
+                alice.write("late")
+                alice.endInput()
+                let deadline = now() + 30
+                while alice.ending == nil, now() < deadline { try await pause(0.01) }
+                #expect(alice.ending == .exited(0), "\(alice.errorText)")
+                try await pause(0.2)
+                let recipients = alice.events.filter { $0.on == "sent" }.reduce(0) { $0 + ($1.to ?? 0) }
+                #expect(recipients > 0 && alice.count(of: "failed") + alice.count(of: "delivered") == recipients)
+                figure("messages open at the end: \(recipients)")
             }
         }
 
@@ -96,9 +103,7 @@ extension NetworkTests {
                 // A pipe that is also open for writing never ends.
                 try await network[0].runAsUser("seq 500 >/run/lines; mkfifo /run/pipe")
                 _ = try await StreamTests.bob(on: network[0])
-                // A daemon's first line comes only after such an input has ended, so no output is lost.
-                let isHarmless = isAttached && input == "</dev/null"
-                for words in isHarmless ? ["--json "] : ["", "--json "] {
+                for words in ["", "--json "] {
                     let answer = try await StreamTests.chat("\(words)\(input) >/dev/full", on: network[0])
                     #expect(answer.ending == .exited(1), "\(words)")
                     #expect(

@@ -2,10 +2,7 @@ import Foundation
 import Testing
 
 extension NetworkTests.Alone {
-    @Suite(
-        "Output that nobody reads", .serialized,
-        .standalone("a daemon cuts off a front end that does not read for 10 s (A-29)"))
-    struct UnreadOutputTests {
+    @Suite("Output that nobody reads", .serialized) struct UnreadOutputTests {
         /// A script that passes the first lines on, then nothing for 12 s, and then the rest.
         private static let script = """
             lines=0
