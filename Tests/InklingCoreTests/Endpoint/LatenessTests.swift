@@ -138,12 +138,13 @@ struct LatenessTests {
         #expect(!stage.isUp)
     }
 
-    @Test("After a stop of 70 s nobody was gone, and what is written at once arrives (L-42, L-103)")
-    func longStop() {
+    @Test(
+        "After a long stop nobody was gone, and what is written at once arrives (L-42, L-103)", arguments: [70, 28_800])
+    func longStop(seconds: Int) {
         let lan = TestLAN.pair()
         lan.run(.seconds(12))
         lan.stop(0)
-        lan.run(.seconds(70))
+        lan.run(.seconds(seconds))
         #expect(lan.links(1, to: 0).isEmpty)
         let start = lan.now
         lan.resume(0)
@@ -152,6 +153,28 @@ struct LatenessTests {
         #expect(lan.messages(at: 1) == ["back"] && lan.counters(0).messagesDelivered == 1)
         let presences = lan.outputs(0, since: start).filter { if case .presence = $0 { true } else { false } }
         #expect(presences.isEmpty && lan.presence(1, at: 0) == .online)
+    }
+
+    @Test("A person whose sessions are too old after a sleep stays shown while a new one joins (L-103)")
+    func newSession() {
+        var stage = LinkStage(isShown: true)
+        for _ in 0..<12 {
+            stage.run(.seconds(1))
+            stage.receive([.beat])
+        }
+        let before = stage.presences.count
+        stage.skip(.seconds(28_800))
+        stage.with { $0.advance(to: $1) }
+        #expect(stage.link?.isDown == true)
+        stage.join(900, completion: 2)
+        stage.with { $0.socketDrained(now: $1) }
+        for counter in UInt32(41)...43 {
+            stage.deliver(LinkStage.keys.peer.seal([.beat], receiverIndex: 900, counter: counter).encode())
+            stage.run(.ms(100))
+        }
+        #expect(stage.presences.count == before)
+        stage.run(.seconds(4))
+        #expect(stage.presences.last?.presence == .offline)
     }
 
     @Test("After a stop, a session that was silent for over 60 s still opens what waits in the socket (L-38)")

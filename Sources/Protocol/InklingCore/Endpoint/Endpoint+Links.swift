@@ -268,7 +268,10 @@ extension Endpoint {
         // The whole link as an argument would be copied.
         let isTyping = links[id].isShown && links[id].status.isTyping
         let isTypingNews = roster.update(id, of: person, isTyping: isTyping, now: now)
-        if links[id].isNamed { roster.tellPresence(of: person, .silence, links, &effects, now: now) }
+        // A link that goes down or comes up reports that itself, with its reason (L-103).
+        if links[id].isNamed, !links[id].isDown {
+            roster.tellPresence(of: person, .silence, links, &effects, now: now)
+        }
         if isTypingNews { roster.tellTyping(of: person.key, in: person.chat, links, &effects, now: now) }
     }
 
