@@ -26,14 +26,13 @@ final class DaemonStage: Sendable {
         }
 
         init(
-            _ loop: any EventLoop, _ served: any ServiceNode, _ texts: UnreadTexts,
-            _ keepName: @escaping (String, @escaping (Notice?) -> Void) -> Void
+            _ loop: any EventLoop, _ served: any ServiceNode, _ texts: UnreadTexts
         ) {
             self.served = served
             service = Service(
                 served, kept: [], announcesAbsence: false, counts: { !$0.isEmpty },
                 Service.Surroundings(
-                    steady: World.steady, awake: World.steady, wall: { 5.5 }, keep: { $2(nil) }, keepName: keepName,
+                    steady: World.steady, awake: World.steady, wall: { 5.5 }, keep: { $2(nil) },
                     rank: { _, _ in .met },
                     chat: { _, _ throws(NodeError) in throw .unknownInvitation(1) },
                     shutDown: {}, history: FakeHistory(), texts: texts))
@@ -68,7 +67,6 @@ final class DaemonStage: Sendable {
     init(
         on loop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next(),
         texts: @escaping @Sendable () -> UnreadTexts = { UnreadTexts() },
-        keepName: @escaping @Sendable (String, @escaping (Notice?) -> Void) -> Void = { $1(nil) },
         _ makeService: @escaping @Sendable () -> any ServiceNode = { FakeNode() }
     ) async throws {
         folder = "/tmp/inkling-control-\(getpid())-\(UInt32.random(in: 0 ... .max))"
@@ -79,7 +77,7 @@ final class DaemonStage: Sendable {
         let socket = try ListeningSocket(at: folder + "/run/socket")
         let listening = loop.makePromise(of: Void.self)
         loop.execute {
-            let made = World(loop, makeService(), texts(), keepName)
+            let made = World(loop, makeService(), texts())
             world.value = made
             made.server.listen(on: socket) { error in
                 if let error { listening.fail(error) } else { listening.succeed() }

@@ -20,8 +20,8 @@ private final class TestFrontEnd: Sendable {
         var depth = 0
         var deepest = 0
 
-        init(_ local: ServedNode, _ disk: Disk) {
-            node = local.driven(disk)
+        init(_ local: ServedNode, _ refusal: @escaping (Chat, Bool) -> NodeError?) {
+            node = local.driven(refusal: refusal)
         }
     }
 
@@ -31,7 +31,7 @@ private final class TestFrontEnd: Sendable {
     private let state: NIOLoopBoundBox<State?>
 
     init(
-        _ configuration: Configuration, _ disk: @escaping @Sendable (any EventLoop) -> Disk = { _ in Disk() }
+        _ configuration: Configuration, refusal: @escaping @Sendable (Chat, Bool) -> NodeError? = { _, _ in nil }
     ) async throws {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         self.loop = loop
@@ -43,7 +43,7 @@ private final class TestFrontEnd: Sendable {
                 loop.assertInEventLoop()
                 switch result {
                 case .success(let node):
-                    state.value = State(node, disk(loop))
+                    state.value = State(node, refusal)
                     started.succeed(node.node)
                 case .failure(let error): started.fail(error)
                 }
@@ -55,9 +55,9 @@ private final class TestFrontEnd: Sendable {
     /// Makes a front end in the lobby, without discovery.
     static func inLobby(
         _ name: String, peers: [UInt16] = [], _ change: (inout Configuration) -> Void = { _ in },
-        disk: @escaping @Sendable (any EventLoop) -> Disk = { _ in Disk() }
+        refusal: @escaping @Sendable (Chat, Bool) -> NodeError? = { _, _ in nil }
     ) async throws -> TestFrontEnd {
-        let frontEnd = try await TestFrontEnd(configuration(name, peers: peers, change), disk)
+        let frontEnd = try await TestFrontEnd(configuration(name, peers: peers, change), refusal: refusal)
         try await frontEnd.attach()
         try await frontEnd.run { node in node.ask(.join(try Chat("lobby"))) }
         return frontEnd
@@ -107,8 +107,6 @@ private final class TestFrontEnd: Sendable {
     var deepest: Int {
         get async throws { try await loop.submit { [state] in state.value?.deepest ?? 0 }.get() }
     }
-
-    var texts: [String] { get async throws { try await outputs.compactMap(\.text) } }
 
     func forget() async throws { try await loop.submit { [state] in state.value?.outputs = [] }.get() }
 
@@ -189,7 +187,7 @@ struct DrivenNodeTests {
                         guard let local = try? result.get(), let chat = try? Chat("lobby") else {
                             return loop.shutdownGracefully { _ in }
                         }
-                        let node = local.driven(Disk())
+                        let node = local.driven()
                         node.attach { output in
                             #expect(pthread_equal(pthread_self(), thread) != 0)
                             switch output {
@@ -217,48 +215,6 @@ struct DrivenNodeTests {
                 "joined(InklingModel.Chat(name: \"lobby\", secret: nil, owner: nil, partner: nil), [])",
                 "sent(message: 1, recipients: 0)", "asked", "stopping", "ended", "stopped",
             ])
-    }
-
-    //
-    @Test("the answers to a join and a leave of a private chat, and to a new name, wait until the disk has them")
-    func stored() async throws {
-        let directory = try TemporaryFolder()
-        let writes = Writes()
-        let alice = try await TestFrontEnd.inLobby(
-            "Alice",
-            {
-                $0.isEphemeral = false
-                $0.stateDirectory = directory.path
-            },
-            disk: { loop in
-                Disk(
-                    keep: { chats, completion in writes.add("\(chats.map(\.name))", on: loop, completion) },
-                    keepName: { name, completion in
-                        writes.add(name, on: loop) { completion($0.map { .other(code: "full", text: $0) }) }
-                    })
-            })
-        let team = try Chat("team", secret: .random(), owner: alice.node.key)
-        for (request, what, failure) in [
-            (ServiceRequest.join(team), "[\"team\"]", nil), (.rename("Ann"), "Ann", "full"),
-            (.leave(chat: "team"), "[]", "full"),
-        ] {
-            try await alice.forget()
-            try await alice.run { $0.ask(request) }
-            for _ in 0..<2_000 where writes.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
-            #expect(try await alice.outputs.allSatisfy { $0.answer == nil }, "\(what)")
-            try await alice.run { _ in #expect(writes.finish(failure) == what) }
-            try await alice.wait { outputs in
-                outputs.first?.answer.map { if case .failed = $0 { false } else { true } } == true
-                    && (failure == nil || outputs.contains { $0.isNotice("full") })
-            }
-        }
-        try await alice.run { node in
-            node.ask(.join(try Chat("kitchen")))
-            node.ask(.leave(chat: "kitchen"))
-        }
-        try await alice.wait { $0.compactMap(\.answer).suffix(1) == [.done] }
-        #expect(writes.isEmpty, "it is open")
-        try await alice.stop()
     }
 
     //
@@ -367,24 +323,6 @@ struct DrivenNodeTests {
         try await alice.stop()
     }
 
-    @Test("an answer, and the return of a command, come before what they lead to")
-    func answersFirst() async throws {
-        let alice = try await TestFrontEnd.inLobby("Alice")
-        let bob = try await TestNodes.node("Bob", peers: [alice.node])
-        let carol = try await TestNodes.node("Carol", peers: [alice.node])
-        for node in [bob, carol] { try await alice.meet(node.user) }
-        try await alice.forget()
-        try await alice.run { $0.ask(.setBlocked(true, .key(bob.key))) }
-        let outputs = try await alice.outputs
-        #expect(outputs.count == 2 && outputs.first?.answer == .done && outputs.last?.peer?.presence == .offline)
-        try await alice.forget()
-        try await alice.run { $0.ask(.setBlocked(true, .user(carol.user))) }
-        let blocked = try await alice.outputs
-        #expect(blocked.count == 2 && blocked.first?.answer == .done && blocked.last?.peer?.presence == .offline)
-        for node in [bob, carol] { await node.stop() }
-        try await alice.stop()
-    }
-
     //
     @Test("who is verified or blocked is on disk before the answer, which the next one does not overtake")
     func decisionsOnDisk() async throws {
@@ -431,13 +369,11 @@ struct DrivenNodeTests {
         let found = NIOLoopBoundBox<[Chat?]>.makeBoxSendingValue([], eventLoop: alice.loop)
         try await alice.react { _, output in
             // The owner's bye may come while the node writes. The node reports the move when it leaves the old chat.
-            guard case .event(let timed) = output, timed.event.isMove else { return }
+            guard output.isMove else { return }
             found.value.append(MovesFolder(in: directory.path).read().moves.present(team))
         }
         let chat = try await bob.move("team", choosing: [alice.node.key])
-        try await alice.wait { outputs in
-            outputs.contains { if case .event(let timed) = $0 { timed.event.isMove } else { false } }
-        }
+        try await alice.wait { $0.contains(where: \.isMove) }
         #expect(try await alice.loop.submit { found.value }.get().first == chat)
         await bob.stop()
         try await alice.stop()
@@ -456,7 +392,7 @@ struct DrivenNodeTests {
             {
                 $0.isEphemeral = false
                 $0.stateDirectory = directory.path
-            }, disk: { _ in Disk(refusal: refusal) })
+            }, refusal: refusal)
         let team = try Chat("team", secret: .random(), owner: alice.node.key)
         let bob = try await TestNodes.node("Bob", peers: [alice.node])
         try await bob.join(team)
@@ -474,16 +410,14 @@ struct DrivenNodeTests {
             node.ask(.move(chat: "team", keys: [], removed: [bob.key]))
             node.ask(.chats)
         }
-        try await alice.wait { outputs in
-            outputs.contains { if case .event(let timed) = $0 { timed.event.isMove } else { false } }
-        }
+        try await alice.wait { $0.contains(where: \.isMove) }
         let outputs = try await alice.outputs
         guard case .moved(let chat)? = outputs.first?.answer else {
             Issue.record("\(outputs)")
             return
         }
         let gone = outputs.firstIndex { $0.peer?.presence == .offline && $0.chat == "team" } ?? outputs.count
-        let notice = outputs.firstIndex { if case .event(let timed) = $0 { timed.event.isMove } else { false } } ?? 0
+        let notice = outputs.firstIndex(where: \.isMove) ?? 0
         #expect(gone < notice, "the people leave before the notice")
         let texts = try await alice.loop.submit { written.value }.get()
         #expect(texts.count == 1 && texts.first?.present(team) == chat)
@@ -509,26 +443,6 @@ struct DrivenNodeTests {
         #expect(answers.contains { if case .joined(chat, _) = $0 { true } else { false } })
         #expect(answers.last == .failed(.chatMoved("team")))
         try await prompt.stop()
-    }
-
-    @Test("opening a chat empties the input field of the one before (T-10)")
-    func opening() async throws {
-        let alice = try await TestFrontEnd.inLobby("Alice")
-        let bob = try await TestFrontEnd.inLobby("Bob", peers: [alice.node.port])
-        try await alice.meet(bob.node.user)
-        try await alice.run { node in
-            node.ask(.join(try Chat("attic")))
-            node.ask(.open(chat: "lobby"))
-            node.ask(.compose("x", chat: "lobby"))
-            node.ask(.open(chat: "lobby"))
-        }
-        try await bob.wait { $0.last?.typists == 1 }
-        let begin = ContinuousClock.now
-        try await alice.run { $0.ask(.open(chat: "attic")) }
-        try await bob.wait { $0.last?.typists == 0 }
-        #expect(begin.duration(to: .now) < .seconds(2), "sooner than it ends by itself")
-        try await bob.stop()
-        try await alice.stop()
     }
 
     @Test(
@@ -559,30 +473,6 @@ struct DrivenNodeTests {
         try await alice.stop()
     }
 
-    @Test("a front end can end the node")
-    func shutDown() async throws {
-        let alice = try await TestFrontEnd.inLobby("Alice")
-        let bob = try await TestNodes.node("Bob", peers: [alice.node])
-        try await alice.meet(bob.user)
-        try await alice.run { $0.ask(.shutDown) }
-        try await alice.wait { $0.last == .ended(.stopped) }
-        try await TestNodes.wait { await bob.others(in: "lobby").isEmpty }
-        await bob.stop()
-    }
-
-    @Test("a message is known to the front end before the call that received it is over, and counts as taken (M-20)")
-    func taken() async throws {
-        let alice = try await TestFrontEnd.inLobby("Alice")
-        let bob = try await TestNodes.node("Bob", peers: [alice.node])
-        try await alice.meet(bob.user)
-        for number in 0..<50 { _ = try await bob.send("\(number)", to: "lobby") }
-        try await alice.wait { $0.compactMap(\.text).count == 50 }
-        #expect(try await alice.texts == (0..<50).map(String.init))
-        #expect(await alice.node.heldText == 0)
-        await bob.stop()
-        try await alice.stop()
-    }
-
     @Test("while a front end takes nothing, state is replaced and messages wait; its answers come, and then all (M-20)")
     func takesNothing() async throws {
         let alice = try await TestFrontEnd.inLobby("Alice")
@@ -606,26 +496,6 @@ struct DrivenNodeTests {
         #expect(outputs.compactMap(\.text) == texts)
         #expect(outputs.count <= 22)
         #expect(await alice.node.heldText == 0)
-        await bob.stop()
-        try await alice.stop()
-    }
-
-    @Test("a sink that takes no more gets nothing more, in the middle of what waits")
-    func stopsWithin() async throws {
-        let alice = try await TestFrontEnd.inLobby("Alice")
-        let bob = try await TestNodes.node("Bob", peers: [alice.node])
-        try await alice.meet(bob.user)
-        try await alice.forget()
-        try await alice.run { $0.takesEvents = false }
-        try await alice.react { node, output in if output.text?.hasSuffix("5") == true { node.takesEvents = false } }
-        for number in 0..<20 { _ = try await bob.send("\(number)", to: "lobby") }
-        try await TestNodes.wait { await bob.statistics().messagesSent == 20 }
-        try await Task.sleep(for: .milliseconds(300))
-        for count in [6, 16, 20] {
-            try await alice.run { $0.takesEvents = true }
-            #expect(try await alice.texts == (0..<count).map(String.init))
-        }
-        #expect(try await alice.deepest == 1)
         await bob.stop()
         try await alice.stop()
     }
@@ -721,70 +591,18 @@ struct DrivenNodeTests {
         #expect(try await alice.run { $0.identity.port } == holder.port)
         try await alice.stop()
     }
-
-    //
-    @Test("another name shows on the others at once, and is the node's own; one of 0 or 65 bytes is refused (M-24)")
-    func rename() async throws {
-        let alice = try await TestFrontEnd.inLobby("Alice")
-        let bob = try await TestNodes.node("Bob", peers: [alice.node])
-        try await alice.meet(bob.user)
-        try await bob.setName("Bobby")
-        #expect(bob.name == "Bobby")
-        try await alice.wait { $0.contains { $0.peer?.name == "Bobby" } }
-        let output = try #require(try await alice.outputs.last { $0.peer != nil })
-        #expect(output.peer?.names == ["Bobby", "Bob"] && output.peer?.presence == .online)
-        guard case .event(let timed) = output, case .peer(let change) = timed.event, change.why == .hello else {
-            Issue.record("\(output)")
-            return
-        }
-        await #expect(throws: NodeError.name(.empty)) { try await bob.setName(" ") }
-        await #expect(throws: NodeError.name(.tooLong(bytes: 65, maximum: 64))) {
-            try await bob.setName(String(repeating: "x", count: 65))
-        }
-        #expect(bob.name == "Bobby")
-        try await bob.setName(String(repeating: "é", count: 32))
-        #expect(bob.name.utf8.count == 64)
-        await bob.stop()
-        await #expect(throws: NodeError.stopped) { try await bob.setName("Bob") }
-        try await alice.stop()
-    }
-
-    @Test("a node that is suspended is gone for others until it resumes; the completion comes on the event loop")
-    func suspended() async throws {
-        let alice = try await TestFrontEnd.inLobby("Alice")
-        let bob = try await TestNodes.node("Bob", peers: [alice.node])
-        try await alice.meet(bob.user)
-        let suspended = alice.loop.makePromise(of: Void.self)
-        try await alice.run { node in
-            node.suspend {
-                alice.loop.assertInEventLoop()
-                suspended.succeed()
-            }
-        }
-        try await suspended.futureResult.get()
-        try await TestNodes.wait { await bob.others(in: "lobby").isEmpty }
-        try await alice.run { $0.resume() }
-        try await TestNodes.wait { await bob.others(in: "lobby").count == 1 }
-        await bob.stop()
-        try await alice.stop()
-    }
-}
-
-/// The surroundings of a driven node.
-struct Disk {
-    var keep: ([Chat], @escaping (String?) -> Void) -> Void = { $1(nil) }
-    var keepName: (String, @escaping (Notice?) -> Void) -> Void = { $1(nil) }
-    var refusal: (Chat, Bool) -> NodeError? = { _, _ in nil }
 }
 
 extension ServedNode {
     /// Returns the front end of this node, as a program's own node has it.
-    func driven(_ disk: Disk = Disk()) -> any ChatService {
+    func driven(
+        refusal: @escaping (Chat, Bool) -> NodeError? = { _, _ in nil }
+    ) -> any ChatService {
         let service = Service(
             self, level: .driven,
             Service.Surroundings(
-                steady: { 0 }, awake: { 0 }, wall: Node.wallClock, keep: { disk.keep($0, $2) }, keepName: disk.keepName,
-                refusal: disk.refusal, rank: { _, _ in .verified },
+                steady: { 0 }, awake: { 0 }, wall: Node.wallClock, keep: { $2(nil) }, refusal: refusal,
+                rank: { _, _ in .verified },
                 chat: { [unowned self] source, name throws(NodeError) in try chats(of: source, named: name)[0] },
                 present: { [unowned self] in present($0) }, shutDown: { [unowned self] in stop {} }))
         guard let frontEnd = service.attach(isPatient: true) else { preconditionFailure("it is the first") }
@@ -793,32 +611,9 @@ extension ServedNode {
     }
 }
 
-/// The writes that wait for the test, which makes them succeed or fail on the event loop.
-private final class Writes: Sendable {
-    private let waiting = Mutex<[(what: String, completion: NIOLoopBound<(String?) -> Void>)]>([])
-
-    var isEmpty: Bool { waiting.withLock { $0.isEmpty } }
-
-    func add(_ what: String, on loop: any EventLoop, _ completion: @escaping (String?) -> Void) {
-        waiting.withLock { $0.append((what, NIOLoopBound(completion, eventLoop: loop))) }
-    }
-
-    /// Finishes the first write, and returns what it is about.
-    func finish(_ failure: String?) -> String {
-        let first = waiting.withLock { $0.removeFirst() }
-        first.completion.value(failure)
-        return first.what
-    }
-}
-
 extension ServiceOutput {
-    fileprivate func isNotice(_ text: String) -> Bool {
-        guard case .event(let timed) = self, case .notice(.other(_, let told)) = timed.event else { return false }
-        return told.contains(text)
+    /// Whether the output is the notice of a move.
+    fileprivate var isMove: Bool {
+        if case .event(let timed) = self, case .notice(.moved) = timed.event { true } else { false }
     }
-}
-
-extension Event {
-    /// Whether the event is the notice of a move.
-    fileprivate var isMove: Bool { if case .notice(.moved) = self { true } else { false } }
 }

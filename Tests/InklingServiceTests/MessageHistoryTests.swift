@@ -338,26 +338,24 @@ struct ServiceHistoryTests {
         frontEnd.ask(.open(chat: "team"))
         stage.node.tell(Somebody.message(1, in: "team", "seen"), at: 1.5)
         frontEnd.ask(.open(chat: nil))
+        #expect(!stage.service.isUnseen("team"))
         stage.node.tell(Somebody.message(2, in: "team", "unseen"), at: 2.5)
-        guard case .messages(let messages) = frontEnd.ask(.messages(chat: "team", before: 9, count: 3)) else {
-            throw SystemError("no messages")
-        }
+        #expect(stage.service.isUnseen("team"))
+        let messages = frontEnd.messages(.messages(chat: "team", before: 9, count: 3))
         #expect(messages.map(\.isUnread) == [false, true])
         frontEnd.ask(.messages(chat: "team", text: "x"))
         #expect(stage.history.queries.map(\.before) == [9, .max] && stage.history.queries.map(\.count) == [3, 50])
         #expect(stage.history.queries.map { $0.text?.occurs(in: "axe") } == [nil, true])
         // Another run's message of the same number was read then.
         stage.history.kept = try [Self.secret(): [RecentMessage(at: 0.5, messages[1].content)]]
-        guard case .messages(let older) = frontEnd.ask(.messages(chat: "team", before: 2)) else {
-            throw SystemError("no messages")
-        }
-        #expect(older.map(\.isUnread) == [false])
+        #expect(frontEnd.messages(.messages(chat: "team", before: 2)).map(\.isUnread) == [false])
+        frontEnd.ask(.open(chat: "team"))
+        #expect(!stage.service.isUnseen("team"))
     }
 
     /// Returns the text and the number of each listed message.
     private static func listed(_ frontEnd: StageFrontEnd, _ request: ServiceRequest) -> [String] {
-        guard case .messages(let messages) = frontEnd.ask(request) else { return [] }
-        return messages.map { "\($0.text) \($0.entry.map(String.init) ?? "-")" }
+        frontEnd.messages(request).map { "\($0.text) \($0.entry.map(String.init) ?? "-")" }
     }
 
     // A-52
@@ -386,10 +384,9 @@ struct ServiceHistoryTests {
         stage.node.recipients = 2
         frontEnd.ask(.send("mine", chat: "team"))
         stage.node.tell(.delivered(.init(chat: "team", message: 1, user: Somebody.bob.user)))
-        guard case .messages(let messages) = frontEnd.ask(.messages(chat: "team", count: 1)),
-            case .own(_, let delivered, _)? = messages.last?.content
-        else { throw SystemError("no own message") }
-        #expect(delivered == [Somebody.bob.user] && messages.last?.entry == 4)
+        let last = try #require(frontEnd.messages(.messages(chat: "team", count: 1)).last)
+        guard case .own(_, let delivered, _) = last.content else { throw SystemError("no own message") }
+        #expect(delivered == [Somebody.bob.user] && last.entry == 4)
     }
 
     // A-53
@@ -423,12 +420,13 @@ struct ServiceHistoryTests {
 
     // A-52
     @Test(
-        "a wrong number or switch is a bad command",
+        "a wrong number, switch or choice of events is a bad command",
         arguments: [
             #"{"do":"history"}"#, #"{"do":"history","on":1}"#, #"{"do":"messages","count":0}"#,
             #"{"do":"messages","count":201}"#, #"{"do":"messages","before":0}"#, #"{"do":"messages","before":1.5}"#,
             #"{"do":"messages","before":9007199254740992}"#, #"{"do":"messages","before":"1"}"#,
-            #"{"do":"messages","text":1}"#,
+            #"{"do":"messages","text":1}"#, #"{"do":"subscribe","events":["x"]}"#,
+            #"{"do":"subscribe","chats":[""]}"#, #"{"do":"join","chat":"x","keep":1}"#,
         ])
     func badCommands(line: String) {
         guard case .failure(.other("bad-command", _)) = JSONRequest(Array(line.utf8), openChat: "a").asked else {

@@ -5,16 +5,6 @@ import Testing
 /// The last messages of a chat.
 @Suite("Last messages")
 struct RecentMessagesTests {
-    private static func texts(_ answer: ServiceAnswer?) -> [String] {
-        guard case .messages(let messages) = answer else { return [] }
-        return messages.map { message in
-            switch message.content {
-            case .received(let received, _): received.text
-            case .own(let own, _, _): own.text
-            }
-        }
-    }
-
     //
     @Test("a front end that attaches later gets received and own messages with their outcomes, in order")
     func conversation() throws {
@@ -52,50 +42,23 @@ struct RecentMessagesTests {
         for number in 1...205 {
             stage.node.tell(Somebody.message(number, "\(number)"), at: 1)
         }
-        let texts = Self.texts(frontEnd.ask(.messages(chat: "kitchen", count: 200)))
+        let texts = frontEnd.messages(.messages(chat: "kitchen", count: 200)).map(\.text)
         #expect(texts == (6...205).map(String.init))
         // Each counts 256 bytes more than its text, and each outcome of an own one 32.
         let half = String(repeating: "x", count: 1 << 17 - 256)
         for number in 301...302 {
             stage.node.tell(Somebody.message(number, half), at: 1)
         }
-        #expect(Self.texts(frontEnd.ask(.messages(chat: "kitchen", count: 200))) == [half, half])
+        #expect(frontEnd.messages(.messages(chat: "kitchen", count: 200)).map(\.text) == [half, half])
         stage.node.recipients = 1
         frontEnd.ask(.send(String(repeating: "y", count: 1 << 17 - 288), chat: "kitchen"))
         #expect(
-            Self.texts(frontEnd.ask(.messages(chat: "kitchen", count: 200))).count == 2,
+            frontEnd.messages(.messages(chat: "kitchen", count: 200)).count == 2,
             "it takes the place of the oldest")
         stage.node.recipients = 2
         frontEnd.ask(.send(String(repeating: "z", count: 1 << 17 - 288), chat: "kitchen"))
         #expect(
-            Self.texts(frontEnd.ask(.messages(chat: "kitchen", count: 200))).count == 1,
+            frontEnd.messages(.messages(chat: "kitchen", count: 200)).count == 1,
             "an outcome more exceeds the limit")
-    }
-
-    //
-    @Test("the last messages of a chat end when the node leaves it")
-    func leaving() throws {
-        let stage = ServiceStage()
-        let frontEnd = try stage.frontEnd(in: "kitchen")
-        stage.node.tell(Somebody.message(1), at: 1)
-        frontEnd.ask(.leave(chat: "kitchen"))
-        stage.node.tell(Somebody.message(2), at: 1)
-        frontEnd.ask(.join(try Chat("kitchen")))
-        #expect(frontEnd.ask(.messages(chat: "kitchen", count: 200)) == .messages([]))
-    }
-
-    //
-    @Test("a front end that closes its chat ends its draft there, and messages wait")
-    func closing() throws {
-        let stage = ServiceStage()
-        let frontEnd = try stage.frontEnd(in: "kitchen")
-        frontEnd.ask(.compose("h", chat: "kitchen"))
-        _ = stage.node.takeRequests()
-        #expect(frontEnd.ask(.open(chat: nil)) == .done)
-        #expect(stage.node.takeRequests() == [.stopTyping(chat: "kitchen")])
-        stage.node.tell(Somebody.message(1), at: 1)
-        #expect(stage.service.isUnseen("kitchen"))
-        frontEnd.ask(.open(chat: "kitchen"))
-        #expect(!stage.service.isUnseen("kitchen"))
     }
 }

@@ -9,6 +9,18 @@ struct ServiceHolderTests {
         try Chat("team", secret: Secret(String(repeating: letter, count: 26)))
     }
 
+    private static func chats(_ prompt: StageFrontEnd) throws -> [ChatStatus] {
+        let chats: [ChatStatus]? = if case .chats(let chats)? = prompt.ask(.chats) { chats } else { nil }
+        return try #require(chats)
+    }
+
+    private static func expectNotKept(_ prompt: StageFrontEnd) {
+        guard case .notice(.other(code: "chats-not-kept", _))? = prompt.events.last else {
+            Issue.record("\(prompt.outputs)")
+            return
+        }
+    }
+
     //
     @Test("kept chats are joined only by name, and listed before; a secret of another chat of the name is refused")
     func keptChats() throws {
@@ -16,10 +28,7 @@ struct ServiceHolderTests {
         let stage = ServiceStage(level: .holder, kept: [team, try Chat("garden")])
         let prompt = stage.frontEnd(isPatient: true)
         #expect(stage.node.takeRequests().isEmpty)
-        guard case .chats(let chats)? = prompt.ask(.chats) else {
-            Issue.record("\(prompt.answers)")
-            return
-        }
+        let chats = try Self.chats(prompt)
         #expect(chats.map(\.name) == ["team", "garden"] && chats.allSatisfy(\.isKept) && chats[0].hasSecret)
         #expect(prompt.ask(.invite(chat: "team")) == .invite(team.invite))
         #expect(prompt.ask(.join(try Self.team("e"))) == .failed(.chatExists("team")))
@@ -31,10 +40,12 @@ struct ServiceHolderTests {
     }
 
     //
-    @Test("a private chat is kept when its join is on disk, and no longer when its end is; a full disk is told")
-    func keeping() throws {
+    @Test(
+        "a private chat is kept when its join is on disk, and no longer when its end is; a full disk is told",
+        arguments: [Service.Level.driven, .holder])
+    func keeping(_ level: Service.Level) throws {
         let team = try Self.team()
-        let stage = ServiceStage(level: .holder)
+        let stage = ServiceStage(level: level)
         let prompt = stage.frontEnd(isPatient: true)
         var written: [(String?) -> Void] = []
         stage.keepCompletion = { written.append($0) }
@@ -49,23 +60,39 @@ struct ServiceHolderTests {
         #expect(prompt.answers.isEmpty && stage.kept.last == [] && stage.node.chats.isEmpty)
         written.removeFirst()("full")
         #expect(prompt.answers == [.done])
-        guard case .notice(.other(code: "chats-not-kept", _))? = prompt.events.last else {
-            Issue.record("\(prompt.outputs)")
-            return
-        }
+        Self.expectNotKept(prompt)
         prompt.forget()
         prompt.ask(.join(team))
         written.removeFirst()("full")
         #expect(prompt.answers == [.joined(team, [])], "it is there all the same")
-        guard case .chats(let chats)? = prompt.ask(.chats) else {
-            Issue.record("\(prompt.answers)")
-            return
-        }
+        let chats = try Self.chats(prompt)
         #expect(chats.map(\.isKept) == [false])
-        guard case .notice(.other(code: "chats-not-kept", _))? = prompt.events.last else {
-            Issue.record("\(prompt.outputs)")
-            return
-        }
+        Self.expectNotKept(prompt)
+        let count = stage.kept.count
+        prompt.ask(.join(try Chat("kitchen")))
+        #expect(prompt.ask(.leave(chat: "kitchen")) == .done && stage.kept.count == count, "it is open")
+    }
+
+    //
+    @Test("while the disk stands still, others type, send and join; the one that waits gets its answer first")
+    func stillDisk() throws {
+        let stage = ServiceStage()
+        let (first, second) = (try stage.frontEnd(in: "kitchen"), try stage.frontEnd(in: "kitchen"))
+        var written: [(Notice?) -> Void] = []
+        stage.nameCompletion = { written.append($0) }
+        first.ask(.rename("Ann"))
+        let rename = first.lastID
+        first.ask(.chats)
+        #expect(second.ask(.compose("h", chat: "kitchen")) == .done)
+        #expect(stage.node.requests.last == .startTyping(chat: "kitchen"))
+        #expect(second.ask(.send("hello", chat: "kitchen")) == .sent(message: 1, recipients: 1))
+        #expect(second.ask(.join(try Chat("garden"))) == .joined(try Chat("garden"), []))
+        stage.node.tell(Somebody.message(1))
+        #expect(second.texts == ["hi"] && first.outputs.isEmpty)
+        let notice = Notice.other(code: "nick-not-kept", text: "full")
+        written.removeFirst()(notice)
+        #expect(first.outputs.first == .answer(.done, to: rename) && first.answers.count == 2)
+        #expect(first.texts == ["hi"] && first.events.contains(.notice(notice)) && stage.names == ["Ann"])
     }
 
     //
@@ -123,10 +150,7 @@ struct ServiceHolderTests {
         let prompt = stage.frontEnd(isPatient: true)
         let team = try Self.team()
         #expect(prompt.ask(.join(team)) == .joined(team, []) && stage.kept.isEmpty)
-        guard case .notice(.other(code: "chats-not-kept", _))? = prompt.events.last else {
-            Issue.record("\(prompt.outputs)")
-            return
-        }
+        Self.expectNotKept(prompt)
         guard case .failed(.other(code: "not-kept", _))? = prompt.ask(.join(try Chat("garden"), isKept: true)) else {
             Issue.record("\(prompt.answers)")
             return

@@ -184,16 +184,6 @@ struct ServiceLimitTests {
         #expect(frontEnd.events.isEmpty)
     }
 
-    @Test("whoever was in the answer to a join is told of when they go")
-    func goes() throws {
-        let stage = ServiceStage(kept: [try Chat("kitchen")])
-        stage.node.people["kitchen"] = [Somebody.peer(Somebody.bob)]
-        let frontEnd = try stage.frontEnd(in: "kitchen")
-        let gone = Event.peer(.init(chat: "kitchen", Somebody.peer(Somebody.bob, .offline), why: .bye))
-        stage.node.tell(gone)
-        #expect(frontEnd.events == [gone])
-    }
-
     // MARK: Slow readers
 
     //
@@ -301,25 +291,6 @@ struct ServiceLimitTests {
         }
         stage.pass(10_000)
         #expect(slow.end == .tooSlow)
-    }
-
-    //
-    @Test("64 front ends have room, and one more when one went")
-    func room() {
-        let stage = ServiceStage()
-        let frontEnds = (0..<64).map { _ in stage.frontEnd() }
-        #expect(stage.service.attach() == nil)
-        frontEnds[7].service.stop {}
-        #expect(stage.service.attach() != nil && stage.service.attach() == nil)
-    }
-
-    @Test("the end of the node ends all front ends, and a front end can ask for it")
-    func end() throws {
-        let stage = ServiceStage()
-        let (first, second) = (try stage.frontEnd(in: "kitchen"), stage.frontEnd())
-        #expect(first.ask(.shutDown) == .done && stage.shutDowns == 1)
-        stage.node.stop {}
-        #expect(first.end == .stopped && second.end == .stopped && stage.service.frontEndCount == 0)
     }
 }
 

@@ -1,7 +1,8 @@
 import InklingService
 import InklingModel
 
-/// A daemon's service over a node and a clock that the tests control.
+/// A daemon's service over a node and a clock that the tests control, with the members of its ``World``.
+@dynamicMemberLookup
 final class ServiceStage {
     let node = FakeNode()
     let service: Service
@@ -10,28 +11,39 @@ final class ServiceStage {
     private var frontEnds: [StageFrontEnd] = []
 
     /// The surroundings of the service.
-    private final class World {
+    final class World {
         var now: Int64 = 1_000
         /// The time that the machine has slept.
         var asleep: Int64 = 0
+        /// The kept chats after each change.
         var kept: [[Chat]] = []
+        /// The switches of waiting texts that were written with them.
         var holds: [[String: Bool]] = []
         /// The unread texts of an earlier run, by chat.
         var restored: [String: [TimedEvent]] = [:]
+        /// The messages that the node need not keep any more.
         var read: [MessageID] = []
+        /// How well the user knows some people. Others have the rank `met`.
         var ranks: [UserID: SenderRank] = [:]
         /// The chats of talks and invitations.
         var sources: [ChatSource: Chat] = [:]
         /// The newest chats of those that have moved.
         var moves: [Chat: Chat] = [:]
+        /// The function that stands for the write of the kept chats, and calls its argument with the result.
         var keepCompletion: (@escaping (String?) -> Void) -> Void = { $0(nil) }
+        /// The same for the user's name.
+        var nameCompletion: (@escaping (Notice?) -> Void) -> Void = { $0(nil) }
+        /// The kept chats that the node can't join, with the reasons.
         var refused: [Chat: NodeError] = [:]
+        /// The chats that the user has left, and that lead nowhere else.
         var left: Set<Chat> = []
         /// The names that those of other chats speak against, unless confirmed.
         var doubtful: Set<String> = []
         /// The user's names that were kept.
         var names: [String] = []
+        /// The number of requests to stop the daemon.
         var shutDowns = 0
+        /// Called at each request to stop the daemon.
         var shutDown: () -> Void = {}
 
         func chat(of source: ChatSource, named name: String?) throws(NodeError) -> Chat {
@@ -41,47 +53,10 @@ final class ServiceStage {
         }
     }
 
-    /// The kept chats after each change.
-    var kept: [[Chat]] { world.kept }
-    /// The switches of waiting texts that were written with them.
-    var holds: [[String: Bool]] { world.holds }
-    /// The messages that the node need not keep any more.
-    var read: [MessageID] { world.read }
-    /// The kept chats that the node can't join, with the reasons.
-    var refused: [Chat: NodeError] { world.refused }
-    /// How well the user knows some people. Others have the rank `met`.
-    var ranks: [UserID: SenderRank] {
-        get { world.ranks }
-        set { world.ranks = newValue }
+    subscript<Value>(dynamicMember member: ReferenceWritableKeyPath<World, Value>) -> Value {
+        get { world[keyPath: member] }
+        set { world[keyPath: member] = newValue }
     }
-    /// The chats that the user has left, and that lead nowhere else.
-    var left: Set<Chat> {
-        get { world.left }
-        set { world.left = newValue }
-    }
-    var doubtful: Set<String> {
-        get { world.doubtful }
-        set { world.doubtful = newValue }
-    }
-    /// The user's names that were kept.
-    var names: [String] { world.names }
-    var sources: [ChatSource: Chat] {
-        get { world.sources }
-        set { world.sources = newValue }
-    }
-    var moves: [Chat: Chat] {
-        get { world.moves }
-        set { world.moves = newValue }
-    }
-    /// The function that stands for the write of the kept chats, and calls its argument with the result.
-    var keepCompletion: (@escaping (String?) -> Void) -> Void {
-        get { world.keepCompletion }
-        set { world.keepCompletion = newValue }
-    }
-    /// The number of requests to stop the daemon.
-    var shutDowns: Int { world.shutDowns }
-    /// Called at each request to stop the daemon.
-    var shutDown: () -> Void = {}
 
     init(
         level: Service.Level = .daemon, kept: [Chat] = [], holds: [String: Bool] = [:], announcesAbsence: Bool = false,
@@ -100,7 +75,7 @@ final class ServiceStage {
                 },
                 keepName: { [world] name, completion in
                     world.names.append(name)
-                    completion(nil)
+                    world.nameCompletion(completion)
                 },
                 refusal: { [world] chat, isConfirmed in
                     isConfirmed || !world.doubtful.contains(chat.name) ? nil : .other(code: "private-name", text: "")
@@ -115,7 +90,6 @@ final class ServiceStage {
                 texts: UnreadTexts(
                     restored: { [world] in world.restored.removeValue(forKey: $0) ?? [] },
                     read: { [world] numbers, _ in world.read += numbers })))
-        world.shutDown = { [unowned self] in shutDown() }
         service.chatRefused = { [world] chat, error in world.refused[chat] = error }
         service.begin()
     }
@@ -186,6 +160,11 @@ final class StageFrontEnd {
         lastID = service.nextRequestID
         service.ask(request)
         return answers.last
+    }
+
+    /// Asks for messages, and returns them; none after another answer.
+    func messages(_ request: ServiceRequest) -> [RecentMessage] {
+        if case .messages(let messages)? = ask(request) { messages } else { [] }
     }
 
     func forget() { outputs = [] }

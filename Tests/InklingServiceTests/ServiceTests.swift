@@ -141,12 +141,14 @@ struct ServiceTests {
         #expect(stage.node.chats == [kitchen] && third.outputs == [.ended(.stopped)])
     }
 
-    //
+    //
     @Test("a chat without a secret is the one of that name that the node is in; one with another secret is not")
     func secrets() throws {
         let attic = try Chat("attic", secret: Self.secret.get())
         let stage = ServiceStage(kept: [attic])
         let frontEnd = stage.frontEnd()
+        let open = ServiceRequest.join(try Chat("attic"), isConfirmed: true)
+        #expect(frontEnd.ask(open) == .failed(.chatExists("attic")), "the user means the open chat of that name")
         #expect(frontEnd.ask(.join(try Chat("attic"))) == .joined(attic, []))
         let other = try Chat("attic", secret: Secret("baaaaaaaaaaaaaaaaaaaaaaaaa"))
         #expect(stage.frontEnd().ask(.join(other)) == .failed(.chatExists("attic")))
@@ -218,18 +220,6 @@ struct ServiceTests {
         #expect(frontEnd.events == [failed] && frontEnd.end == .stopped)
     }
 
-    //
-    @Test("what the service answers by itself comes after the sink has returned, too")
-    func ownAnswers() throws {
-        let stage = ServiceStage()
-        let frontEnd = try stage.frontEnd(in: "kitchen")
-        frontEnd.react = { output in
-            if case .event = output { frontEnd.service.ask(.open(chat: "attic")) }
-        }
-        stage.node.tell(Somebody.message(1))
-        #expect(frontEnd.deepest == 1 && frontEnd.answers == [.failed(.unknownChat("attic"))])
-    }
-
     //
     @Test("a front end that ends the daemon is answered first; what is answered to one that went is told to nobody")
     func answersAtTheEnd() throws {
@@ -258,21 +248,6 @@ struct ServiceTests {
         stage.node.release(inReverse: inReverse)
         #expect(first.answers == [.failed(.queueFull(Somebody.bob.user))] && first.own == ["x"])
         #expect(second.outputs == [.answer(.sent(message: 7, recipients: 1), to: second.lastID)])
-    }
-
-    @Test("a front end that makes two equal requests at once knows the answers by their IDs")
-    func equalRequestsOfOne() throws {
-        let stage = ServiceStage()
-        let frontEnd = try stage.frontEnd(in: "kitchen")
-        stage.node.isSlow = true
-        stage.node.messageAnswers = [.failed(.messageEmpty), .sent(message: 7, recipients: 1)]
-        let ids = (0..<2).map { _ in frontEnd.service.ask(.send("x", chat: "kitchen")) }
-        for _ in ids { stage.node.release() }
-        #expect(
-            frontEnd.outputs == [
-                .answer(.failed(.messageEmpty), to: ids[0]), .answer(.sent(message: 7, recipients: 1), to: ids[1]),
-            ])
-        #expect(ids[0] < ids[1])
     }
 
     // MARK: Messages
@@ -304,15 +279,6 @@ struct ServiceTests {
         bar.forget()
         stage.node.tell(.delivered(.init(chat: "kitchen", message: 3, user: Somebody.bob.user)))
         #expect(bar.events.count == 1, "the sender gets the outcomes in any case")
-    }
-
-    @Test("what can't be sent is told to nobody else")
-    func unsent() throws {
-        let stage = ServiceStage()
-        let (first, second) = (try stage.frontEnd(in: "kitchen"), try stage.frontEnd(in: "kitchen"))
-        stage.node.answers[.send("", chat: "kitchen")] = .failed(.messageEmpty)
-        #expect(first.ask(.send("", chat: "kitchen")) == .failed(.messageEmpty))
-        #expect(second.outputs.isEmpty)
     }
 
     // MARK: Typing
@@ -395,6 +361,9 @@ struct ServiceTests {
         #expect(stage.node.takeRequests().isEmpty, "what is open already is not emptied")
         second.ask(.leave(chat: "kitchen"))
         #expect(stage.node.takeRequests() == [.peers(chat: "kitchen"), .stopTyping(chat: "kitchen")])
+        first.ask(.compose("h", chat: "attic"))
+        first.ask(.open(chat: nil))
+        #expect(stage.node.takeRequests() == [.startTyping(chat: "attic"), .stopTyping(chat: "attic")], "A-36")
     }
 
     @Test("what is no message in the making does not count")
@@ -430,16 +399,6 @@ struct ServiceTests {
         gone.service.stop {}
         completions.removeFirst()(nil)
         #expect(gone.answers.isEmpty && stage.node.chats.map(\.name) == ["kitchen", "cellar"], "it is kept")
-    }
-
-    //
-    @Test("the confirmed open chat is never the private one of that name")
-    func confirmedOpen() throws {
-        let attic = try Chat("attic", secret: try Secret("aaaaaaaaaaaaaaaaaaaaaaaaaa"))
-        let stage = ServiceStage(kept: [attic])
-        let frontEnd = stage.frontEnd()
-        #expect(frontEnd.ask(.join(try Chat("attic"), isConfirmed: true)) == .failed(.chatExists("attic")))
-        #expect(frontEnd.ask(.join(try Chat("attic"))) == .joined(attic, []))
     }
 
     //

@@ -79,11 +79,9 @@ struct ServiceTextTests {
         stage.node.tell(event)
         for frontEnd in [sender, other] { #expect(frontEnd.events.contains(event)) }
         #expect(!outsider.events.contains(event))
-        guard case .messages(let recent) = other.ask(.messages(chat: "team")) else { throw StageError() }
-        #expect(recent.last?.waiting == [Somebody.bob.user])
+        #expect(other.messages(.messages(chat: "team")).last?.waiting == [Somebody.bob.user])
         stage.node.tell(.delivered(.init(chat: "team", message: 1, user: Somebody.bob.user)))
-        guard case .messages(let later) = other.ask(.messages(chat: "team")) else { throw StageError() }
-        #expect(later.last?.waiting == [])
+        #expect(other.messages(.messages(chat: "team")).last?.waiting == [])
         let late = Event.delivered(.init(chat: "team", message: 0, user: Somebody.bob.user, entry: 9))
         stage.node.tell(late)
         #expect(other.events.contains(late) && !outsider.events.contains(late))

@@ -30,9 +30,7 @@ struct ServiceWaitingTests {
                 .unread(TimedEvent(at: 2, event: Somebody.message(2))),
             ])
         stage.node.tell(Somebody.message(4))
-        let second = stage.frontEnd()
-        second.ask(.join(try Chat("kitchen")))
-        second.ask(.open(chat: "kitchen"))
+        let second = try Self.reader(stage)
         #expect(
             second.unread == [Somebody.message(1), Somebody.message(2), Somebody.message(3)], "the fourth was seen")
         first.ask(.open(chat: "kitchen"))
@@ -77,19 +75,13 @@ struct ServiceWaitingTests {
     func lost() throws {
         let stage = ServiceStage(kept: [try Chat("kitchen")])
         for number in 1...130 { stage.node.tell(Somebody.message(number), at: Timestamp(rawValue: Double(number))) }
-        let first = stage.frontEnd()
-        first.ask(.join(try Chat("kitchen")))
-        first.ask(.open(chat: "kitchen"))
+        let first = try Self.reader(stage)
         #expect(first.unread.first == .missed(.init(chat: "kitchen", messages: 5, outcomes: 0)))
         #expect(first.unread.count == 126 && first.unread.dropFirst().first == Somebody.message(6))
-        let second = stage.frontEnd()
-        second.ask(.join(try Chat("kitchen")))
-        second.ask(.open(chat: "kitchen"))
+        let second = try Self.reader(stage)
         #expect(second.unread.first == .missed(.init(chat: "kitchen", messages: 5, outcomes: 0)))
         second.ask(.read(chat: "kitchen"))
-        let third = stage.frontEnd()
-        third.ask(.join(try Chat("kitchen")))
-        third.ask(.open(chat: "kitchen"))
+        let third = try Self.reader(stage)
         #expect(third.unread.isEmpty)
     }
 
@@ -102,9 +94,7 @@ struct ServiceWaitingTests {
         stage.node.tell(Somebody.message(2))
         stage.node.tell(Somebody.message(3))
         first.service.stop {}
-        let second = stage.frontEnd()
-        second.ask(.join(try Chat("kitchen")))
-        second.ask(.open(chat: "kitchen"))
+        let second = try Self.reader(stage)
         #expect(second.unread == [Somebody.message(2), Somebody.message(3)])
     }
 
@@ -218,7 +208,7 @@ struct ServiceWaitingTests {
         #expect(stage.service.waiting.count(in: "kitchen") == 0)
     }
 
-    //
+    //
     @Test("a chat that the node left leaves nothing: what waited, what was lost, and who typed begin anew")
     func leftChat() throws {
         let kitchen = try Chat("kitchen")
@@ -235,6 +225,10 @@ struct ServiceWaitingTests {
             first.ask(.join(kitchen, isKept: true))
             #expect(first.outputs == [.answer(.joined(kitchen, []), to: first.lastID)], "nobody types")
         }
+        first.ask(.leave(chat: "kitchen"))
+        stage.node.tell(Somebody.message(1))
+        first.ask(.join(kitchen))
+        #expect(first.ask(.messages(chat: "kitchen")) == .messages([]), "the last messages end too")
     }
 
     //

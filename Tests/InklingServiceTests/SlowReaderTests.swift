@@ -90,42 +90,6 @@ struct SlowReaderTests {
             "typing after \(typing.shown - typing.begun), its end after \(typing.hidden - typing.ended)")
     }
 
-    // A-29, J-14
-    @Test("1,000 people come, type and go while a front end stands still for 9 s: nothing of them waits")
-    func crowd() throws {
-        for isPatient in [true, false] {
-            let (stage, frontEnd) = try Self.stage(isPatient: isPatient)
-            frontEnd.service.takesEvents = false
-            for number in 0..<1_000 {
-                let person = Self.person(number)
-                stage.node.tell(Self.arrival(person, .online))
-                stage.node.tell(.typing(chat: "kitchen", [person]))
-                stage.node.tell(.typing(chat: "kitchen", []))
-                stage.node.tell(Self.arrival(person, .offline))
-                stage.pass(9)
-            }
-            stage.node.tell(Self.arrival(Somebody.bob, .online))
-            frontEnd.service.takesEvents = true
-            #expect(frontEnd.events == [Self.arrival(Somebody.bob, .online)], "isPatient: \(isPatient)")
-            #expect(frontEnd.end == nil)
-        }
-    }
-
-    //
-    @Test(
-        "a connection that stands still for 12 s is cut off, and the prompt is not; both hear why or what they missed")
-    func standstill() throws {
-        let (stage, prompt) = try Self.stage(isPatient: true)
-        let other = stage.frontEnd()
-        other.ask(.join(try Chat("kitchen")))
-        for frontEnd in [prompt, other] { frontEnd.service.takesEvents = false }
-        for number in 1...3 { stage.node.tell(Somebody.message(number)) }
-        stage.pass(12_000)
-        #expect(other.end == .tooSlow && prompt.end == nil)
-        prompt.service.takesEvents = true
-        #expect(prompt.texts == ["hi", "hi", "hi"])
-    }
-
     //
     @Test("an hour's sleep of the machine cuts nobody off, and what waited comes")
     func sleep() throws {
