@@ -117,51 +117,6 @@ final class FakeNode: ServiceNode {
     }
 }
 
-/// The service of a front end that has the tests' node for itself.
-final class FakeService: ChatService, EventSink {
-    private let node: FakeNode
-    private(set) var nextRequestID = RequestID()
-    var takesEvents = true
-    let isWatched = false
-    private var sink: ((ServiceOutput) -> Void)?
-    private var outputs: [ServiceOutput] = []
-    private var isDelivering = false
-
-    init(_ node: FakeNode) {
-        self.node = node
-        node.attach(self)
-    }
-
-    var identity: NodeIdentity { node.identity }
-
-    func attach(_ sink: @escaping (ServiceOutput) -> Void) { self.sink = sink }
-
-    @discardableResult
-    func ask(_ request: ServiceRequest) -> RequestID {
-        let id = nextRequestID.advance()
-        node.perform(request) { [self] in say(.answer($0, to: id)) }
-        return id
-    }
-
-    /// Delivers an output as a service does: one at a time, and calls never nest.
-    func say(_ output: ServiceOutput) {
-        outputs.append(output)
-        guard !isDelivering else { return }
-        isDelivering = true
-        while !outputs.isEmpty { sink?(outputs.removeFirst()) }
-        isDelivering = false
-    }
-
-    func take(_ timed: TimedEvent) { say(.event(timed)) }
-    func flush() {}
-    func takeSettled() -> [MessageID] { [] }
-    func look(patience: Int) {}
-    func end() { say(.ended(.stopped)) }
-    func suspend(_ completion: @escaping () -> Void) { completion() }
-    func resume() {}
-    func stop(_ completion: @escaping () -> Void) { node.stop(completion) }
-}
-
 /// The people of the tests.
 enum Somebody {
     static let key = PublicKey(String(repeating: "B", count: 42) + "A").unsafelyUnwrapped

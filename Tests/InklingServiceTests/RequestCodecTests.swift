@@ -1,3 +1,4 @@
+import Foundation
 import InklingService
 import InklingModel
 import Testing
@@ -122,7 +123,7 @@ struct RequestCodecTests {
         case .sightings: [.sightings(instance: nil, []), .sightings(instance: "own", [sighting])]
         case .chats: [.chats([]), .chats(statuses)]
         case .status: [.status(NodeStatus(since: 1.25, isAway: true, frontEnds: 2, chats: chats))]
-        case .statistics: [.statistics(AttachedNodeTests.statistics())]
+        case .statistics: [.statistics(Statistics()), .statistics(AttachedNodeTests.statistics())]
         case .identity: [.identity(FakeNode().identity)]
         case .leave, .open, .read, .history, .compose, .startTyping, .stopTyping, .measureRoundTrips,
             .setAway, .rename, .setVerified, .setBlocked, .quit, .subscribe, .shutDown, .decline, .knock,
@@ -138,6 +139,9 @@ struct RequestCodecTests {
             for answer in Self.answers(to: request) {
                 let line = answer.line(to: request, of: identity, version: "1", tag: "t", at: 1.5).text
                 #expect(ServiceAnswer(try JSONMembers(Array(line.utf8)), to: request) == answer, "\(line)")
+                guard case .statistics(let counters) = answer else { continue }
+                // All counters differ, and none has the name of another.
+                #expect(try JSONDecoder().decode(Statistics.self, from: Data(line.utf8)) == counters)
             }
         }
     }
