@@ -105,6 +105,7 @@ struct ScreenScenes {
         #expect(stage.terminal.everything == rows)
         let last = rows.count - 1
         #expect(stage.terminal.row == last && stage.terminal.column == DisplayWidth.of(rows[last]))
+        #expect(stage.terminal.history.isEmpty && stage.terminal.wraps && stage.terminal.cursorShown)
     }
 
     @Test("R21: after each of 1,000 messages the input is what it was, to the byte", arguments: [40, 80, 200])

@@ -32,26 +32,6 @@ struct Stage {
 
 @Suite("Screen")
 struct ScreenTests {
-    @Test("R20, R21: messages, indicator, input; no row for an indicator when nobody types", arguments: [40, 80, 200])
-    func layers(columns: Int) {
-        var stage = Stage(columns: columns)
-        stage.draw([ChatLines.notice("Bob is here")])
-        stage.type("hel")
-        #expect(stage.terminal.screen == ["* Bob is here", "lobby> hel"])
-        stage.indicator = "Bob is typing."
-        stage.draw()
-        #expect(stage.terminal.screen == ["* Bob is here", "Bob is typing.", "lobby> hel"])
-        #expect(stage.terminal.row == 2 && stage.terminal.column == 10)
-        stage.indicator = "Bob is typing.."
-        stage.draw()
-        stage.indicator = nil
-        stage.draw([ChatLines.message(from: people("Bob")[0], text: "hello")])
-        #expect(stage.terminal.screen == ["* Bob is here", "Bob: hello", "lobby> hel"])
-        #expect(stage.terminal.row == 2 && stage.terminal.column == 10)
-        #expect(stage.terminal.history.isEmpty && stage.terminal.notUnderstood.isEmpty)
-        #expect(stage.terminal.wraps && stage.terminal.cursorShown)
-    }
-
     @Test("a long input wraps, and the cursor finds its place in every row")
     func wrapping() {
         var stage = Stage(columns: 40)
@@ -147,22 +127,6 @@ struct ScreenTests {
                 stage.terminal.screen
                     == ["before", "lobby> line 1", "line 2", "line 3", "... 51 more lines"] + tail)
             #expect(stage.terminal.history.isEmpty)
-        }
-    }
-
-    @Test("long messages wrap between words, and no row of one begins where a name stands", arguments: [40, 80, 200])
-    func messageRows(columns: Int) {
-        var stage = Stage(columns: columns, rows: 30)
-        let padding = String(repeating: " ", count: columns - 8)
-        stage.draw([
-            ChatLines.message(from: people("Mallory")[0], text: "a" + padding + "Bob: I never said this"),
-            ChatLines.message(from: people("Mallory")[0], text: "b\nBob: nor this\r\nBob: nor that"),
-            ChatLines.message(from: people("Mallory")[0], text: String(repeating: "word ", count: 100)),
-            ChatLines.message(from: people("Mallory")[0], text: String(repeating: "x", count: 300)),
-        ])
-        for row in stage.terminal.screen.dropLast() {
-            #expect(row.hasPrefix("Mallory:") || row.hasPrefix("  ") || row.isEmpty)
-            #expect(DisplayWidth.of(row) <= columns)
         }
     }
 
