@@ -290,7 +290,7 @@ struct ChatCommandTests {
     func inviteInOnePiece() throws {
         var stage = ChatStage.begun(columns: 30)
         let invite = "inkling:team#\(Self.secret)"
-        _ = stage.enter("/join \(invite) work")
+        _ = stage.enter("/join \(invite)  work ")
         let work = try Chat("work", secret: Secret(Self.secret))
         #expect(stage.newRequests().contains(.join(work, isConfirmed: true)))
         stage.type("/invite\r")
@@ -389,7 +389,7 @@ struct ChatCommandTests {
         #expect(stage.enter("/leave") == ["! " + NodeError.stopped.fact])
         #expect(
             stage.enter("/leave") == ["* You have left lobby (open)", "* You are now in kitchen (open)"])
-        #expect(stage.asked.contains(.leave(chat: "lobby")))
+        #expect(stage.asked.suffix(2) == [.leave(chat: "lobby"), .open(chat: "kitchen")])
         #expect(
             stage.enter("/leave kitchen") == [
                 "* You have left kitchen (open)",
@@ -425,12 +425,13 @@ struct ChatCommandTests {
 
     // MARK: /nick, /me, mentions, /clear and /find
 
-    @Test("/nick tells the node, and others' labels take care of the new name")
+    @Test("/nick tells the node, keeps the name without --once, and others' labels take care of it")
     func nick() {
         var stage = ChatStage.begun([.bob])
-        #expect(stage.enter("/nick Zoe") == ["* Others see you as Zoe from now on"])
+        #expect(stage.enter("/nick --once Zoe") == ["* Others see you as Zoe from now on"] && stage.lasting.isEmpty)
         #expect(stage.asked.last == .rename("Zoe") && stage.model.identity.name == "Zoe")
         #expect(stage.enter("/nick Zoe") == ["* That is your name already: others see you as Zoe"])
+        #expect(stage.lasting == [.name("Zoe")])
         #expect(stage.enter("/whois zoe") == ["! That is you. To see your identity: inkling identity show"])
         stage.come(StagePerson(name: "zoe", letter: "c"))
         stage.advance(by: 1_000)
@@ -443,9 +444,10 @@ struct ChatCommandTests {
         #expect(stage.enter("/nick \(long)") == refused(.tooLong(bytes: 66, maximum: 64)))
         #expect(!stage.asked.contains(.rename(long)), "nobody is asked")
         stage.node.failures = [.stopped]
-        #expect(stage.enter("/nick Ann").first?.hasPrefix("! ") == true)
+        #expect(stage.enter("/nick Ann").first?.hasPrefix("! ") == true && stage.lasting.count == 1)
         #expect(stage.model.identity.name == "Zoe")
         #expect(stage.enter("/nick Zo\u{65}\u{301}") == ["* Others see you as Zoé from now on"])
+        #expect(stage.lasting.last == .name("Zo\u{E9}"))
         #expect(stage.model.identity.name.unicodeScalars.elementsEqual("Zo\u{E9}".unicodeScalars))
     }
 

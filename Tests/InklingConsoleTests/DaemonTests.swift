@@ -135,27 +135,6 @@ struct DaemonTests {
         #expect(stage.newLines() == ["12:00 * The daemon is back"])
     }
 
-    @Test("a node of one's own that ends is the end")
-    func ownNode() {
-        var stage = ChatStage.begun([.bob])
-        Self.lost(&stage)
-        #expect(stage.newEffects() == [.beginEnd, .end])
-    }
-
-    @Test("the node is told which chat the user looks at; a pipe looks at none")
-    func open() {
-        var stage = ChatStage()
-        stage.begin()
-        #expect(stage.newRequests() == [.join(ChatStage.chat("kitchen")), .open(chat: "kitchen")])
-        _ = stage.enter("/join garden")
-        #expect(stage.asked.suffix(1) == [.open(chat: "garden")])
-        _ = stage.enter("/leave")
-        #expect(stage.asked.suffix(2) == [.leave(chat: "garden"), .open(chat: "kitchen")])
-        var pipe = ChatStage(form: .pipe)
-        pipe.begin()
-        #expect(pipe.newRequests() == [.join(ChatStage.chat("kitchen"))])
-    }
-
     @Test("a message shows when the node had it, and one that waited for the node to go on was written earlier (J-15)")
     func late() {
         var stage = ChatStage.begun([.bob], place: .daemon)

@@ -272,24 +272,6 @@ struct KeyAlarmsTests {
         #expect(alarms.nextDeadline == 5_000)
     }
 
-    @Test("whoever says something is preceded by the alarm about them, in one row")
-    func message() {
-        var alarms = KeyAlarms()
-        _ = alarms.record(Self.alarm, about: "Bob 1", at: 0, labels: Self.labels)
-        _ = alarms.due(at: 500, labels: Self.labels)
-        for user in Self.users(3) where user != "Bob 1" {
-            _ = alarms.record(Self.alarm, about: user, at: 600, labels: Self.labels)
-        }
-        #expect(alarms.beforeMessage(of: "Bob 1", labels: Self.labels).isEmpty, "it was shown")
-        #expect(
-            alarms.beforeMessage(of: "Bob 2", labels: Self.labels).map(\.text)
-                == ["!! Bob 2 is not the Bob you know: /verify Bob 2"])
-        #expect(alarms.beforeMessage(of: "Bob 2", labels: Self.labels).isEmpty)
-        #expect(
-            alarms.due(at: 5_500, labels: Self.labels)
-                == [ChatLines.changedKey(Self.labels.label(of: "Bob 3"), known: "Bob")])
-    }
-
     @Test("an alarm names the one who is known by their own spelling, and vouches for no name of the newcomer")
     func spelling() {
         func alarm(_ former: [String], _ known: [String], isRepeated: Bool = false) -> KeyAlarm {

@@ -66,6 +66,7 @@ struct HistoryTests {
         for (form, place) in [(ChatDisplay.Form.pipe, NodePlace.daemon), (.screen, .own)] {
             let stage = try Self.stage(Self.messages, form: form, place: place)
             #expect(!stage.asked.contains { if case .messages = $0 { true } else { false } })
+            #expect(stage.asked.contains(.open(chat: "team")) == (form == .screen), "a pipe looks at no chat")
         }
         // Whole lines have no times.
         stage = try Self.stage(Self.messages, form: .lines)

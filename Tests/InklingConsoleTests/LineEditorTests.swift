@@ -165,13 +165,6 @@ struct LineEditorTests {
         #expect(editor.handle(.down) == .refused)
     }
 
-    @Test("a paste of many lines is submitted as one message")
-    func paste() {
-        var editor = LineEditor()
-        #expect(editor.handle(.paste("one\r\ntwo")) == .edited)
-        #expect(editor.handle(.enter) == .submit("one\ntwo"))
-    }
-
     @Test("the history goes back and forth and keeps the draft")
     func history() {
         var editor = LineEditor()

@@ -5,20 +5,6 @@ import Testing
 
 @Suite("Commands on oneself")
 struct OneselfTests {
-    @Test("/nick keeps the name for later runs, and /nick --once does not")
-    func nick() {
-        var stage = ChatStage.begun([.bob])
-        #expect(stage.enter("/nick --once Zoe") == ["* Others see you as Zoe from now on"])
-        #expect(stage.lasting.isEmpty)
-        #expect(stage.enter("/nick Zoe") == ["* That is your name already: others see you as Zoe"])
-        #expect(stage.lasting == [.name("Zoe")])
-        _ = stage.enter("/nick Ann")
-        #expect(stage.lasting.last == .name("Ann"))
-        stage.node.failures = [.stopped]
-        _ = stage.enter("/nick Eve")
-        #expect(stage.lasting.count == 2, "it was refused")
-    }
-
     @Test("/notify has the terminal ring at the name from now on, and keeps that")
     func notify() {
         var stage = ChatStage.begun([.bob])
@@ -36,15 +22,6 @@ struct OneselfTests {
         stage.advance(by: 5_000)
         stage.receive("Alice?", from: .bob)
         #expect(stage.newEffects().isEmpty && stage.lasting == [.bell(true), .bell(false)])
-    }
-
-    @Test("a name of a picture between colons stays text, in what one sends and in what comes")
-    func smile() {
-        var stage = ChatStage.begun([.bob])
-        stage.type(":smile: :)\r")
-        #expect(stage.newRequests().last == .send(":smile: :)", chat: "kitchen"))
-        stage.receive(":smile:", from: .bob)
-        #expect(stage.newLines().last == "12:00 Bob: :smile:")
     }
 
     @Test("whoever has used no prompt yet is told how it works, once")
