@@ -112,35 +112,20 @@ struct KnownPeersDecisionTests {
         first.met(bob, name: "Bob", at: 10)
         second.merge(first)
         for isBlocked in [true, false, true, false] { first.block(bob, isBlocked) }
-        guard case .saved = file.save(first.peers) else {
-            Issue.record("it was not saved")
-            return
-        }
+        _ = try file.saved(first.peers)
         second.block(bob)
-        guard case .saved(let all) = file.save(second.peers) else {
-            Issue.record("it was not saved")
-            return
-        }
+        let all = try file.saved(second.peers)
         #expect(all[bob]?.blocked == Decision(true, number: 5) && file.read() == .peers(all))
         // The second process has learned the number of the decision. The first then makes a later decision, which the
         // second accepts.
         second.merge(KnownPeersTable(all))
         first.block(bob, false)
-        guard case .saved(let later) = file.save(first.peers) else {
-            Issue.record("it was not saved")
-            return
-        }
+        let later = try file.saved(first.peers)
         #expect(later[bob]?.blocked == Decision(false, number: 6))
-        guard case .saved(let last) = file.save(second.peers) else {
-            Issue.record("it was not saved")
-            return
-        }
+        let last = try file.saved(second.peers)
         #expect(last[bob]?.isBlocked == false)
         // If a process saves a table that it got earlier, the old decision does not come back.
-        guard case .saved(let third) = file.save(all) else {
-            Issue.record("it was not saved")
-            return
-        }
+        let third = try file.saved(all)
         #expect(third[bob]?.isBlocked == false)
     }
 
@@ -167,10 +152,7 @@ struct KnownPeersDecisionTests {
         }
         for thread in threads { thread.start() }
         while !threads.allSatisfy(\.isFinished) { try await Task.sleep(for: .milliseconds(20)) }
-        guard case .peers(let all) = KnownPeersFile(directory: directory.path).read() else {
-            Issue.record("there is no file in \(directory.path)")
-            return
-        }
+        let all = try KnownPeersFile(directory: directory.path).people()
         #expect(all.blocked == keys.sorted())
     }
 
@@ -259,10 +241,7 @@ struct KnownPeersDecisionTests {
         ]
         let text = "{\"peers\":[\(people.joined(separator: ","))],\"version\":1}\n"
         try directory.write(text, to: KnownPeersFile.name)
-        guard case .peers(let peers) = file.read() else {
-            Issue.record("it was not read")
-            return
-        }
+        let peers = try file.people()
         let entries = peers.all
         #expect(entries.map(\.key) == keys.sorted())
         #expect(entries.map(\.names) == [["Alice", "Al"], ["Bob \u{1b}\"é"], [], ["D"]])
@@ -284,10 +263,7 @@ struct KnownPeersDecisionTests {
         table.verify(keys[0], false)
         table.block(keys[1], false)
         try directory.write(text, to: KnownPeersFile.name)
-        guard case .saved(let after) = file.save(table.peers) else {
-            Issue.record("it was not saved")
-            return
-        }
+        let after = try file.saved(table.peers)
         #expect(!after.all.contains { $0.isVerified || $0.isBlocked })
 
         for (from, to) in [("31", "-1"), ("\"verified\":true", "\"verified\":1"), (keys[0].base64url, "x")] {
@@ -308,10 +284,7 @@ struct KnownPeersDecisionTests {
         }
         try directory.write(
             "{\"version\":1,\"peers\":[\(people.joined(separator: ","))]}", to: KnownPeersFile.name)
-        guard case .peers(let peers) = file.read() else {
-            Issue.record("it was not read")
-            return
-        }
+        let peers = try file.people()
         #expect(peers.count == 1_000 && peers.all.count { $0.part == .kept } == 768)
         // The people on probation are those who were not seen for longest.
         #expect(try (0..<232).allSatisfy { peers[try Self.key($0)]?.part == .probation })

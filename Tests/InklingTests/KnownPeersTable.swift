@@ -89,4 +89,16 @@ extension KnownPeersFile {
         var random = SeededGenerator(seed: seed)
         return save(peers, at: 1_000_000_000, using: &random)
     }
+
+    /// Saves people, and returns those who are in the file then.
+    func saved(_ peers: KnownPeers) throws -> KnownPeers {
+        let saved: KnownPeers? = if case .saved(let all) = save(peers) { all } else { nil }
+        return try #require(saved)
+    }
+
+    /// Returns the people in the file.
+    func people() throws -> KnownPeers {
+        let people: KnownPeers? = if case .peers(let all) = read() { all } else { nil }
+        return try #require(people)
+    }
 }

@@ -151,10 +151,7 @@ struct KnownPeersTests {
         first.met(try Self.key(1), name: "Alice", at: 1)
         second.met(try Self.key(2), name: "Bob", at: 2)
         #expect(file.save(first.peers) == .saved(first.peers))
-        guard case .saved(let both) = file.save(second.peers) else {
-            Issue.record("it was not saved")
-            return
-        }
+        let both = try file.saved(second.peers)
         #expect(both.count == 2 && file.read() == .peers(both))
         #expect(directory.mode(KnownPeersFile.name) == 0o600)
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [KnownPeersFile.name])
@@ -282,12 +279,14 @@ struct KeptIdentityTests {
 
 extension NodeTests {
     /// Starts a node that keeps known people in a directory.
-    private static func keeping(
-        _ name: String, in directory: TemporaryFolder, peers: [Node] = []
+    static func keeping(
+        _ name: String, in directory: TemporaryFolder, peers: [Node] = [],
+        _ change: (inout Configuration) -> Void = { _ in }
     ) async throws -> Node {
         try await node(name, peers: peers) {
             $0.isEphemeral = false
             $0.stateDirectory = directory.path
+            change(&$0)
         }
     }
 
@@ -306,6 +305,9 @@ extension NodeTests {
         await NodeTests.meet(alice, bob)
         try await alice.setVerified(true, key: bob.key)
         #expect(await alice.peer(bob.user, in: "lobby")?.isVerified == true)
+        try await bob.setName("Bobby")
+        let renamed = await NodeTests.first(of: alice.presence(in: "lobby")) { $0.first?.name == "Bobby" }
+        #expect(renamed?.first?.names == ["Bobby", "Bob"] && renamed?.first?.presence == .online)
         #expect(alice.fingerprint(with: bob.key) == bob.fingerprint(with: alice.key))
         let before = Timestamp(rawValue: Date().timeIntervalSince1970)
         await alice.stop()
@@ -315,7 +317,7 @@ extension NodeTests {
         alice = try await NodeTests.keeping("Alice", in: directory)
         try await alice.join(Chat("elsewhere"))
         let peer = try #require(await alice.peer(bob.user, in: "lobby"))
-        #expect(peer.presence == .offline && peer.name == "Bob" && peer.isVerified && peer.namesakes.isEmpty)
+        #expect(peer.presence == .offline && peer.name == "Bobby" && peer.isVerified && peer.namesakes.isEmpty)
         let lastSeen = try #require(peer.lastSeen)
         #expect(lastSeen > before - .milliseconds(10) && lastSeen < after - .milliseconds(-10))
         #expect(await alice.peers(in: "elsewhere").isEmpty)
@@ -344,11 +346,7 @@ extension NodeTests {
     @Test("a stop keeps what was decided while an earlier save was under way, also in a task that was cancelled")
     func lastSave() async throws {
         let directory = try TemporaryFolder()
-        let alice = try await NodeTests.node("Alice") {
-            $0.isEphemeral = false
-            $0.stateDirectory = directory.path
-            $0.lastWill = false
-        }
+        let alice = try await NodeTests.keeping("Alice", in: directory) { $0.lastWill = false }
         let bob = try await NodeTests.node("Bob", peers: [alice])
         await NodeTests.meet(alice, bob)
         // Another node of this user holds the lock on the directory for a while.
@@ -461,10 +459,7 @@ extension NodeTests {
             }
             await alice.stop()
             await bob.stop()
-            guard case .peers(let peers) = KnownPeersFile(directory: directory.path).read() else {
-                Issue.record("there is no file")
-                return
-            }
+            let peers = try KnownPeersFile(directory: directory.path).people()
             let key = bob.key
             let entry = try #require(peers[key])
             #expect(entry.together >= together + .milliseconds(750), "\(entry.together)")
@@ -477,9 +472,7 @@ extension NodeTests {
     @Test("time together is written now and then while nothing else happens")
     func interval() async throws {
         let directory = try TemporaryFolder()
-        let alice = try await NodeTests.node("Alice") {
-            $0.isEphemeral = false
-            $0.stateDirectory = directory.path
+        let alice = try await NodeTests.keeping("Alice", in: directory) {
             $0.countingInterval = .milliseconds(200)
             $0.saveInterval = .zero
         }
@@ -530,28 +523,6 @@ extension NodeTests {
         for node in [again, bob, carol] { await node.stop() }
     }
 
-    //
-    @Test("somebody who was never met can be verified and blocked by key, oneself can't")
-    func blockedUnmet() async throws {
-        let alice = try await NodeTests.node("Alice")
-        let key = try KnownPeersTests.key(1)
-        try await alice.setBlocked(true, key: key)
-        #expect(await alice.knownPeer(key: key)?.isBlocked == true)
-        try await alice.setBlocked(false, key: key)
-        try await alice.setVerified(true, key: key)
-        #expect(await alice.knownPeer(key: key)?.isBlocked == false)
-        #expect(await alice.knownPeer(key: key)?.isVerified == true)
-        for value in [true, false] {
-            await #expect(throws: NodeError.unknownPeer("\(alice.key)")) {
-                try await alice.setBlocked(value, key: alice.key)
-            }
-            await #expect(throws: NodeError.unknownPeer("\(alice.key)")) {
-                try await alice.setVerified(value, key: alice.key)
-            }
-        }
-        await alice.stop()
-    }
-
     @Test("of the notices that nobody has heard the last 32 are kept")
     func unheardNotices() async throws {
         let alice = try await NodeTests.node("Alice")
@@ -571,34 +542,6 @@ extension NodeTests {
         await withDiscardingTaskGroup { group in
             for bob in bobs { group.addTask { await bob.stop() } }
         }
-    }
-
-    // R13
-    //
-    @Test("a block or a verification by key holds after a restart, met or not, until it is taken back")
-    func keptBlock() async throws {
-        let directory = try TemporaryFolder()
-        let stranger = try KnownPeersTests.key(1)
-        var alice = try await NodeTests.keeping("Alice", in: directory)
-        let bob = try await NodeTests.node("Bob", peers: [alice])
-        await NodeTests.meet(alice, bob)
-        try await alice.setBlocked(true, key: bob.key)
-        try await alice.setVerified(true, key: stranger)
-        let gone = await NodeTests.first(of: alice.presence(in: "lobby")) { $0.first?.presence == .offline }
-        #expect(gone?.first?.isBlocked == true)
-        await alice.stop()
-
-        alice = try await NodeTests.keeping("Alice", in: directory, peers: [bob])
-        #expect(await alice.knownPeer(key: stranger)?.isVerified == true)
-        #expect(await alice.peer(bob.user, in: "lobby")?.isBlocked == true)
-        for _ in 0..<100 where await alice.statistics().drops[.blocked, default: 0] == 0 {
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        #expect(await alice.peer(bob.user, in: "lobby")?.presence == .offline)
-        try await alice.setBlocked(false, key: bob.key)
-        await NodeTests.meet(alice, bob)
-        await alice.stop()
-        await bob.stop()
     }
 
     @Test("a known name with another key is told before its peer, once, and its namesakes show")

@@ -92,27 +92,6 @@ struct NodeTests {
         }
     }
 
-    // R25, R27
-    @Test("a message arrives whole, and its delivery is told")
-    func message() async throws {
-        try await NodeTests.withPair { alice, bob in
-            let text = String(repeating: "é🙂x", count: 5_000)
-            let received = await bob.events()
-            let told = await alice.events()
-            let sent = try await alice.send(text, to: "lobby")
-            #expect(sent.recipients == 1)
-            let event = await NodeTests.first(of: received) { if case .message = $0.event { true } else { false } }
-            guard case .message(let came) = event?.event else {
-                Issue.record("no message came")
-                return
-            }
-            #expect(came.chat == "lobby" && came.sender == Person(user: alice.user, name: "Alice"))
-            #expect(came.text == text)
-            let end = await NodeTests.first(of: told) { if case .delivered = $0.event { true } else { false } }
-            #expect(end?.event == .delivered(.init(chat: "lobby", message: sent.message, user: bob.user)))
-        }
-    }
-
     // R22, R27
     @Test("presence can be observed, fetched for one and for many, and ends with the peer's farewell")
     func presence() async throws {
@@ -150,6 +129,7 @@ struct NodeTests {
         }
         await node.stop()
         await #expect(throws: NodeError.stopped) { try await node.send("x", to: "lobby") }
+        await #expect(throws: NodeError.stopped) { try await node.setName("Bob") }
         var ended = await node.events().makeAsyncIterator()
         #expect(await ended.next() == nil)
     }
@@ -274,10 +254,7 @@ struct NodeTests {
     func stoppedTwice() async throws {
         let directory = try TemporaryFolder()
         let bob = try await NodeTests.node("Bob")
-        let alice = try await NodeTests.node("Alice", peers: [bob]) {
-            $0.isEphemeral = false
-            $0.stateDirectory = directory.path
-        }
+        let alice = try await NodeTests.keeping("Alice", in: directory, peers: [bob])
         await NodeTests.meet(alice, bob)
         async let first: Void = alice.stop()
         await alice.stop()

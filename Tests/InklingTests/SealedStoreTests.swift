@@ -6,19 +6,14 @@ import Synchronization
 import Testing
 
 /// A log on disk that is small enough to try each of its bytes.
-private final class StoreStage {
+private final class StoreStage: FileStage {
     static let id = String(repeating: "0123456789abcdef", count: 2)
     static let small = SealedStore.Limits(entries: 10, bytes: 1 << 20, segmentEntries: 4, segmentBytes: 1 << 16)
 
     let folder: TemporaryFolder
     let limits: SealedStore.Limits
-    /// The room on the disk.
-    final class Disk: Sendable {
-        /// The bytes that the disk still takes; nil for any number.
-        let room = Mutex<Int?>(nil)
-    }
-
-    private let disk = Disk()
+    private let disk = TextStage.Disk()
+    /// The bytes that the disk still takes; nil for any number.
     var room: Int? {
         get { disk.room.withLock(\.self) }
         set { disk.room.withLock { $0 = newValue } }
@@ -34,18 +29,7 @@ private final class StoreStage {
 
     /// Opens the store as another run of the program does.
     func restart() {
-        store = SealedStore(in: folder.path, limits: limits) { [disk] descriptor, bytes in
-            let count = disk.room.withLock { room in
-                let count = min(bytes.count, room ?? bytes.count)
-                room = room.map { $0 - count }
-                return count
-            }
-            guard count > 0 else {
-                errno = ENOSPC
-                return -1
-            }
-            return write(descriptor, bytes.baseAddress, count)
-        }
+        store = SealedStore(in: folder.path, limits: limits) { [disk] in disk.write($0, $1) }
     }
 
     func append(_ texts: String...) { for text in texts { store.append(Array(text.utf8), to: Self.id) } }
@@ -65,32 +49,9 @@ private final class StoreStage {
     var messages: String { folder.path + "/" + SealedStore.folder }
 
     /// The paths of the segments, in order.
-    var segments: [String] {
-        guard let directory = opendir(messages) else { return [] }
-        defer { closedir(directory) }
-        var names: [String] = []
-        while let entry = readdir(directory) {
-            names.append(
-                withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) })
-        }
-        return names.filter { $0.hasPrefix(Self.id) }.sorted().map { "\(messages)/\($0)" }
-    }
+    var segments: [String] { paths(in: messages).filter { $0.hasPrefix("\(messages)/\(Self.id)") } }
 
     func keys() -> [UInt8] { bytes("\(folder.path)/\(SealedStore.keyFile)") }
-
-    func bytes(_ path: String) -> [UInt8] {
-        guard let file = fopen(path, "r") else { return [] }
-        defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: 1 << 16)
-        let count = fread(&bytes, 1, bytes.count, file)
-        return Array(bytes.prefix(count))
-    }
-
-    func put(_ bytes: [UInt8], at path: String) {
-        guard let file = fopen(path, "w") else { return }
-        fwrite(bytes, 1, bytes.count, file)
-        fclose(file)
-    }
 }
 
 /// Sealed logs in a state directory.

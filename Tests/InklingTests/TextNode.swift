@@ -197,15 +197,3 @@ extension NIOThreadPool {
         return self
     }
 }
-
-/// A folder that ends with the test.
-final class TextFolder: Sendable {
-    let path = "/tmp/inkling-texts-\(UInt64.random(in: 0 ... .max))"
-
-    init() throws {
-        try FileManager.default.createDirectory(
-            atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-}

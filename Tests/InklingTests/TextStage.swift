@@ -10,7 +10,7 @@ import Synchronization
 import Testing
 
 /// The texts of a state directory, over several runs, on a disk that can fail.
-final class TextStage: Sendable {
+final class TextStage: FileStage, Sendable {
     /// A disk whose calls a test can refuse or hold.
     final class Disk: Sendable {
         /// The bytes that the disk still takes; nil for any number.
@@ -127,15 +127,26 @@ final class TextStage: Sendable {
     var keyFile: String { "\(folder.path)/texts.key" }
 
     /// The paths of the segments, in order within each log.
-    var segments: [String] {
-        guard let directory = opendir("\(folder.path)/texts") else { return [] }
+    var segments: [String] { paths(in: "\(folder.path)/texts") }
+
+    /// The size of all segments.
+    var size: Int { segments.reduce(0) { $0 + bytes($1).count } }
+}
+
+/// A stage with files.
+protocol FileStage {}
+
+extension FileStage {
+    /// Returns the paths of the files in a folder, in order.
+    func paths(in folder: String) -> [String] {
+        guard let directory = opendir(folder) else { return [] }
         defer { closedir(directory) }
         var names: [String] = []
         while let entry = readdir(directory) {
             names.append(
                 withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) })
         }
-        return names.filter { !$0.hasPrefix(".") }.sorted().map { "\(folder.path)/texts/\($0)" }
+        return names.filter { !$0.hasPrefix(".") }.sorted().map { "\(folder)/\($0)" }
     }
 
     func bytes(_ path: String) -> [UInt8] {
@@ -151,9 +162,6 @@ final class TextStage: Sendable {
         fwrite(bytes, 1, bytes.count, file)
         fclose(file)
     }
-
-    /// The size of all segments.
-    var size: Int { segments.reduce(0) { $0 + bytes($1).count } }
 }
 
 /// Texts by number.

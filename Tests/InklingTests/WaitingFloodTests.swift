@@ -79,7 +79,7 @@ struct WaitingFloodTests {
     //
     @Test("beside 256 throwaway keys each message waits for a friend, over a restart, and little room is lost")
     func places() async throws {
-        let folder = try TextFolder()
+        let folder = try TemporaryFolder()
         var random = SeededGenerator(seed: 9)
         func key() -> PublicKey { KeyPair(using: &random).publicKey }
         let now = Node.wallClock().rawValue

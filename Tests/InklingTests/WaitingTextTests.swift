@@ -24,7 +24,7 @@ struct WaitingTextTests {
     private static func withMet(_ body: (_ alice: TextNode, _ bob: TextNode, String, String) async throws -> Void)
         async throws
     {
-        let (first, second) = (try TextFolder(), try TextFolder())
+        let (first, second) = (try TemporaryFolder(), try TemporaryFolder())
         let alice = try await TextNode("Alice", in: first.path)
         let bob = try await TextNode("Bob", in: second.path, peers: [alice.identity.port])
         try await alice.meet(bob)
@@ -220,7 +220,7 @@ struct WaitingTextTests {
     // R52
     @Test("only time that passed ends a wait, for a text and for a person, over restarts with a wrong clock")
     func wrongClock() async throws {
-        let (first, second) = (try TextFolder(), try TextFolder())
+        let (first, second) = (try TemporaryFolder(), try TemporaryFolder())
         let clocks = Clocks()
         let alice = try await TextNode("Alice", in: first.path, clocks: { clocks.reading })
         let bob = try await TextNode("Bob", in: second.path, peers: [alice.identity.port])
@@ -252,31 +252,10 @@ struct WaitingTextTests {
         withExtendedLifetime((first, second)) {}
     }
 
-    // A-63, R52
-    @Test("a text that was written while the clock was years behind waits on")
-    func clockBehind() async throws {
-        try await Self.withMet { alice, bob, first, second in
-            let key = try #require(try await alice.run { node in node.peers(in: "team").first?.key })
-            try await bob.stop()
-            try await alice.stop()
-            let text = WaitingText(
-                entry: 1, key: key, name: "Bob", id: TextID(run: 5, number: 1, written: 1), at: 1.7e9, text: "old")
-            let log = try #require(TextNode.chat).logID
-            let store = SealedStore(in: first, .texts, limits: TextLogs.limits)
-            #expect(store.append([TextRecord.waiting(text).bytes], to: log) == nil && store.flush(log) == nil)
-            let later = try await TextNode("Alice", in: first)
-            #expect(try await later.waiting == ["old"])
-            let back = try await TextNode("Bob", in: second, peers: [later.identity.port])
-            try await back.wait("the text") { try await $0.texts == ["old"] }
-            try await later.stop()
-            try await back.stop()
-        }
-    }
-
     //
     @Test("in an open chat nothing waits by itself, and an ID has no effect there")
     func open() async throws {
-        let (first, second) = (try TextFolder(), try TextFolder())
+        let (first, second) = (try TemporaryFolder(), try TemporaryFolder())
         let team = try Chat("team")
         let alice = try await TextNode("Alice", in: first.path, chat: team)
         let bob = try await TextNode("Bob", in: second.path, peers: [alice.identity.port], chat: team)
@@ -303,7 +282,7 @@ struct WaitingTextTests {
         _ body: (_ alice: TextNode, _ bob: TextNode, _ carol: TextNode, _ team: Chat, _ folders: [String]) async throws
             -> Void
     ) async throws {
-        let folders = try (0..<3).map { _ in try TextFolder() }
+        let folders = try (0..<3).map { _ in try TemporaryFolder() }
         let bob = try await TextNode("Bob", in: folders[1].path, chat: Chat("lobby"))
         let carol = try await TextNode(
             "Carol", in: folders[2].path, peers: [bob.identity.port], chat: Chat("lobby"))
