@@ -114,15 +114,6 @@ struct MovesTests {
         #expect(oldest == [true, false] && moves.nextEnd == nil)
     }
 
-    @Test("a key that came back by a later move is removed on the way all the same (A-43)")
-    func removedOnTheWay() throws {
-        var moves = Moves()
-        let second = try Self.depart(&moves, from: try Self.chat(), removed: [Self.keys[5]])
-        let third = try Self.depart(&moves, from: second, choosing: [Self.me, Self.keys[5]])
-        #expect(moves.place(of: third)?.removed == [] && moves.removes(Self.keys[5], onTheWayTo: third))
-        #expect(moves.departures.map(\.chosen) == [[Self.me], [Self.me, Self.keys[5]].sorted()])
-    }
-
     @Test("a chain keeps eight departures, and the chain with most of them makes room for others (A-42)")
     func mostDepartures() throws {
         var moves = Moves()
