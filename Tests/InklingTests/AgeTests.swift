@@ -87,16 +87,6 @@ struct AgeTests {
         #expect(try Self.count(&counter, machine) == 7 * day)
     }
 
-    @Test("a week asleep counts as a week")
-    func asleep() throws {
-        var machine = Machine()
-        var counter = AgeCounter(machine.reading)
-        // The kernel's time since the start includes sleep.
-        machine.time = 7 * day
-        machine.isSynchronised = false
-        #expect(try Self.count(&counter, machine) == 7 * day)
-    }
-
     @Test("the time without power counts once the clock is synchronised, and not before")
     func networkTime() throws {
         var machine = Machine()

@@ -120,7 +120,6 @@ struct DiscoveryInstanceTests {
         #expect(plot.table.takeEvents() == [Plot.found("me", [2])])
     }
 
-    // D-10
     // D-10, R36
     @Test("256 lookups begin in a row, then 16 a second, whatever is announced")
     func budget() {

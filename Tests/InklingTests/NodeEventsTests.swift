@@ -176,33 +176,6 @@ struct NodeEventsTests {
         }
     }
 
-    @Test("however often typing and presence change unread, the latest is told, once")
-    func coalescing() async throws {
-        try await NodeTests.withPair { alice, bob in
-            let events = await alice.events()
-            for round in 0..<20 {
-                await bob.compose(round % 2 == 0 ? "x" : "", in: "lobby")
-                await bob.setAway(round % 2 == 0)
-                try await Task.sleep(for: .milliseconds(5))
-            }
-            await bob.setAway(true)
-            await bob.setAway(false)
-            await bob.setAway(true)
-            await bob.setAway(false)
-            await bob.compose("x", in: "lobby")
-            try await Self.wait { await alice.peer(bob.user, in: "lobby")?.presence == .online }
-            _ = await NodeTests.first(of: alice.typing(in: "lobby")) { $0.map(\.user) == [bob.user] }
-            try await Task.sleep(for: .seconds(1.2))
-            let person = Person(user: bob.user, name: "Bob")
-            var told: [Event] = []
-            var iterator = events.makeAsyncIterator()
-            for _ in 0..<2 { if let event = await iterator.next()?.event { told.append(event) } }
-            #expect(told.contains(.typing(chat: "lobby", [person])), "\(told)")
-            let peer = try #require(await alice.peer(bob.user, in: "lobby"))
-            #expect(told.contains(.peer(.init(chat: "lobby", peer, why: .back))), "\(told)")
-        }
-    }
-
     @Test("who observes presence and takes nothing gets one list, the latest")
     func latestPresence() async throws {
         try await NodeTests.withPair { alice, bob in
@@ -232,58 +205,6 @@ struct NodeEventsTests {
             #expect(await lists.next()?.isEmpty == true)
             await bob.compose("x", in: "lobby")
             #expect(await lists.next()?.map(\.user) == [bob.user])
-        }
-    }
-
-    // M-20
-    @Test("beside a flood that is read slowly, another's typing shows within 10 events; messages keep their order")
-    func flood() async throws {
-        try await NodeTests.withPair { alice, mallory in
-            let carol = try await NodeTests.node("Carol", peers: [alice])
-            await NodeTests.meet(alice, carol)
-            await NodeTests.meet(carol, alice)
-            let events = await alice.events()
-            let flood = Task { try await Self.flood(mallory, 3_000, text: String(repeating: "x", count: 100)) }
-            let counter = Mutex(0)
-            let marks = Mutex<[Int]>([])
-            let typist = Task {
-                for number in 0..<6 {
-                    try await Task.sleep(for: .milliseconds(400))
-                    let types = number.isMultiple(of: 2)
-                    await carol.compose(types ? "x" : "", in: "lobby")
-                    _ = await NodeTests.first(of: alice.typing(in: "lobby")) {
-                        $0.contains { $0.user == carol.user } == types
-                    }
-                    marks.withLock { $0.append(counter.withLock { $0 }) }
-                }
-            }
-            var waits: [Int] = []
-            var last: [UserID: Int] = [:]
-            var most = 0
-            for await timed in events {
-                counter.withLock { $0 += 1 }
-                switch timed.event {
-                case .message(let message):
-                    let number = Int(message.text.prefix { $0 != " " })
-                    #expect(number.map { $0 - 1 } == last[message.sender.user] ?? -1)
-                    last[message.sender.user] = number
-                case .typing(_, let people):
-                    let types = people.contains { $0.user == carol.user }
-                    guard types == waits.count.isMultiple(of: 2) else { break }
-                    let taken = counter.withLock { $0 }
-                    waits.append(marks.withLock { $0.count > waits.count ? taken - $0[waits.count] : 0 })
-                default: break
-                }
-                if waits.count == 6 { break }
-                most = max(most, await alice.heldText)
-                try await Task.sleep(for: .milliseconds(9))
-            }
-            flood.cancel()
-            try await typist.value
-            print("figure: beside a flood another's typing took \(waits.max() ?? 0) events; \(most) bytes waited")
-            #expect(waits.count == 6 && waits.allSatisfy { $0 <= 10 }, "\(waits)")
-            #expect(most > 100_000 && most <= 8 << 20)
-            await carol.stop()
         }
     }
 }

@@ -193,25 +193,4 @@ struct TextLogsDamageTests {
         #expect(try await stage.append([SomeText.waiting(2)]) == nil)
         #expect(stage.found().entries == [2])
     }
-
-    @Test("a disk that is full in truth loses nothing, and `rekey` leaves the log whole", .enabled(if: geteuid() == 0))
-    func fullDiskAsRoot() async throws {
-        let stage = try await TextStage()
-        try #require(mount("tmpfs", stage.folder.path, "tmpfs", 0, "size=96k,mode=700") == 0)
-        defer { umount2(stage.folder.path, Int32(MNT_DETACH)) }
-        var kept: [Int] = []
-        for number in 1...100 where try await stage.append([SomeText.waiting(number, size: 1_000)]) == nil {
-            kept.append(number)
-        }
-        #expect((50..<95).contains(kept.count))
-        #expect(stage.found().entries == kept)
-        #expect(stage.takeFaults().count == 1)
-        let state = try await stage.state()
-        #expect(state.entries == kept)
-        // The waiting texts are forgotten, so there is room for the new log only if it is small.
-        #expect(try await stage.append([SomeText.finished(1)]) != nil)
-        #expect(try await stage.end() == nil)
-        #expect(try await stage.append([SomeText.waiting(101)]) == nil)
-        #expect(stage.found().entries == [101])
-    }
 }
