@@ -361,6 +361,11 @@ struct ServiceTests {
         #expect(stage.node.takeRequests().isEmpty, "what is open already is not emptied")
         second.ask(.leave(chat: "kitchen"))
         #expect(stage.node.takeRequests() == [.peers(chat: "kitchen"), .stopTyping(chat: "kitchen")])
+        let driven = ServiceStage(level: .driven)
+        let own = driven.frontEnd(isPatient: true)
+        for chat in ["kitchen", "attic"] { own.ask(.join(try Chat(chat))) }
+        for chat in ["kitchen", "attic"] { own.ask(.open(chat: chat)) }
+        #expect(driven.node.requests.last == .compose("", chat: "kitchen"), "its node ends the typing")
         first.ask(.compose("h", chat: "attic"))
         first.ask(.open(chat: nil))
         #expect(stage.node.takeRequests() == [.startTyping(chat: "attic"), .stopTyping(chat: "attic")], "A-36")
