@@ -591,6 +591,26 @@ struct DrivenNodeTests {
         #expect(try await alice.run { $0.identity.port } == holder.port)
         try await alice.stop()
     }
+
+    @Test("a node that is suspended is gone for others until it resumes; the completion comes on the event loop")
+    func suspended() async throws {
+        let alice = try await TestFrontEnd.inLobby("Alice")
+        let bob = try await TestNodes.node("Bob", peers: [alice.node])
+        try await alice.meet(bob.user)
+        let suspended = alice.loop.makePromise(of: Void.self)
+        try await alice.run { node in
+            node.suspend {
+                alice.loop.assertInEventLoop()
+                suspended.succeed()
+            }
+        }
+        try await suspended.futureResult.get()
+        try await TestNodes.wait { await bob.others(in: "lobby").isEmpty }
+        try await alice.run { $0.resume() }
+        try await TestNodes.wait { await bob.others(in: "lobby").count == 1 }
+        await bob.stop()
+        try await alice.stop()
+    }
 }
 
 extension ServedNode {
