@@ -296,7 +296,7 @@ struct ServiceLimitTests {
 
 /// The limits of the waiting messages.
 @Suite("Messages that wait")
-struct WaitingMessagesTests {
+struct UnreadMessagesTests {
     private static func message(
         _ number: Int, in chat: String = "kitchen", from letter: Character = "b", size: Int = 1
     ) -> TimedEvent {
@@ -312,7 +312,7 @@ struct WaitingMessagesTests {
     //
     @Test("of one person at most 125 wait in a chat: the oldest of theirs goes, and no other")
     func perPerson() {
-        var waiting = WaitingMessages()
+        var waiting = UnreadMessages()
         waiting.add(Self.message(1, from: "c"), rank: .met)
         for number in 2...127 { waiting.add(Self.message(number), rank: .met) }
         #expect(waiting.count(in: "kitchen") == 126)
@@ -323,7 +323,7 @@ struct WaitingMessagesTests {
     //
     @Test("of one person at most 256 KiB wait in all chats: the oldest of theirs goes, wherever it is")
     func bytesPerPerson() {
-        var waiting = WaitingMessages()
+        var waiting = UnreadMessages()
         waiting.add(Self.message(1, in: "attic", from: "c", size: 65_280), rank: .met)
         for number in 2...5 {
             waiting.add(Self.message(number, in: number == 2 ? "attic" : "kitchen", size: 65_536 - 256), rank: .met)
@@ -332,7 +332,7 @@ struct WaitingMessagesTests {
         waiting.add(Self.message(6), rank: .met)
         #expect(waiting.messages(in: "attic").map(\.content.id) == [1] && waiting.lost(in: "attic")?.count == 1)
         #expect(waiting.size == 4 * 65_536 + 257)
-        var byte = WaitingMessages()
+        var byte = UnreadMessages()
         for number in 1...4 { byte.add(Self.message(number, size: 65_536 - (number == 4 ? 255 : 256)), rank: .met) }
         #expect(byte.count(in: "kitchen") == 3, "a byte too many")
     }
@@ -340,7 +340,7 @@ struct WaitingMessagesTests {
     //
     @Test("of a chat at most 500 wait: its oldest goes")
     func perChat() {
-        var waiting = WaitingMessages()
+        var waiting = UnreadMessages()
         waiting.add(Self.message(1, in: "attic"), rank: .met)
         let letters: [Character] = ["b", "c", "d", "e", "f"]
         for number in 2...502 { waiting.add(Self.message(number, from: letters[number % 5]), rank: .met) }
@@ -351,14 +351,14 @@ struct WaitingMessagesTests {
     //
     @Test("in all at most 1 MiB waits: the oldest goes of the chat that takes the most")
     func bytes() {
-        var waiting = WaitingMessages()
+        var waiting = UnreadMessages()
         let letters: [Character] = ["b", "c", "d", "e", "f"]
         for number in 1...16 {
             let chat = number == 1 ? "attic" : "kitchen"
             waiting.add(Self.message(number, in: chat, from: letters[number / 4], size: 65_536 - 256), rank: .met)
         }
         #expect(waiting.size == 1 << 20 && waiting.lost(in: "attic") == nil)
-        var byte = WaitingMessages()
+        var byte = UnreadMessages()
         for number in 1...16 {
             byte.add(
                 Self.message(number, from: letters[number / 4], size: 65_536 - (number == 16 ? 255 : 256)), rank: .met)
@@ -374,7 +374,7 @@ struct WaitingMessagesTests {
     func strangers() {
         let letters = Array("cdefghijklmnopqrstuvwxyz")
         for (chat, rank) in [("kitchen", SenderRank.member), ("kitchen", .met), ("attic", .met)] {
-            var waiting = WaitingMessages()
+            var waiting = UnreadMessages()
             for number in 1...3 { waiting.add(Self.message(number, in: chat, size: 65_536), rank: rank) }
             for number in 4...63 {
                 waiting.add(Self.message(number, from: letters[number % 24], size: 65_536), rank: .stranger)
@@ -388,7 +388,7 @@ struct WaitingMessagesTests {
                 waiting.messages(in: chat).suffix(20).map(\.content.id.rawValue) == Array(1_204...1_223),
                 "they make room")
         }
-        var one = WaitingMessages()
+        var one = UnreadMessages()
         for number in 1...130 { one.add(Self.message(number), rank: .stranger) }
         #expect(
             one.messages(in: "kitchen").map(\.content.id.rawValue) == Array(1...125)
@@ -399,7 +399,7 @@ struct WaitingMessagesTests {
     @Test("one chat's strangers, or members, displace nobody of another chat that takes less")
     func chats() {
         for rank in [SenderRank.stranger, .member] {
-            var waiting = WaitingMessages()
+            var waiting = UnreadMessages()
             waiting.add(Self.message(1, in: "attic", size: 65_536), rank: rank)
             let letters = Array("cdefghijklmnopqrstuvwxyz")
             for number in 2...100 {
@@ -415,7 +415,7 @@ struct WaitingMessagesTests {
         "a message of the greatest size always waits where only lower ranks are, and with an empty store",
         arguments: SenderRank.allCases)
     func greatest(_ rank: SenderRank) {
-        var waiting = WaitingMessages()
+        var waiting = UnreadMessages()
         waiting.add(Self.message(1, size: 65_536), rank: rank)
         #expect(waiting.count(in: "kitchen") == 1)
     }
@@ -423,7 +423,7 @@ struct WaitingMessagesTests {
     //
     @Test("what was taken and read at one place is forgotten with its size, and the count of what went begins anew")
     func read() {
-        var waiting = WaitingMessages()
+        var waiting = UnreadMessages()
         for number in 1...126 { waiting.add(Self.message(number), rank: .met) }
         // The first was evicted.
         #expect((1...4).map { waiting.take(MessageID($0), in: "kitchen", by: 63) } == [false, true, true, true])

@@ -38,7 +38,7 @@ struct ServiceTextTests {
         stage.node.tell(Self.text(1))
         #expect(stage.read.isEmpty)
         frontEnd.service.stop {}
-        #expect(stage.service.waiting.count(in: "team") == 1 && stage.read.isEmpty)
+        #expect(stage.service.unread.count(in: "team") == 1 && stage.read.isEmpty)
     }
 
     //
@@ -46,7 +46,7 @@ struct ServiceTextTests {
     func restored() throws {
         let events = (1...3).map { TimedEvent(at: Timestamp(rawValue: Double($0)), event: Self.text($0)) }
         let stage = ServiceStage(kept: [try Self.team()], restored: ["team": events])
-        #expect(stage.service.waiting.count(in: "team") == 3)
+        #expect(stage.service.unread.count(in: "team") == 3)
         let frontEnd = stage.frontEnd()
         frontEnd.ask(.join(try Self.team()))
         frontEnd.ask(.open(chat: "team"))
@@ -61,11 +61,11 @@ struct ServiceTextTests {
         let stage = ServiceStage(kept: [try Self.team()])
         for number in 1...130 { stage.node.tell(Somebody.message(number, in: "team")) }
         for number in 131...381 { stage.node.tell(Self.text(number)) }
-        #expect(stage.service.waiting.count(in: "team") == 125 + 250)
+        #expect(stage.service.unread.count(in: "team") == 125 + 250)
         #expect(stage.read == [131], "the oldest of one person in a chat")
-        let size = stage.service.waiting.size
+        let size = stage.service.unread.size
         stage.node.tell(Self.text(400, String(repeating: "x", count: 65_536)))
-        #expect(stage.service.waiting.size == size, "texts on disk take no room of messages in memory")
+        #expect(stage.service.unread.size == size, "texts on disk take no room of messages in memory")
     }
 
     //

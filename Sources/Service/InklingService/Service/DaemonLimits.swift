@@ -11,21 +11,21 @@ package enum DaemonLimits {
     /// The most names of open chats that a state directory remembers.
     package static let openNames = 256
     /// The most messages of a chat that wait for a reader.
-    static let waitingMessages = 500
-    /// The most waiting messages of one person in a chat.
-    static let waitingMessagesPerPerson = 125
+    static let unreadMessages = 500
+    /// The most unread messages of one person in a chat.
+    static let unreadMessagesPerPerson = 125
     /// The most bytes that wait for a reader, in all chats.
-    static let waitingBytes = 1 << 20
-    /// The most waiting bytes of one person, in all chats.
-    static let waitingBytesPerPerson = 1 << 18
+    static let unreadBytes = 1 << 20
+    /// The most unread bytes of one person, in all chats.
+    static let unreadBytesPerPerson = 1 << 18
     /// The most unread texts with an ID of a chat.
-    static let waitingTexts = 1_000
+    static let unreadTexts = 1_000
     /// The most unread texts with an ID of one person in a chat.
-    static let waitingTextsPerPerson = 250
+    static let unreadTextsPerPerson = 250
     /// The most bytes of unread texts with an ID, in all chats.
-    static let waitingTextBytes = 8 << 20
+    static let unreadTextBytes = 8 << 20
     /// The most bytes of unread texts with an ID of one person, in all chats.
-    static let waitingTextBytesPerPerson = 2 << 20
+    static let unreadTextBytesPerPerson = 2 << 20
     /// The most last messages of a chat.
     static let recentMessages = 200
     /// The most bytes of the last messages of a chat.

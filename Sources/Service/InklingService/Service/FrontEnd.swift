@@ -50,7 +50,7 @@ package final class FrontEnd: ChatService {
     var openChat: String?
     var isSuspended = false
     var subscription = Subscription()
-    /// The place among the front ends, 0 to 63, which the waiting messages know.
+    /// The place among the front ends, 0 to 63, which the unread messages know.
     let place: Int
     /// Evicted messages already reported, by chat.
     var toldLost: [String: Int] = [:]
@@ -143,15 +143,15 @@ package final class FrontEnd: ChatService {
         deliver()
     }
 
-    /// Delivers the answer to the request that was begun last, and then the messages that waited in its chat.
-    func answer(_ answer: ServiceAnswer, then waited: [TimedEvent] = []) {
+    /// Delivers the answer to the request that was begun last, and then the unread messages of its chat.
+    func answer(_ answer: ServiceAnswer, then unread: [TimedEvent] = []) {
         guard case .asked(let id, let parting) = state else { return }
         state = .idle
         arrivals.append(.direct(.answer(answer, to: id)))
         if let parting, case .done = answer { arrivals.append(.parting(parting)) }
-        for timed in waited {
+        for timed in unread {
             if case .message(let message) = timed.event {
-                service.waiting.take(message.id, in: message.chat, by: place)
+                service.unread.take(message.id, in: message.chat, by: place)
                 untaken[message.id] = nil
             }
             arrivals.append(.direct(.unread(timed)))
@@ -246,7 +246,7 @@ package final class FrontEnd: ChatService {
     func forgetTyping(in chat: String) { mailbox.forgetTyping(in: chat) }
 
     func forgetTold(in chat: String) {
-        service.waiting.forgetTaken(by: place, in: chat)
+        service.unread.forgetTaken(by: place, in: chat)
         toldLost[chat] = nil
     }
 
@@ -318,7 +318,7 @@ package final class FrontEnd: ChatService {
 
     /// Records an output that the front end takes.
     ///
-    /// - Returns: False for a message that the front end got before, with those that waited in its chat.
+    /// - Returns: False for a message that the front end got before, with the unread ones of its chat.
     private func recordTaken(_ output: ServiceOutput) -> Bool {
         if !isPatient {
             size -= Self.size(of: output)
@@ -327,8 +327,8 @@ package final class FrontEnd: ChatService {
         guard let message = output.message else { return true }
         if isPatient { service.settle(message.id) } else { unfamiliar[message.id] = nil }
         guard untaken.removeValue(forKey: message.id) != nil else { return false }
-        let isWaiting = service.waiting.take(message.id, in: message.chat, by: place)
-        if !isWaiting, shows(message.chat) { service.showed(message) }
+        let isUnread = service.unread.take(message.id, in: message.chat, by: place)
+        if !isUnread, shows(message.chat) { service.showed(message) }
         return true
     }
 

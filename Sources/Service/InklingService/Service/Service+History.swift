@@ -27,12 +27,12 @@ extension Service {
         }
     }
 
-    /// Returns a message with a mark if it waits for a reader.
+    /// Returns a message with a mark if it is unread.
     private func marked(_ message: RecentMessage) -> RecentMessage {
         guard case .received(let received, _) = message.content else { return message }
         var message = message
         // Numbers begin again in each run, and the file has microseconds.
-        let unread = waiting.message(received.id, in: received.chat)
+        let unread = unread.message(received.id, in: received.chat)
         message.isUnread = unread.map { abs($0.event.at.seconds(since: message.at)) < 0.001 } ?? false
         return message
     }

@@ -127,7 +127,7 @@ extension Service {
         return (chats + (level == .holder ? rest : [])).map { chat in
             var chat = chat
             chat.isKept = level != .driven && kept.contains { $0.name == chat.name }
-            chat.unread = waiting.count(in: chat.name)
+            chat.unread = unread.count(in: chat.name)
             chat.keepsHistory =
                 (joined[chat.name] ?? resting(chat.name)).map { surroundings.history.keeps($0) } ?? false
             return chat
@@ -292,8 +292,8 @@ extension Service {
         if let former = frontEnd.openChat, former != chat { dropDraft(in: former, of: frontEnd) }
         let wasShown = frontEnd.shows(chat)
         frontEnd.openChat = chat
-        let waited = wasShown ? [] : collectWaiting(in: chat, for: frontEnd)
-        frontEnd.answer(.done, then: waited)
+        let unread = wasShown ? [] : collectUnread(in: chat, for: frontEnd)
+        frontEnd.answer(.done, then: unread)
         updateAttention()
     }
 
@@ -304,21 +304,21 @@ extension Service {
         updateAttention()
     }
 
-    /// Returns the messages that waited in a chat, for a front end that begins to show the chat.
-    private func collectWaiting(in chat: String, for frontEnd: FrontEnd) -> [TimedEvent] {
+    /// Returns the unread messages of a chat, for a front end that begins to show the chat.
+    private func collectUnread(in chat: String, for frontEnd: FrontEnd) -> [TimedEvent] {
         guard frontEnd.shows(chat) else { return [] }
         var events: [TimedEvent] = []
-        if let lost = waiting.lost(in: chat), lost.count > frontEnd.toldLost[chat] ?? 0 {
+        if let lost = unread.lost(in: chat), lost.count > frontEnd.toldLost[chat] ?? 0 {
             let count = lost.count - (frontEnd.toldLost[chat] ?? 0)
             frontEnd.toldLost[chat] = lost.count
             events.append(TimedEvent(at: lost.at, event: .missed(.init(chat: chat, messages: count, outcomes: 0))))
         }
-        return events + waiting.messages(in: chat).filter { !$0.isTaken(by: frontEnd.place) }.map(\.event)
+        return events + unread.messages(in: chat).filter { !$0.isTaken(by: frontEnd.place) }.map(\.event)
     }
 
     private func read(_ chat: String, _ frontEnd: FrontEnd) {
         guard joined[chat] != nil else { return frontEnd.answer(.failed(.unknownChat(chat))) }
-        endWaiting(by: frontEnd.place, in: chat)
+        markRead(by: frontEnd.place, in: chat)
         for other in frontEnds { other.toldLost[chat] = nil }
         frontEnd.answer(.done)
     }
@@ -347,8 +347,8 @@ extension Service {
         let former = frontEnd.subscription
         let wasShown = frontEnd.openChat.map { frontEnd.shows($0) } ?? false
         frontEnd.subscription = subscription
-        let waited = wasShown ? [] : frontEnd.openChat.map { collectWaiting(in: $0, for: frontEnd) } ?? []
-        frontEnd.answer(.done, then: waited)
+        let unread = wasShown ? [] : frontEnd.openChat.map { collectUnread(in: $0, for: frontEnd) } ?? []
+        frontEnd.answer(.done, then: unread)
         for chat in joined.keys.sorted() {
             func isNew(_ kind: Subscription.Kind) -> Bool {
                 let isMember = frontEnd.isIn(chat)

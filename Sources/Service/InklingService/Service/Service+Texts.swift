@@ -23,7 +23,7 @@ package struct UnreadTexts {
 extension Service {
     /// Holds an unread message. A text with an ID that goes for lack of room is on disk no longer.
     func hold(_ timed: TimedEvent, rank: SenderRank) {
-        for evicted in waiting.add(timed, rank: rank) { surroundings.texts.read([evicted.id], evicted.chat) }
+        for evicted in unread.add(timed, rank: rank) { surroundings.texts.read([evicted.id], evicted.chat) }
     }
 
     /// Holds the unread texts of an earlier run.
@@ -40,8 +40,8 @@ extension Service {
         surroundings.texts.read([message.id], message.chat)
     }
 
-    func endWaiting(by place: Int, in chat: String) {
-        let texts = waiting.read(by: place, in: chat).map(\.id)
+    func markRead(by place: Int, in chat: String) {
+        let texts = unread.read(by: place, in: chat).map(\.id)
         if !texts.isEmpty { surroundings.texts.read(texts, chat) }
     }
 

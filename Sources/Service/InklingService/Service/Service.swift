@@ -104,7 +104,7 @@ package final class Service: EventSink {
     var holds: [String: Bool] = [:]
     var standingNotices = StandingNotices()
     var drafts: DraftUnion
-    package internal(set) var waiting = WaitingMessages()
+    package internal(set) var unread = UnreadMessages()
     var recent = RecentMessages()
     private var attention: Attention
     /// Whether a front end has set the user away.
@@ -229,7 +229,7 @@ package final class Service: EventSink {
 
     private func remove(_ frontEnd: FrontEnd) {
         frontEnds.removeAll { $0 === frontEnd }
-        waiting.forgetTaken(by: frontEnd.place)
+        unread.forgetTaken(by: frontEnd.place)
         guard hasEnded, frontEnds.isEmpty, let allAnswered else { return }
         self.allAnswered = nil
         allAnswered()
@@ -238,14 +238,14 @@ package final class Service: EventSink {
     func isShown(_ chat: String) -> Bool { frontEnds.contains { $0.shows(chat) } }
 
     /// Returns whether messages wait in a chat that no front end shows.
-    package func isUnseen(_ chat: String) -> Bool { waiting.count(in: chat) > 0 && !isShown(chat) }
+    package func isUnseen(_ chat: String) -> Bool { unread.count(in: chat) > 0 && !isShown(chat) }
 
     /// Forgets a chat and calls `leave`, if no front end is in the chat and it is not kept.
     func release(_ chat: String, leave: () -> Void) {
         guard !kept.contains(where: { $0.name == chat }), !frontEnds.contains(where: { $0.isIn(chat) }),
             joined.removeValue(forKey: chat) != nil
         else { return }
-        waiting.forget(chat: chat)
+        unread.forget(chat: chat)
         if holds.removeValue(forKey: chat) != nil { surroundings.texts.forgetSwitch(chat) }
         recent.forget(chat: chat)
         drafts.forget(chat: chat)

@@ -1,9 +1,9 @@
 import InklingModel
 
-/// The room that waiting messages share, and the message to evict without room.
+/// The room that unread messages share, and the message to evict without room.
 ///
 /// Each step takes the same time with few messages as with many.
-struct WaitingPool {
+struct UnreadPool {
     struct Limits {
         /// Of a chat.
         let messages: Int
@@ -13,7 +13,7 @@ struct WaitingPool {
         let bytesPerPerson: Int
     }
 
-    typealias Message = WaitingMessages.Message
+    typealias Message = UnreadMessages.Message
 
     /// Messages that a limit counts together.
     private enum Scope: Hashable {

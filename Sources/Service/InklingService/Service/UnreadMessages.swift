@@ -1,7 +1,7 @@
 import InklingModel
 
 /// Messages that arrived while no front end showed their chat.
-package struct WaitingMessages {
+package struct UnreadMessages {
     package struct Message {
         let event: TimedEvent
         package let content: ReceivedMessage
@@ -31,30 +31,30 @@ package struct WaitingMessages {
 
     private var chats: [String: Chat] = [:]
     /// The messages that are only in memory.
-    private var memory = WaitingPool(
-        WaitingPool.Limits(
-            messages: DaemonLimits.waitingMessages, messagesPerPerson: DaemonLimits.waitingMessagesPerPerson,
-            bytes: DaemonLimits.waitingBytes, bytesPerPerson: DaemonLimits.waitingBytesPerPerson))
+    private var memory = UnreadPool(
+        UnreadPool.Limits(
+            messages: DaemonLimits.unreadMessages, messagesPerPerson: DaemonLimits.unreadMessagesPerPerson,
+            bytes: DaemonLimits.unreadBytes, bytesPerPerson: DaemonLimits.unreadBytesPerPerson))
     /// The texts with an ID.
-    private var disk = WaitingPool(
-        WaitingPool.Limits(
-            messages: DaemonLimits.waitingTexts, messagesPerPerson: DaemonLimits.waitingTextsPerPerson,
-            bytes: DaemonLimits.waitingTextBytes, bytesPerPerson: DaemonLimits.waitingTextBytesPerPerson))
+    private var disk = UnreadPool(
+        UnreadPool.Limits(
+            messages: DaemonLimits.unreadTexts, messagesPerPerson: DaemonLimits.unreadTextsPerPerson,
+            bytes: DaemonLimits.unreadTextBytes, bytesPerPerson: DaemonLimits.unreadTextBytesPerPerson))
 
     package init() {}
 
     /// The size of all messages that are only in memory, for the limits, in bytes.
     package var size: Int { memory.size }
 
-    /// Returns the number of messages that wait in a chat.
+    /// Returns the number of unread messages of a chat.
     package func count(in chat: String) -> Int { chats[chat]?.messages.count ?? 0 }
 
-    /// Returns the messages that wait in a chat, in their order.
+    /// Returns the unread messages of a chat, in their order.
     package func messages(in chat: String) -> [Message] {
         (chats[chat]?.messages.values).map { $0.sorted { $0.content.id < $1.content.id } } ?? []
     }
 
-    /// Returns a message that waits in a chat; nil if it does not.
+    /// Returns an unread message of a chat; nil if it was read.
     package func message(_ number: MessageID, in chat: String) -> Message? { chats[chat]?.messages[number] }
 
     /// Returns the number of evicted messages of a chat and the time of the latest one, or nil.
@@ -74,7 +74,7 @@ package struct WaitingMessages {
     }
 
     private static func add(
-        _ message: Message, to pool: inout WaitingPool, _ chats: inout [String: Chat]
+        _ message: Message, to pool: inout UnreadPool, _ chats: inout [String: Chat]
     ) -> [ReceivedMessage] {
         pool.add(message)
         var evicted: [ReceivedMessage] = []
@@ -89,7 +89,7 @@ package struct WaitingMessages {
 
     /// Records that the front end at a place, 0 to 63, took a message.
     ///
-    /// - Returns: Whether the message waits.
+    /// - Returns: Whether the message is unread.
     @discardableResult
     package mutating func take(_ number: MessageID, in chat: String, by place: Int) -> Bool {
         chats[chat]?.messages[number]?.takers |= 1 << place

@@ -2,9 +2,9 @@ import InklingService
 import InklingModel
 import Testing
 
-/// Messages that arrive while their chat is not shown. ``WaitingMessagesTests`` checks their bounds.
+/// Messages that arrive while their chat is not shown. ``UnreadMessagesTests`` checks their bounds.
 @Suite("Messages that wait for a front end")
-struct ServiceWaitingTests {
+struct ServiceUnreadTests {
     /// Returns a front end that has just opened the kitchen.
     private static func reader(_ stage: ServiceStage) throws -> StageFrontEnd {
         let frontEnd = stage.frontEnd()
@@ -36,7 +36,7 @@ struct ServiceWaitingTests {
         first.ask(.open(chat: "kitchen"))
         #expect(first.unread.count == 2, "not once more")
         #expect(first.ask(.read(chat: "kitchen")) == .done)
-        #expect(stage.service.waiting.count(in: "kitchen") == 0 && stage.service.waiting.size == 0)
+        #expect(stage.service.unread.count(in: "kitchen") == 0 && stage.service.unread.size == 0)
     }
 
     //
@@ -47,14 +47,14 @@ struct ServiceWaitingTests {
         first.ask(.subscribe(Subscription(kinds: [.typing])))
         stage.node.tell(Somebody.message(1))
         first.ask(.read(chat: "kitchen"))
-        #expect(stage.service.waiting.count(in: "kitchen") == 1)
+        #expect(stage.service.unread.count(in: "kitchen") == 1)
         first.ask(.open(chat: "kitchen"))
         #expect(first.unread.isEmpty, "a front end that gets no messages shows none (A-23)")
         first.ask(.subscribe(Subscription(kinds: [.message])))
         #expect(first.unread == [Somebody.message(1)] && first.answers.last == .done)
         let second = try stage.frontEnd(in: "kitchen")
         second.ask(.read(chat: "kitchen"))
-        #expect(stage.service.waiting.count(in: "kitchen") == 0)
+        #expect(stage.service.unread.count(in: "kitchen") == 0)
     }
 
     //
@@ -110,7 +110,7 @@ struct ServiceWaitingTests {
         stage.node.tell(Somebody.message(2))
         first.ask(.open(chat: "kitchen"))
         first.service.stop {}
-        #expect(stage.service.waiting.messages(in: "kitchen").map(\.content.id) == [1, 2])
+        #expect(stage.service.unread.messages(in: "kitchen").map(\.content.id) == [1, 2])
     }
 
     //
@@ -125,7 +125,7 @@ struct ServiceWaitingTests {
         member.service.takesEvents = true
         #expect(member.unread == [Somebody.message(1)] && member.events == [Somebody.message(2)])
         member.ask(.read(chat: "kitchen"))
-        #expect(stage.service.waiting.count(in: "kitchen") == 0)
+        #expect(stage.service.unread.count(in: "kitchen") == 0)
     }
 
     //
@@ -137,13 +137,13 @@ struct ServiceWaitingTests {
         stage.node.tell(Somebody.message(1))
         other.ask(.send("own", chat: "kitchen"))
         slow.service.stop {}
-        #expect(stage.service.waiting.count(in: "kitchen") == 0, "the other one shows it")
+        #expect(stage.service.unread.count(in: "kitchen") == 0, "the other one shows it")
         let last = try stage.frontEnd(in: "kitchen")
         last.service.takesEvents = false
         stage.frontEnd().ask(.send("own", chat: "kitchen"))
         other.service.stop {}
         last.service.stop {}
-        #expect(stage.service.waiting.count(in: "kitchen") == 0, "a message of one's own")
+        #expect(stage.service.unread.count(in: "kitchen") == 0, "a message of one's own")
     }
 
     //
@@ -205,7 +205,7 @@ struct ServiceWaitingTests {
         bar.ask(.subscribe(Subscription(kinds: [.message], chats: .all)))
         stage.node.tell(Somebody.message(1))
         #expect(bar.ask(.read(chat: "kitchen")) == .done)
-        #expect(stage.service.waiting.count(in: "kitchen") == 0)
+        #expect(stage.service.unread.count(in: "kitchen") == 0)
     }
 
     //
@@ -220,7 +220,7 @@ struct ServiceWaitingTests {
             first.ask(.open(chat: "kitchen"))
             #expect(first.unread == [.missed(.init(chat: "kitchen", messages: 5, outcomes: 0))])
             first.ask(.leave(chat: "kitchen"))
-            #expect(stage.node.chats.isEmpty && stage.service.waiting.size == 0)
+            #expect(stage.node.chats.isEmpty && stage.service.unread.size == 0)
             first.forget()
             first.ask(.join(kitchen, isKept: true))
             #expect(first.outputs == [.answer(.joined(kitchen, []), to: first.lastID)], "nobody types")
@@ -241,7 +241,7 @@ struct ServiceWaitingTests {
         first.ask(.leave(chat: "kitchen"))
         second.ask(.join(try Chat("kitchen"), isKept: true))
         stage.node.tell(Somebody.message(1))
-        #expect(first.texts == ["hi"] && stage.service.waiting.count(in: "kitchen") == 1)
+        #expect(first.texts == ["hi"] && stage.service.unread.count(in: "kitchen") == 1)
     }
 
     //
@@ -254,15 +254,15 @@ struct ServiceWaitingTests {
         stage.node.tell(Somebody.message(1))
         #expect(first.texts == ["hi"])
         other.ask(.read(chat: "kitchen"))
-        #expect(stage.service.waiting.count(in: "kitchen") == 1)
+        #expect(stage.service.unread.count(in: "kitchen") == 1)
         first.service.stop {}
         let next = stage.frontEnd()
         next.ask(.read(chat: "kitchen"))
-        #expect(stage.service.waiting.count(in: "kitchen") == 1)
+        #expect(stage.service.unread.count(in: "kitchen") == 1)
         next.ask(.join(try Chat("kitchen")))
         next.ask(.open(chat: "kitchen"))
         #expect(next.unread == [Somebody.message(1)])
         next.ask(.read(chat: "kitchen"))
-        #expect(stage.service.waiting.count(in: "kitchen") == 0)
+        #expect(stage.service.unread.count(in: "kitchen") == 0)
     }
 }
