@@ -86,7 +86,7 @@ private let events = JSONEvents(
 private func written(_ output: ServiceOutput?) -> [UInt8]? {
     switch output {
     case .event(let timed): return events.line(for: timed).closed()
-    case .unread(let timed): return events.line(for: timed, hasWaited: true).closed()
+    case .unread(let timed): return events.line(for: timed, isUnread: true).closed()
     case .own(let own): return events.line(for: own, from: .blank).closed()
     case .user(var user):
         var line = JSONLine(at: user.at)
