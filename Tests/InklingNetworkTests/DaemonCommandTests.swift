@@ -50,8 +50,8 @@ extension NetworkTests {
         // A-35, A-69
         @Test(
             """
-            commands use the daemon that runs, wait while it looks for people, then are answered at once, and are told \
-            what only the daemon can be told; a message starts the hook
+            commands use the daemon that runs, wait while it looks for people, then get answers at once, and give the \
+            daemon requests that only it serves; a message starts the hook
             """)
         func commands() async throws {
             try await Network.with(.init(hosts: 1, discovery: false)) { network in
@@ -131,7 +131,7 @@ extension NetworkTests {
                 let deadline = now() + 5
                 let told = "cat /run/told 2>/dev/null || :"
                 while try await host.run(told) != "kitchen/Bob/is the kettle on?" {
-                    if now() > deadline { throw HarnessError("the hook was told \(try await host.run(told))") }
+                    if now() > deadline { throw HarnessError("the hook received \(try await host.run(told))") }
                     try await pause(0.05)
                 }
                 let stop = try await inkling("stop")

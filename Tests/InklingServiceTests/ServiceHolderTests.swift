@@ -41,7 +41,7 @@ struct ServiceHolderTests {
 
     //
     @Test(
-        "a private chat is kept when its join is on disk, and no longer when its end is; a full disk is told",
+        "a private chat is kept when its join is on disk, and dropped when its end is on disk; a full disk is a notice",
         arguments: [Service.Level.driven, .holder])
     func keeping(_ level: Service.Level) throws {
         let team = try Self.team()

@@ -421,7 +421,7 @@ struct UnreadMessagesTests {
     }
 
     //
-    @Test("what was taken and read at one place is forgotten with its size, and the count of what went begins anew")
+    @Test("messages taken and read at one front end free their space, and the count of dropped ones starts at 0")
     func read() {
         var waiting = UnreadMessages()
         for number in 1...126 { waiting.add(Self.message(number), rank: .met) }

@@ -181,7 +181,7 @@ package enum ServiceRequest: Hashable, Sendable {
     /// Opens a chat, the only one that the user now looks at; nil for none. The previous chat's input field counts as
     /// empty. Unread messages follow the answer, as ``ServiceOutput/unread(_:)``.
     case open(chat: String?)
-    /// Marks a chat's waiting messages that this front end received as seen by the user.
+    /// Marks a chat's unread messages that this front end received as read by the user.
     case read(chat: String)
     /// Lists the last messages of a chat, or those before an entry or with a text. Answered by
     /// ``ServiceAnswer/messages(_:)``. A driven node holds none.

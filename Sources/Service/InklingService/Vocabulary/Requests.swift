@@ -138,7 +138,7 @@ extension ServiceRequest {
             try coder.member("key", &key)
             self = .admit(chat: chat, key: key)
         case .leave(var chat):
-            coder.begin("leave", "leaves a chat. If it was current, there is no current chat then")
+            coder.begin("leave", "leaves a chat. If it was current, no chat is current")
             try coder.namedChat(&chat)
             self = .leave(chat: chat)
         case .open(var chat):
@@ -385,7 +385,7 @@ extension Subscription {
             var chats: Set<String> = []
             for name in names {
                 guard let chat = try? Chat(name) else {
-                    throw .badCommand("\"chats\" has what is no chat's name")
+                    throw .badCommand("\"chats\" has an invalid chat name")
                 }
                 chats.insert(chat.name)
             }
