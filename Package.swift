@@ -11,7 +11,7 @@ let buildsTests = Context.environment["INKLING_TESTABLE"] != nil
 /// shipped code gets optimised as a whole.
 let testable: [SwiftSetting] = buildsTests ? [.unsafeFlags(["-enable-testing"])] : []
 
-/// Whether a build for tests leaves out what only `Scripts/test --all` runs: the mutants and the examples.
+/// Whether a build for tests leaves out what only `Scripts/test --all` runs: the mutants.
 let isShort = buildsTests && Context.environment["INKLING_ALL"] == nil
 
 /// The tests use the shipped code as it ships. Tests and the conformance suite need no optimisation, which shortens a
@@ -88,7 +88,7 @@ let package = Package(
         .executable(name: "inkling-lastwill", targets: ["InklingLastWill"]),
         .executable(name: "inkling-sim", targets: ["InklingSimulatorCLI"]),
         .executable(name: "inkling-conformance", targets: ["InklingConformanceCLI"]),
-    ] + (isShort ? [] : unshipped),
+    ] + unshipped,
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -239,6 +239,6 @@ let package = Package(
         .testTarget(
             name: "InklingSimulatorTests",
             dependencies: ["InklingCore", "InklingSimulator", "ProcessSupport"], swiftSettings: tests),
-    ] + (isShort ? [] : examples + mutants),
+    ] + examples + (isShort ? [] : mutants),
     cxxLanguageStandard: .cxx17
 )

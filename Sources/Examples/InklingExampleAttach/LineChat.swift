@@ -26,7 +26,7 @@ import NIOPosix
         let chat, text, name, presence: String?
         let from: Person?
         let users, peers: [Person]?
-        let own: Bool?
+        let own, unread: Bool?
         let to, id, line: Int?
     }
 
