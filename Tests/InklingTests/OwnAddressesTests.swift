@@ -57,6 +57,8 @@ struct OwnAddressesTests {
             try run("ip address add 198.51.100.7/24 dev lo && ip -6 address add 2001:db8::7/64 dev lo")
             try run("ip route add local 203.0.113.0/24 dev lo && ip route add local 192.0.2.9 dev lo table 77")
             try run("ip -6 route add local 2001:db8:1::/64 dev lo")
+            // The kernel adds the route of an IPv6 address some time after the address.
+            try run("timeout 10 sh -c 'until ip -6 route show table local | grep -q 2001:db8::7; do sleep 0.01; done'")
             let with = OwnAddresses.current()
             try run("ip route flush table 77 && ip address del 198.51.100.7/24 dev lo")
             return [without, with, OwnAddresses.current()]
