@@ -1,6 +1,7 @@
 /// A reader of big-endian numbers and byte arrays (W-1). A read beyond the end returns nil and consumes nothing.
 package struct ByteReader: Sendable {
-    private let bytes: [UInt8]
+    /// All bytes, read or not.
+    let bytes: [UInt8]
     /// The number of bytes read so far.
     package private(set) var offset = 0
 
@@ -45,7 +46,7 @@ package struct ByteReader: Sendable {
         let size = Value.bitWidth / 8
         guard remaining >= size else { return nil }
         defer { offset += size }
-        return bytes[offset..<offset + size].reduce(0) { $0 << 8 | Value($1) }
+        return Value(bigEndian: bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: Value.self) })
     }
 }
 
@@ -61,10 +62,11 @@ package struct ByteWriter: Sendable {
 
     /// Appends a number, the most significant byte first.
     package mutating func append<Value: FixedWidthInteger & UnsignedInteger>(_ value: Value) {
-        for shift in stride(from: Value.bitWidth - 8, through: 0, by: -8) {
-            bytes.append(UInt8(truncatingIfNeeded: value >> Value(shift)))
-        }
+        withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
     }
+
+    /// Returns all bytes, of which no copy is left in the writer.
+    consuming func finish() -> [UInt8] { bytes }
 
     /// Appends bytes unchanged.
     package mutating func append(_ more: some Sequence<UInt8>) {

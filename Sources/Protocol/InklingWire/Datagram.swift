@@ -178,15 +178,28 @@ package struct SealedDatagram: Hashable, Sendable {
     package let receiverIndex: UInt32
     /// The sender's counter in this state, which is also the nonce (W-19).
     package let counter: UInt32
-    /// The encrypted frames and the tag of 16 bytes.
-    package let ciphertext: [UInt8]
+    /// The UDP payload: header, encrypted frames, and the tag of 16 bytes.
+    private let bytes: [UInt8]
 
     /// Makes a sealed datagram. The ciphertext has 18 to 1,191 bytes; another count is the caller's bug.
     package init(receiverIndex: UInt32, counter: UInt32, ciphertext: [UInt8]) {
         precondition(SealedDatagram.isCiphertext(ciphertext.count), "a ciphertext has 18 to 1,191 bytes")
         self.receiverIndex = receiverIndex
         self.counter = counter
-        self.ciphertext = ciphertext
+        var writer = SealedDatagram.header(receiverIndex, counter, capacity: ciphertext.count)
+        writer.append(ciphertext)
+        bytes = writer.finish()
+    }
+
+    /// Seals frames (W-19).
+    init(_ frames: [Frame], with key: CipherKey, receiverIndex: UInt32, counter: UInt32) {
+        self.receiverIndex = receiverIndex
+        self.counter = counter
+        var isLarge = false
+        if case .record = frames.last { isLarge = true }
+        var writer = SealedDatagram.header(receiverIndex, counter, capacity: isLarge ? Limits.maximumDatagramSize : 64)
+        Frames.append(frames, to: &writer)
+        bytes = key.seal(writer.finish(), from: SealedDatagram.headerSize, counter: UInt64(counter))
     }
 
     init(body reader: inout ByteReader) throws(DatagramError) {
@@ -195,36 +208,36 @@ package struct SealedDatagram: Hashable, Sendable {
         else { throw .length }
         receiverIndex = index
         self.counter = counter
-        ciphertext = reader.rest()
+        bytes = reader.bytes
     }
 
     /// The size of the UDP payload, in bytes.
-    package var size: Int { SealedDatagram.headerSize + ciphertext.count }
+    package var size: Int { bytes.count }
+
+    /// The encrypted frames and the tag of 16 bytes.
+    package var ciphertext: [UInt8] { Array(bytes.dropFirst(SealedDatagram.headerSize)) }
 
     /// The size of a datagram with these frames, in bytes.
     package static func size(of frames: [Frame]) -> Int {
         headerSize + Frames.encode(frames).count + CipherKey.tagSize
     }
 
-    /// The 9 bytes before the ciphertext, which are its associated data (W-19).
-    package var header: [UInt8] { SealedDatagram.header(receiverIndex: receiverIndex, counter: counter) }
-
-    static func header(receiverIndex: UInt32, counter: UInt32) -> [UInt8] {
-        var writer = ByteWriter(capacity: headerSize)
+    /// Writes the 9 bytes before the ciphertext, which are its associated data (W-19).
+    private static func header(_ receiverIndex: UInt32, _ counter: UInt32, capacity: Int) -> ByteWriter {
+        var writer = ByteWriter(capacity: headerSize + capacity)
         writer.append(Datagram.Kind.sealed.firstByte)
         writer.append(receiverIndex)
         writer.append(counter)
-        return writer.bytes
+        return writer
+    }
+
+    /// Returns the plaintext; throws `authentication` if another key sealed the datagram (W-23).
+    func open(with key: CipherKey) throws(NoiseError) -> [UInt8] {
+        try key.open(bytes, from: SealedDatagram.headerSize, counter: UInt64(counter))
     }
 
     /// Returns the UDP payload.
-    package func encode() -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(size)
-        bytes += header
-        bytes += ciphertext
-        return bytes
-    }
+    package func encode() -> [UInt8] { bytes }
 
     private static func isCiphertext(_ count: Int) -> Bool { plaintextSizes.contains(count - CipherKey.tagSize) }
 }

@@ -275,9 +275,15 @@ package enum Frames {
 
     /// Encodes one or more frames as a plaintext. A frame that `parse` would refuse is the caller's bug.
     package static func encode(_ frames: [Frame]) -> [UInt8] {
+        var writer = ByteWriter(capacity: Limits.maximumDatagramSize)
+        append(frames, to: &writer)
+        return writer.bytes
+    }
+
+    /// Encodes frames behind what was written before.
+    static func append(_ frames: [Frame], to writer: inout ByteWriter) {
         precondition(!frames.isEmpty, "a datagram has at least one frame")
         var types = FrameTypes()
-        var writer = ByteWriter(capacity: Limits.maximumDatagramSize)
         for (index, frame) in frames.enumerated() {
             precondition(types.insert(frame.type) == nil, "each type stands once, and one status at most")
             if case .record = frame {
@@ -285,7 +291,6 @@ package enum Frames {
             }
             writer.append(frame)
         }
-        return writer.bytes
     }
 
     /// Returns the frames of a datagram in the order in which a node applies them, without unknown frames (W-30).

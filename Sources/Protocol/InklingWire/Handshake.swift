@@ -260,6 +260,40 @@ package struct CipherKey: Sendable {
         return ciphertext
     }
 
+    /// Returns `bytes` with those from `start` on sealed in place, and the tag at the end. The bytes before are the
+    /// associated data.
+    func seal(_ bytes: consuming [UInt8], from start: Int, counter: UInt64) -> [UInt8] {
+        let size = bytes.count
+        for _ in 0..<CipherKey.tagSize { bytes.append(0) }
+        bytes.withUnsafeMutableBufferPointer { buffer in
+            guard let base = buffer.baseAddress else { return }
+            CipherKey.withNonce(counter) { nonce in
+                _ = crypto_aead_chacha20poly1305_ietf_encrypt(
+                    base + start, nil, base + start, UInt64(size - start), base, UInt64(start), nil, nonce, key.start)
+            }
+        }
+        return bytes
+    }
+
+    /// Opens the ciphertext with its tag that begins at `start`. The bytes before are the associated data.
+    func open(_ bytes: [UInt8], from start: Int, counter: UInt64) throws(NoiseError) -> [UInt8] {
+        guard bytes.count >= start + CipherKey.tagSize else { throw .length }
+        var status: CInt = -1
+        let plaintext = bytes.withUnsafeBufferPointer { buffer in
+            [UInt8](unsafeUninitializedCapacity: bytes.count - start - CipherKey.tagSize) { plaintext, count in
+                guard let base = buffer.baseAddress else { return }
+                status = CipherKey.withNonce(counter) { nonce in
+                    crypto_aead_chacha20poly1305_ietf_decrypt(
+                        plaintext.baseAddress, nil, nil, base + start, UInt64(buffer.count - start), base,
+                        UInt64(start), nonce, key.start)
+                }
+                count = status == 0 ? plaintext.count : 0
+            }
+        }
+        guard status == 0 else { throw .authentication }
+        return plaintext
+    }
+
     /// Opens a ciphertext with its tag; throws `length` or `authentication`.
     package func open(
         _ ciphertext: [UInt8], counter: UInt64, associatedData: [UInt8]

@@ -91,11 +91,11 @@ struct UDPSocket {
     func send(_ bytes: [UInt8], to address: Address, from source: Address? = nil) -> CInt? {
         if isIPv4Only && address.ipv4 == nil { return EAFNOSUPPORT }
         var control = source.map { packetInfo(source: $0) } ?? []
-        var bytes = bytes
-        let sent = bytes.withUnsafeMutableBytes { payload in
+        let sent = bytes.withUnsafeBytes { payload in
             control.withUnsafeMutableBytes { control in
                 UDPSocket.withSocketAddress(address, isIPv4Only: isIPv4Only) { name, length in
-                    var piece = iovec(iov_base: payload.baseAddress, iov_len: payload.count)
+                    let start = UnsafeMutableRawPointer(mutating: payload.baseAddress)
+                    var piece = iovec(iov_base: start, iov_len: payload.count)
                     return withUnsafeMutablePointer(to: &piece) { piece in
                         var message = msghdr()
                         message.msg_name = UnsafeMutableRawPointer(mutating: name)
@@ -201,7 +201,10 @@ struct UDPSocket {
         name.sin6_family = sa_family_t(AF_INET6)
         name.sin6_port = address.port.bigEndian
         name.sin6_scope_id = address.scope
-        withUnsafeMutableBytes(of: &name.sin6_addr) { $0.copyBytes(from: address.bytes) }
+        withUnsafeMutableBytes(of: &name.sin6_addr) { bytes in
+            bytes.storeBytes(of: address.high.bigEndian, as: UInt64.self)
+            bytes.storeBytes(of: address.low.bigEndian, toByteOffset: 8, as: UInt64.self)
+        }
         return withUnsafePointer(to: name) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 body($0, socklen_t(MemoryLayout<sockaddr_in6>.size))
