@@ -354,7 +354,8 @@ extension Endpoint {
             // The next heartbeat must follow within the interval that the node announced last (T-24).
             links[id].nextHeartbeat = lastInput + beat.idleInterval
         }
-        for address in addresses ?? [links[id].address] { effects.send(bytes, to: address, kind) }
+        guard let addresses else { return effects.send(bytes, to: links[id].address, kind) }
+        for address in addresses { effects.send(bytes, to: address, kind) }
     }
 
     /// Sends frames to an address that is not the link's. The bytes received from there limit the bytes sent (L-72).
@@ -445,7 +446,7 @@ extension Endpoint {
     /// Asks for a turn for a link that may have records to send.
     mutating func requestRecords(_ id: LinkID, _ now: Instant) {
         while let number = links[id].sender.nextForward(now) { send([.forward(number)], .forward, on: id) }
-        if links[id].sender.wantsToSend, !links[id].liveness.isStale { pacer.request(id) }
+        if links.inspect(id, { $0.sender.wantsToSend && !$0.liveness.isStale }) == true { pacer.request(id) }
     }
 
     /// Sends the records that the rates and windows permit. Each datagram has the status before its record (M-9, M-13).

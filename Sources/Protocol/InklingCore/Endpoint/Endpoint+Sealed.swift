@@ -5,7 +5,7 @@ extension Endpoint {
     mutating func receive(_ sealed: SealedDatagram, from address: Address, _ now: Instant) {
         let index = sealed.receiverIndex
         if let id = links.link(ofSession: index) { return receive(sealed, on: id, from: address, now) }
-        guard let unconfirmed = handshakes.unconfirmed(index) else { return effects.drop(.unknownIndex) }
+        guard var unconfirmed = handshakes.unconfirmed(index) else { return effects.drop(.unknownIndex) }
         guard let plaintext = unconfirmed.session.open(sealed) else { return effects.drop(.unauthenticated) }
         confirm(unconfirmed, sealed, plaintext, from: address, now)
     }

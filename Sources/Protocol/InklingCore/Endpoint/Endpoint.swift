@@ -195,19 +195,25 @@ package struct Endpoint: Sendable {
 
     /// Updates the state that depends on a changed link.
     private mutating func settle(_ id: LinkID) {
-        guard links.contains(id) else {
+        let state = links.inspect(id) { link in
+            (isMoved: link.isAddressNew, isServed: link.sender.isSuccessorDelivered, isExhausted: link.isExhausted)
+        }
+        guard let (isMoved, isServed, isExhausted) = state else {
             knownAddresses.remove(id)
             return register(.link(id))
         }
-        let isMoved = links[id].isAddressNew
         if isMoved {
             links[id].isAddressNew = false
             knownAddresses.update(id, links, surroundings)
         }
-        if links[id].sender.isSuccessorDelivered { return served(id, lastInput) }
-        if links[id].isExhausted { return forget(id, .lostState, .replaced, lastInput) }
+        if isServed { return served(id, lastInput) }
+        if isExhausted { return forget(id, .lostState, .replaced, lastInput) }
         requestRecords(id, lastInput)
-        guard isMoved, let link = links.find(id), !link.isDown else { return }
+        if isMoved { settleMove(id) }
+    }
+
+    private mutating func settleMove(_ id: LinkID) {
+        guard let link = links.find(id), !link.isDown else { return }
         initiations.answered(from: link.address, &effects)
         remember(link)
     }

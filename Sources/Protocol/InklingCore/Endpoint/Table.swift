@@ -13,7 +13,7 @@ struct Table<ID: Comparable & Sendable, Value: Sendable>: Sendable {
     private var values: [Value] = []
     /// The identifier of each entry.
     private var ids: [ID] = []
-    private var touched: [ID] = []
+    private var touched = Touched<ID>()
 
     var count: Int { values.count }
     var isEmpty: Bool { values.isEmpty }
@@ -32,6 +32,15 @@ struct Table<ID: Comparable & Sendable, Value: Sendable>: Sendable {
             touch(id)
             yield &values[knownPlace(of: id)]
         }
+    }
+
+    /// Passes an entry in place; nil without the entry. `body` changes nothing, so the entry does not count as touched.
+    ///
+    /// Swift copies a large value before a call that only reads it. Hence the `inout`.
+    @inline(__always)
+    mutating func inspect<Result>(_ id: ID, _ body: (inout Value) -> Result) -> Result? {
+        guard let place = place(of: id) else { return nil }
+        return body(&values[place])
     }
 
     private func knownPlace(of id: ID) -> Int {
@@ -82,16 +91,39 @@ struct Table<ID: Comparable & Sendable, Value: Sendable>: Sendable {
         return values.removeLast()
     }
 
-    private mutating func touch(_ id: ID) {
-        if touched.last != id { touched.append(id) }
-    }
+    private mutating func touch(_ id: ID) { touched.insert(id) }
 
     /// Returns the entries that were accessed for writing, added or removed since the last call. An entry may occur
     /// several times.
-    mutating func takeTouched() -> [ID] {
-        guard !touched.isEmpty else { return [] }
-        defer { touched.removeAll() }
-        return touched
+    mutating func takeTouched() -> Touched<ID> { touched.take() }
+}
+
+/// The identifiers of touched entries, in their order. Most inputs touch one entry, which needs no allocation.
+struct Touched<ID: Equatable & Sendable>: Sequence, IteratorProtocol, Sendable {
+    private var first: ID?
+    private var rest: [ID] = []
+    private var read = 0
+
+    mutating func insert(_ id: ID) {
+        guard let first else { return self.first = id }
+        if rest.last ?? first != id { rest.append(id) }
+    }
+
+    /// Returns the identifiers, and removes them.
+    mutating func take() -> Touched<ID> {
+        guard first != nil else { return self }
+        defer { self = Touched() }
+        return self
+    }
+
+    mutating func next() -> ID? {
+        if let first {
+            self.first = nil
+            return first
+        }
+        guard read < rest.count else { return nil }
+        defer { read += 1 }
+        return rest[read]
     }
 }
 

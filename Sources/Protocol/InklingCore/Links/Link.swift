@@ -89,15 +89,18 @@ struct Link: Sendable {
     /// Whether the link has used all ordinary counters (L-79).
     var isExhausted: Bool { nextCounter > Limits.lastCounter }
 
+    // Mutating, as Table.inspect says.
     var nextDeadline: Instant {
-        var next = earliest(sessions.nextDeadline(isDown: isDown), or: liveness.nextDeadline)
-        next = earliest(snapshotDeadline, or: next)
-        next = earliest(receiver.nextDeadline, or: next)
-        if isDown { return earliest(unheardCopies.first, or: next) }
-        if !isNamed { next = min(next, liveness.nameDeadline) }
-        next = earliest(earliest(status.nextDeadline, nextRekey), or: next)
-        next = earliest(earliest(sender.nextDeadline, hints.nextDeadline), or: next)
-        return min(next, nextHeartbeat)
+        mutating get {
+            var next = earliest(sessions.nextDeadline(isDown: isDown), or: liveness.nextDeadline)
+            next = earliest(snapshotDeadline, or: next)
+            next = earliest(receiver.nextDeadline, or: next)
+            if isDown { return earliest(unheardCopies.first, or: next) }
+            if !isNamed { next = min(next, liveness.nameDeadline) }
+            next = earliest(earliest(status.nextDeadline, nextRekey), or: next)
+            next = earliest(earliest(sender.nextDeadline, hints.nextDeadline), or: next)
+            return min(next, nextHeartbeat)
+        }
     }
 
     // MARK: State

@@ -34,6 +34,10 @@ struct LinkTable: Sendable {
         }
     #endif
 
+    /// Passes a link in place; nil without the link. `body` changes nothing: see `Table.inspect`.
+    @inline(__always)
+    mutating func inspect<Result>(_ id: LinkID, _ body: (inout Link) -> Result) -> Result? { links.inspect(id, body) }
+
     func find(_ id: LinkID) -> Link? { links.find(id) }
     func contains(_ id: LinkID) -> Bool { links.contains(id) }
 
@@ -111,8 +115,8 @@ struct LinkTable: Sendable {
 
     // MARK: Deadlines
 
-    func deadline(of id: LinkID) -> Instant? { links.contains(id) ? links[id].nextDeadline : nil }
+    mutating func deadline(of id: LinkID) -> Instant? { links.inspect(id) { $0.nextDeadline } }
 
     /// Returns the links that were accessed for writing, added or removed since the last call.
-    mutating func takeTouched() -> [LinkID] { links.takeTouched() }
+    mutating func takeTouched() -> Touched<LinkID> { links.takeTouched() }
 }

@@ -58,10 +58,18 @@ struct Session: Sendable {
     /// Returns the time when the session is erased unless a datagram opens on it before (L-38, L-75).
     ///
     /// - Parameter isSending: Whether the link sends on the session.
+    @inline(__always)
     func expiry(isSending: Bool) -> Instant {
         let end = joinedAt + Limits.sessionLifetime
         if !isComplete { return min(end, joinedAt + Limits.joinPingPeriod) }
         return isSending ? end : min(end, lastOpened + Limits.silentSession)
+    }
+
+    /// The time of the next ping, or of the expiry.
+    // Mutating, as Table.inspect says.
+    mutating func nextDeadline(isSending: Bool, isDown: Bool) -> Instant {
+        let end = expiry(isSending: isSending)
+        return isDown || !isComplete ? earliest(nextPing, or: end) : end
     }
 
     /// Postpones the expiry by silence. Datagrams in the socket may still open on the session (L-38).
@@ -79,14 +87,15 @@ struct Session: Sendable {
     mutating func stopPings() { nextPing = nil }
 
     // MARK: Sealing
+    // Mutating, as Table.inspect says.
 
     /// Seals frames under a counter of the link's state (W-19).
-    func seal(_ frames: [Frame], counter: UInt32) -> [UInt8] {
+    mutating func seal(_ frames: [Frame], counter: UInt32) -> [UInt8] {
         keys.seal(frames, receiverIndex: remoteIndex, counter: counter).encode()
     }
 
     /// Returns the plaintext of a sealed datagram; nil if it does not authenticate.
-    func open(_ sealed: SealedDatagram) -> [UInt8]? { try? keys.open(sealed) }
+    mutating func open(_ sealed: SealedDatagram) -> [UInt8]? { try? keys.open(sealed) }
 
     /// Hands over the last will, which is sealed only once. A move of the peer requires another call (L-33).
     mutating func handOverWill(to address: Address, _ effects: inout Effects) {
@@ -181,12 +190,12 @@ struct SessionSet: Sendable {
     /// Returns the time of the next ping, or of the next expired session.
     ///
     /// - Parameter isDown: Whether the link is down. Sessions of an up link ping only while they are incomplete.
-    func nextDeadline(isDown: Bool) -> Instant? {
+    // Mutating, as Table.inspect says.
+    mutating func nextDeadline(isDown: Bool) -> Instant? {
         let sending = sendingPlace
         var next: Instant?
         for place in all.indices {
-            next = earliest(next, or: all[place].expiry(isSending: place == sending))
-            if isDown || !all[place].isComplete { next = earliest(next, all[place].nextPing) }
+            next = earliest(next, or: all[place].nextDeadline(isSending: place == sending, isDown: isDown))
         }
         return next
     }

@@ -82,12 +82,14 @@ struct RecordSender: Sendable {
     var queuedBytes: Int { queue.bytes + window.parts.reduce(0) { $0 + $1.cost } }
 
     /// Whether the sender has a record that it could send now if the rates permit.
+    @inline(__always)
     var wantsToSend: Bool { isUp && (window.hasRepeat || canBegin) }
 
     /// The messages that are not completely acknowledged, oldest first.
     var unfinished: [UInt64] { RecordSender.messages(of: window.parts, then: queue.messages) }
 
     /// Whether the peer has acknowledged the successor. The link then has nothing more to send (M-65).
+    @inline(__always)
     var isSuccessorDelivered: Bool {
         queue.successor != nil && isPeerNamed && !queue.isSuccessorWaiting
             && !window.parts.contains { $0.type == .successor }
@@ -100,6 +102,7 @@ struct RecordSender: Sendable {
     var roundTrip: Duration? { timer.smoothed }
 
     /// The time of the next ``advance(_:)``; nil if none is necessary.
+    @inline(__always)
     var nextDeadline: Instant? {
         guard isUp else { return nil }
         let stalled = wait.instant(of: waitAtProgress + Limits.stalled)
@@ -123,6 +126,7 @@ struct RecordSender: Sendable {
     }
 
     /// Whether the sender may send a record for the first time (M-10, M-34, M-37, L-85).
+    @inline(__always)
     private var canBegin: Bool {
         guard forward == .none, window.hasRoom else { return false }
         return window.next == 0 || isNameLost && isNameDue

@@ -105,7 +105,7 @@ struct InstanceTable: Sendable {
     /// Returns the instances of one person in one chat, oldest first.
     func instances(of person: PersonID) -> [Instance] { byPerson[person].map { instances[$0] } }
 
-    mutating func takeTouched() -> [InstanceID] { instances.takeTouched() }
+    mutating func takeTouched() -> Touched<InstanceID> { instances.takeTouched() }
 
     // MARK: Changes
 

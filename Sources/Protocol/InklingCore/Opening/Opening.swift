@@ -211,7 +211,7 @@ struct UnconfirmedSession: Sendable {
     let initiation: [UInt8]
     let response: [UInt8]
     let createdAt: Instant
-    let session: Session
+    var session: Session
 
     var expiry: Instant { createdAt + Limits.unconfirmedSession }
 }
@@ -223,7 +223,7 @@ struct Handshakes: Sendable {
     private var unconfirmed: [UInt32: UnconfirmedSession] = [:]
     /// The unconfirmed sessions, by the bytes of their initiations.
     private var byInitiation: [[UInt8]: UInt32] = [:]
-    private var touched: [UInt32] = []
+    private var touched = Touched<UInt32>()
 
     // MARK: Queries
 
@@ -275,9 +275,9 @@ struct Handshakes: Sendable {
     }
 
     /// Returns the handshakes that were added, changed or removed since the last call.
-    mutating func takeTouched() -> [UInt32] {
-        defer { touched.removeAll() }
-        return touched + attempts.takeTouched()
+    mutating func takeTouched() -> Touched<UInt32> {
+        for index in attempts.takeTouched() { touched.insert(index) }
+        return touched.take()
     }
 
     // MARK: Changes
@@ -302,7 +302,7 @@ struct Handshakes: Sendable {
         let index = session.session.localIndex
         unconfirmed[index] = session
         byInitiation[session.initiation] = index
-        touched.append(index)
+        touched.insert(index)
     }
 
     /// Removes an attempt or an unconfirmed session.
@@ -311,7 +311,7 @@ struct Handshakes: Sendable {
             attemptsByPerson.remove(index, for: attempt.person)
         } else if let session = unconfirmed.removeValue(forKey: index) {
             byInitiation[session.initiation] = nil
-            touched.append(index)
+            touched.insert(index)
         }
     }
 

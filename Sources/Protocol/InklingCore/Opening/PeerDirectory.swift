@@ -391,7 +391,7 @@ struct RememberedAddresses: Sendable {
 
     func deadline(of person: PersonID) -> Instant? { entries.find(person)?.nextAttempt }
 
-    mutating func takeTouched() -> [PersonID] { entries.takeTouched() }
+    mutating func takeTouched() -> Touched<PersonID> { entries.takeTouched() }
 
     /// Remembers the addresses of a person's link.
     mutating func remember(

@@ -21,7 +21,7 @@ struct Roster: Sendable {
     private var shownTyping: [ChatID: [Person]] = [:]
     private var paces: [ChatID: ReportPace] = [:]
     /// The chats whose deadlines may have changed.
-    private var touched: [ChatID] = []
+    private var touched = Touched<ChatID>()
 
     // MARK: Queries
 
@@ -99,9 +99,14 @@ struct Roster: Sendable {
     }
 
     private func list(_ chat: ChatID, _ pace: ReportPace, _ links: LinkTable) -> [Person] {
-        (typists[chat] ?? [:])
-            // A person can be in a list only after the person's presence was reported.
-            .filter { key, _ in pace.due[key] == nil || people[PersonID(chat: chat, key: key)] != nil }
+        var listed = typists[chat] ?? [:]
+        // A person can be in a list only after the person's presence was reported.
+        for key in pace.due.keys where people[PersonID(chat: chat, key: key)] == nil { listed[key] = nil }
+        if let only = listed.keys.first, listed.count == 1 {
+            return [Person(key: only, name: name(of: PersonID(chat: chat, key: only), links))]
+        }
+        return
+            listed
             .map { key, typist in
                 let person = Person(key: key, name: name(of: PersonID(chat: chat, key: key), links))
                 return (since: typist.since, person: person)
@@ -168,7 +173,7 @@ struct Roster: Sendable {
     /// Makes the waiting reports that the rates permit by now.
     mutating func advance(_ chat: ChatID, _ links: LinkTable, _ effects: inout Effects, now: Instant) {
         guard let pace = paces[chat] else { return }
-        touched.append(chat)
+        touched.insert(chat)
         if let due = pace.listDue, due <= now { tellTyping(of: nil, in: chat, links, &effects, now: now) }
         paces[chat]?.presenceDue = nil
         for (key, reason) in pace.due.sorted(by: { $0.key < $1.key }) {
@@ -185,14 +190,10 @@ struct Roster: Sendable {
     }
 
     /// Returns the chats whose deadlines may have changed since the last call.
-    mutating func takeTouched() -> [ChatID] {
-        guard !touched.isEmpty else { return [] }
-        defer { touched.removeAll() }
-        return touched
-    }
+    mutating func takeTouched() -> Touched<ChatID> { touched.take() }
 
     private mutating func takePace(of chat: ChatID, _ now: Instant) -> ReportPace {
-        if touched.last != chat { touched.append(chat) }
+        touched.insert(chat)
         return paces.removeValue(forKey: chat) ?? ReportPace(now: now)
     }
 
@@ -202,7 +203,7 @@ struct Roster: Sendable {
         typists[chat] = nil
         shownTyping[chat] = nil
         paces[chat] = nil
-        touched.append(chat)
+        touched.insert(chat)
     }
 }
 
