@@ -13,7 +13,7 @@ package final class ServedNode: ServiceNode {
 
     /// Returns the chats that a source means, the best first, under the name that the user gave.
     package func chats(of source: ChatSource, named name: String?) throws(NodeError) -> [Chat] {
-        try node.assumeIsolated { node in
+        try node.onLoop { node in
             Result { () throws(NodeError) in try node.chats(of: source, named: name) }
         }.get()
     }
@@ -47,12 +47,12 @@ package final class ServedNode: ServiceNode {
 
     package func attach(_ sink: any EventSink) {
         let sink = NIOLoopBound(sink, eventLoop: eventLoop)
-        node.assumeIsolated { $0.connect(sink) }
+        node.onLoop { $0.connect(sink) }
     }
 
     package func perform(_ request: ServiceRequest, _ completion: @escaping (ServiceAnswer) -> Void) {
         let completion = NIOLoopBound(completion, eventLoop: eventLoop)
-        node.assumeIsolated { node in
+        node.onLoop { node in
             node.perform(request) { completion.value($0) }
             node.deliver()
         }
@@ -60,35 +60,35 @@ package final class ServedNode: ServiceNode {
 
     @discardableResult
     package func edit(_ request: ServiceRequest) -> Bool {
-        node.assumeIsolated { node in
+        node.onLoop { node in
             guard case .done = node.holdingEvents({ $0.answer(request) }) else { return false }
             node.deliver()
             return true
         }
     }
 
-    package func settle() { node.assumeIsolated { $0.deliver() } }
+    package func settle() { node.onLoop { $0.deliver() } }
 
     package func typists(in chat: String) -> [InklingModel.Person] {
-        node.assumeIsolated { $0.typingPeople(in: chat) }
+        node.onLoop { $0.typingPeople(in: chat) }
     }
 
     /// Returns whether a text in the input field counts as typing (T-9).
     package static func countsAsTyping(_ text: String) -> Bool { InklingCore.countsAsTyping(text) }
 
     /// Returns the people who are in a chat or were met there.
-    package func peers(in chat: String) -> [Peer] { node.assumeIsolated { $0.peers(in: chat) } }
+    package func peers(in chat: String) -> [Peer] { node.onLoop { $0.peers(in: chat) } }
 
     /// Returns a person of a chat; nil for a person not met there.
-    package func peer(_ user: UserID, in chat: String) -> Peer? { node.assumeIsolated { $0.peer(user, in: chat) } }
+    package func peer(_ user: UserID, in chat: String) -> Peer? { node.onLoop { $0.peer(user, in: chat) } }
 
     /// Returns how well the user knows a person in a chat.
     package func rank(of user: UserID, in chat: String) -> SenderRank {
-        node.assumeIsolated { $0.rank(of: user, in: chat) }
+        node.onLoop { $0.rank(of: user, in: chat) }
     }
 
     /// The reason why the identity ends with the node; nil for a kept identity.
-    package var temporary: TemporaryIdentity? { node.assumeIsolated { $0.keyStore?.temporary } }
+    package var temporary: TemporaryIdentity? { node.onLoop { $0.keyStore?.temporary } }
 
     // MARK: Texts on disk
 
@@ -97,41 +97,41 @@ package final class ServedNode: ServiceNode {
     /// - Parameter holds: Whether texts wait in a chat, for chats that differ from the usual.
     package func keepTexts(in store: any TextStore, holds: [String: Bool]) {
         let store = NIOLoopBound(store, eventLoop: eventLoop)
-        node.assumeIsolated { $0.keepTexts(in: store, holds: holds) }
+        node.onLoop { $0.keepTexts(in: store, holds: holds) }
     }
 
     /// The texts that wait, the oldest first.
-    package var waitingTexts: [WaitingEntry] { node.assumeIsolated { $0.waitingTexts(in: nil) } }
+    package var waitingTexts: [WaitingEntry] { node.onLoop { $0.waitingTexts(in: nil) } }
 
     /// Returns the unread texts of an earlier run in a chat. Each text comes once.
     package func takeRestoredTexts(in chat: String) -> [TimedEvent] {
-        node.assumeIsolated { $0.takeRestoredTexts(in: chat) }
+        node.onLoop { $0.takeRestoredTexts(in: chat) }
     }
 
     /// Records that the user has read these messages of a chat.
     package func readTexts(_ numbers: [MessageID], in chat: String) {
-        node.assumeIsolated { $0.readTexts(numbers, in: chat) }
+        node.onLoop { $0.readTexts(numbers, in: chat) }
     }
 
     /// Forgets whether texts wait in a chat that the node leaves.
-    package func forgetHold(_ chat: String) { node.assumeIsolated { $0.texts.holds[chat] = nil } }
+    package func forgetHold(_ chat: String) { node.onLoop { $0.texts.holds[chat] = nil } }
 
     // MARK: Lifecycle
 
     package func suspend(_ completion: @escaping () -> Void) {
         let completion = NIOLoopBound(completion, eventLoop: eventLoop)
-        node.assumeIsolated { $0.suspend { completion.value() } }
+        node.onLoop { $0.suspend { completion.value() } }
     }
 
-    package func resume() { node.assumeIsolated { $0.resume() } }
+    package func resume() { node.onLoop { $0.resume() } }
 
     /// How well the user knows the people whom the node prefers to strangers.
-    package var standings: [PublicKey: Standing] { node.assumeIsolated { $0.knownPeers.standings } }
+    package var standings: [PublicKey: Standing] { node.onLoop { $0.knownPeers.standings } }
 
     /// Stops the node. Calls `completion` about 120 ms later.
     package func stop(_ completion: @escaping () -> Void) {
         let completion = NIOLoopBound(completion, eventLoop: eventLoop)
-        node.assumeIsolated { $0.stop { completion.value() } }
+        node.onLoop { $0.stop { completion.value() } }
     }
 }
 
@@ -164,7 +164,7 @@ extension Node {
             return holdingEvents { node in
                 node.perform(move) { answer in
                     completion(answer)
-                    node.assumeIsolated { $0.deliver() }
+                    node.onLoop { $0.deliver() }
                 }
             }
         }

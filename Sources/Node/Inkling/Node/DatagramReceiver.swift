@@ -22,11 +22,11 @@ final class DatagramReceiver: ChannelInboundHandler, Sendable {
             info.destinationAddress.withSockAddr { name, _ in Address(name, port: 0) }
                 .map { Arrival(address: $0, interface: UInt32(info.interfaceIndex)) }
         }
-        node.assumeIsolated { $0.received(bytes, from: address, at: arrival, hopLimit: buffers.hopLimit) }
+        node.onLoop { $0.received(bytes, from: address, at: arrival, hopLimit: buffers.hopLimit) }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        node.assumeIsolated { $0.readCompleted() }
+        node.onLoop { $0.readCompleted() }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

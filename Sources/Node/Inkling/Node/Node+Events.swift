@@ -223,8 +223,7 @@ extension Node {
             earlyNotices.append(timed)
             if earlyNotices.count > NodeLimits.unheardNotices { earlyNotices.removeFirst() }
         }
-        watchReaders()
-        deliver()
+        if sink == nil { watchReaders() } else { deliver() }
     }
 
     // MARK: The sink on this event loop
@@ -253,7 +252,7 @@ extension Node {
             take(readers.release(settled))
             isDelivering = false
         } while !untold.isEmpty
-        watchReaders()
+        if readers.timer == nil, readers.areWatched || sink.isWatched { watchReadersLater() }
         guard case .ended = lifecycle else { return }
         self.sink = nil
         sink.end()
@@ -273,7 +272,11 @@ extension Node {
     }
 
     private func watchReaders() {
-        guard readers.timer == nil, !isStopped, readers.areWatched || sink?.value.isWatched == true else { return }
+        if readers.timer == nil, readers.areWatched || sink?.value.isWatched == true { watchReadersLater() }
+    }
+
+    private func watchReadersLater() {
+        guard !isStopped else { return }
         let step = configuration.readerPatience / NodeLimits.readerLooks
         readers.timer = eventLoop.scheduleTask(in: TimeAmount(step)) { [weak self] in
             guard let self else { return }

@@ -34,9 +34,11 @@ extension Node {
             if error != EAGAIN, !doubts.contains(address) { doubts.append(address) }
         case .typing(let id, let people):
             guard let entry = joinedChat(id) else { return }
-            let shown =
-                configuration.showsTyping
-                ? people.map { Person(user: userID(of: $0.key, in: entry), name: $0.name) } : []
+            var shown: [Person] = []
+            // A closure would ask Swift's runtime for its thread.
+            for person in configuration.showsTyping ? people : [] {
+                shown.append(Person(user: userID(of: person.key, in: entry), name: person.name))
+            }
             if configuration.showsTyping { tell(.typing(chat: entry.name, shown)) }
             observers.typing(shown, in: entry.name)
         case .presence(let id, let person, let presence, let reason):
