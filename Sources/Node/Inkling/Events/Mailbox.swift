@@ -93,12 +93,12 @@ package struct Mailbox: Sendable {
     package init() {}
 
     /// Whether nothing waits.
-    // A call would copy the whole mailbox out of its owner, with 600 instructions.
-    @inline(__always)
     package var isEmpty: Bool { items.isEmpty && states.isEmpty && gaps.isEmpty }
+    /// Whether something waits.
+    // The getter changes nothing. One that only reads would get a copy of the whole mailbox, with 500 instructions.
+    package var hasOutput: Bool { mutating get { !isEmpty } }
     /// Whether outputs wait, so that the node has to watch the reader.
-    @inline(__always)
-    package var isWatched: Bool { isAttentive && !isEmpty }
+    package var isWatched: Bool { mutating get { isAttentive && !isEmpty } }
     /// The waiting messages from others.
     package var waitingMessages: [MessageID] { items.compactMap(\.output.message?.id) }
     /// The number of things that the mailbox holds beside messages.
@@ -239,7 +239,7 @@ package struct Mailbox: Sendable {
 
     /// Takes the next output; nil if nothing waits.
     package mutating func next() -> ServiceOutput? {
-        guard let output = first() else { return nil }
+        guard !isEmpty, let output = first() else { return nil }
         attend()
         return output
     }

@@ -26,24 +26,26 @@ package struct JSONRequest: Sendable {
             } catch {
                 throw .badCommand(error.text)
             }
-            if case .string(let text) = members["tag"], members["do"] == .string("send") { tag = text }
+            let areStrings = members.areStrings
+            let word = members["do"]?.string
+            if word == "send", case .string(let text) = members["tag"] { tag = text }
             if let given = members["id"] {
                 id = JSONRequestID(given)
                 guard id != nil else {
                     throw .badCommand("\"id\" must be an integer from 0 to 2^53 - 1, or a text of 1 to 64 bytes")
                 }
             }
-            for name in Self.strings {
+            for name in areStrings ? [] : Self.strings {
                 if let member = members[name], member.string == nil {
                     throw .badCommand("\"\(name)\" must be a string")
                 }
             }
-            guard let word = members["do"]?.string else { throw .badCommand("\"do\" is missing") }
+            guard let word else { throw .badCommand("\"do\" is missing") }
             var reader = LineReader(members)
             reader.openChat = openChat
             var asked = Asked(request: try ServiceRequest(word, &reader))
             if case .peers(nil) = asked.request { asked.request = .peers(chat: openChat) }
-            if members["open"] == .boolean(false) { asked.opens = false }
+            if !areStrings, members["open"] == .boolean(false) { asked.opens = false }
             return asked
         }
         (self.id, self.tag) = (id, tag)

@@ -279,7 +279,7 @@ package final class FrontEnd: ChatService {
         while let output = next() { sink?(output) }
         isDelivering = false
         if isPatient { return service.tellSettled() }
-        idleSince = mailbox.isEmpty ? nil : idleSince ?? service.awake
+        idleSince = mailbox.hasOutput ? idleSince ?? service.awake : nil
     }
 
     /// Takes the next output for the sink; nil if there is none now. Without a sink, the mailbox still bounds the
@@ -287,7 +287,7 @@ package final class FrontEnd: ChatService {
     private func next() -> ServiceOutput? {
         while true {
             let takesEvents = takesEvents && sink != nil
-            if takesEvents, !mailbox.isEmpty, let output = mailbox.next() {
+            if takesEvents, let output = mailbox.next() {
                 guard recordTaken(output) else { continue }
                 return output
             }
@@ -310,7 +310,7 @@ package final class FrontEnd: ChatService {
 
     /// Takes the end. A patient front end gets all events before.
     private func last() -> ServiceOutput? {
-        guard sink != nil, let why = end, !isPatient || mailbox.isEmpty else { return nil }
+        guard sink != nil, let why = end, !isPatient || !mailbox.hasOutput else { return nil }
         end = nil
         mailbox = Mailbox()
         return .ended(why)
