@@ -70,6 +70,76 @@ struct SharedMailboxTests {
         #expect(mailbox.put(MailboxTests.message(MailboxTests.bob, 5).timed) == .waiting)
         #expect(await mailbox.next()?.event == MailboxTests.message(MailboxTests.bob, 5))
     }
+
+    // M-20
+    @Test(
+        "3,000 messages of ten people in 3 s, read at 20 events a second: all, in order, and typing within ten events")
+    func slow() async {
+        let mailbox = SharedMailbox()
+        let people = (10..<20).map(MailboxTests.person)
+        for person in people { _ = mailbox.put(MailboxTests.peer(person, .online).timed) }
+        _ = mailbox.put(MailboxTests.peer(MailboxTests.carol, .online).timed)
+        var (numbers, taken, given): ([MessageID], Int, [MessageID]) = ([], 0, [])
+        var typing: (shown: Int?, hidden: Int?)
+        // One turn of 50 ms. The node looks once a second.
+        func readOne() async {
+            taken += 1
+            if taken % 20 == 0 { given += mailbox.look(patience: 10) }
+            switch await mailbox.next()?.event {
+            case .message(let message): numbers.append(message.id)
+            case .typing(_, let people):
+                if people.isEmpty { typing.hidden = taken } else { typing.shown = taken }
+            default: break
+            }
+        }
+        for round in 0..<60 {
+            for place in 1...50 {
+                let number = 50 * round + place
+                #expect(mailbox.put(MailboxTests.message(people[number % 10], number).timed) == .waiting)
+            }
+            await readOne()
+        }
+        let begun = taken
+        _ = mailbox.put(Event.typing(chat: "c", [MailboxTests.carol]).timed)
+        for _ in 0..<200 { await readOne() }
+        let ended = taken
+        _ = mailbox.put(Event.typing(chat: "c", []).timed)
+        while numbers.count < 3_000, taken < 10_000 { await readOne() }
+        #expect(numbers == (1...3_000).map { MessageID(rawValue: $0) } && given.isEmpty)
+        #expect((typing.shown ?? .max) - begun <= 10 && (typing.hidden ?? .max) - ended <= 10, "\(typing)")
+        print(
+            "figure: library, 3,000 messages at 20 events a second: \(taken) events,",
+            "typing after \((typing.shown ?? 0) - begun), its end after \((typing.hidden ?? 0) - ended)")
+    }
+
+    // M-20
+    @Test(
+        "1,000 people come, type, write and go at a reader that stands still for 12 s: a number, and nobody but who stays"
+    )
+    func stopped() async {
+        let mailbox = SharedMailbox()
+        _ = mailbox.put(MailboxTests.peer(MailboxTests.bob, .online).timed)
+        var (missed, given) = (0, 0)
+        for number in 0..<1_000 {
+            let person = MailboxTests.person(number + 10)
+            _ = mailbox.put(MailboxTests.peer(person, .online).timed)
+            _ = mailbox.put(Event.typing(chat: "c", [person]).timed)
+            _ = mailbox.put(Event.typing(chat: "c", []).timed)
+            if mailbox.put(MailboxTests.message(person, number + 1).timed) == .missed { missed += 1 }
+            _ = mailbox.put(MailboxTests.peer(person, .offline).timed)
+            // 84 people a second
+            if number % 84 == 83 { given += mailbox.look(patience: 10).count }
+        }
+        #expect(given > 0 && missed > 0 && given + missed == 1_000, "after 10 s no sender waits")
+        var events: [Event] = []
+        mailbox.finish()
+        while let timed = await mailbox.next() { events.append(timed.event) }
+        #expect(
+            events == [
+                .missed(.init(chat: "c", messages: 1_000, outcomes: 0)), MailboxTests.peer(MailboxTests.bob, .online),
+            ],
+            "\(events.count) events")
+    }
 }
 
 /// Nodes of this process on the loopback interface whose readers are slow, late or absent.
