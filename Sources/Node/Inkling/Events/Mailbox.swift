@@ -17,58 +17,9 @@ import NIOCore
 ///
 /// A reader that takes nothing for too long gets no messages until it takes again, so that no sender waits for it (M-20).
 package struct Mailbox: Sendable {
-    /// The number of dropped outputs in a chat.
-    package struct Gap: Sendable {
-        package var messages = 0
-        package var outcomes = 0
-        /// The time of the latest dropped output.
-        package var at: Timestamp
-    }
+    package typealias Gap = Gaps.Gap
 
     /// A person in a chat.
-    private struct Member: Hashable {
-        let chat: String
-        let user: UserID
-    }
-
-    private enum State: Hashable, Sendable {
-        case user
-        case typing(String)
-        case presence(Member)
-        case notice(NoticeSubject)
-    }
-
-    private struct Item {
-        let arrival: Int
-        let chat: String
-        /// The author of a message from somebody else.
-        let author: UserID?
-        let output: ServiceOutput
-
-        var member: Member? { author.map { Member(chat: chat, user: $0) } }
-    }
-
-    /// The typists of a chat.
-    private struct TypingList {
-        let chat: String
-        var latest: [Person] = []
-        var at: Timestamp = 0
-        /// The list that the reader knows.
-        var told: [Person] = []
-    }
-
-    /// The events of a person in a chat that wait, in this order: `before`, the messages, `after`.
-    private struct Standing {
-        /// Whether the reader knows that the person is present.
-        var isThere = false
-        var before: TimedEvent?
-        /// For each waiting message, whether its author was typing when it came.
-        var messages = CircularBuffer<Bool>(initialCapacity: 0)
-        var after: TimedEvent?
-
-        var isSettled: Bool { !isThere && before == nil && messages.isEmpty && after == nil }
-    }
-
     private var items = CircularBuffer<Item>(initialCapacity: 0)
     private var outcomes = 0
     private var arrivals = 0
@@ -79,16 +30,11 @@ package struct Mailbox: Sendable {
     /// The states that wait.
     private var states = DirtySet<State>()
     private var user: UserState?
-    /// The lists of typists. A reader has few chats, which a search finds faster than hashing does.
-    private var typing: [TypingList] = []
+    private var typing = TypingLists()
     private var members: [Member: Standing] = [:]
     private var notices: [NoticeSubject: TimedEvent] = [:]
-    private var gaps: [String: Gap] = [:]
-    /// Whether the reader gets messages.
-    private var isAttentive = true
-    /// Whether the reader took an output since the last call of ``look(patience:)``.
-    private var hasTaken = false
-    private var idleLooks = 0
+    private var gaps = Gaps()
+    private var attention = Attention()
 
     package init() {}
 
@@ -98,12 +44,12 @@ package struct Mailbox: Sendable {
     // The getter changes nothing. One that only reads would get a copy of the whole mailbox, with 500 instructions.
     package var hasOutput: Bool { mutating get { !isEmpty } }
     /// Whether outputs wait, so that the node has to watch the reader.
-    package var isWatched: Bool { mutating get { isAttentive && !isEmpty } }
+    package var isWatched: Bool { mutating get { attention.isPaid && !isEmpty } }
     /// The waiting messages from others.
     package var waitingMessages: [MessageID] { items.compactMap(\.output.message?.id) }
     /// The number of things that the mailbox holds beside messages.
     package var otherCount: Int {
-        members.count + typing.count { !$0.latest.isEmpty || !$0.told.isEmpty } + notices.count + outcomes + gaps.count
+        members.count + typing.count + notices.count + outcomes + gaps.count
     }
     /// The number of stored places of states, including outdated ones.
     package var placeCount: Int { states.placeCount }
@@ -114,13 +60,12 @@ package struct Mailbox: Sendable {
     package mutating func begin(chat: String, present: [UserID], typing people: [InklingModel.Person]) {
         for user in present { members[Member(chat: chat, user: user), default: Standing()].isThere = true }
         guard !people.isEmpty else { return }
-        let index = typingIndex(of: chat)
-        (typing[index].latest, typing[index].told) = (people, people)
+        _ = typing.told(people, in: chat)
     }
 
     /// Forgets the typists that the reader knows in a chat.
     package mutating func forgetTyping(in chat: String) {
-        typing.removeAll { $0.chat == chat }
+        typing.remove(chat)
         states.remove(.typing(chat))
     }
 
@@ -135,7 +80,7 @@ package struct Mailbox: Sendable {
             members[member]?.after = nil
             place(nil, of: member)
         }
-        let isTyping = typing.contains { $0.chat == chat && !$0.told.isEmpty }
+        let isTyping = typing[chat]?.told.isEmpty == false
         forgetTyping(in: chat)
         return (present, isTyping)
     }
@@ -166,11 +111,10 @@ package struct Mailbox: Sendable {
         switch timed.event {
         case .peer(let change): addPresence(timed, of: Member(chat: change.chat, user: change.peer.user))
         case .typing(let chat, let people):
-            let index = typingIndex(of: chat)
-            (typing[index].latest, typing[index].at) = (people, timed.at)
+            typing.came(people, in: chat, at: timed.at)
             reviewTyping(in: chat)
         case .message(let message):
-            guard isAttentive else {
+            guard attention.isPaid else {
                 miss(Gap(messages: 1, at: timed.at), in: message.chat)
                 return false
             }
@@ -186,12 +130,7 @@ package struct Mailbox: Sendable {
     }
 
     /// Counts outputs that the reader misses.
-    package mutating func miss(_ gap: Gap, in chat: String) {
-        let before = gaps[chat]
-        gaps[chat] = Gap(
-            messages: (before?.messages ?? 0) + gap.messages, outcomes: (before?.outcomes ?? 0) + gap.outcomes,
-            at: gap.at)
-    }
+    package mutating func miss(_ gap: Gap, in chat: String) { gaps.add(gap, in: chat) }
 
     private mutating func append(_ output: ServiceOutput, in chat: String, from author: UserID? = nil) {
         arrivals += 1
@@ -199,7 +138,7 @@ package struct Mailbox: Sendable {
     }
 
     private mutating func addMessage(_ timed: TimedEvent, of member: Member) {
-        let isTyping = typing.first { $0.chat == member.chat }?.latest.contains { $0.user == member.user } ?? false
+        let isTyping = typing[member.chat]?.latest.contains { $0.user == member.user } ?? false
         append(.event(timed), in: member.chat, from: member.user)
         members[member, default: Standing()].messages.append(isTyping)
         if members[member]?.messages.count == 1 { reviewTyping(in: member.chat) }
@@ -252,10 +191,7 @@ package struct Mailbox: Sendable {
             inRow = 0
             switch timed.event {
             case .typing(let chat, let people):
-                let index = typingIndex(of: chat)
-                let isNews = typing[index].told != people
-                (typing[index].latest, typing[index].told) = (people, people)
-                return isNews ? output : nil
+                return typing.told(people, in: chat) ? output : nil
             case .delivered, .failed, .waiting, .notice: return output
             case .peer, .message, .missed: break
             }
@@ -265,10 +201,7 @@ package struct Mailbox: Sendable {
     }
 
     private mutating func first() -> ServiceOutput? {
-        if let chat = gaps.keys.min(), let gap = gaps.removeValue(forKey: chat) {
-            let missed = MissedEvents(chat: chat, messages: gap.messages, outcomes: gap.outcomes)
-            return .event(TimedEvent(at: gap.at, event: .missed(missed)))
-        }
+        if let missed = gaps.takeFirst() { return .event(missed) }
         while let (state, arrival) = states.first {
             if let item = items.first, arrival > max(item.arrival, due) { break }
             if let output = take(state) { return output }
@@ -284,27 +217,26 @@ package struct Mailbox: Sendable {
             defer { user = nil }
             return user.map { .user($0) }
         case .typing(let chat):
-            guard let index = typing.firstIndex(where: { $0.chat == chat }) else { return nil }
-            return shown(typing[index]) == typing[index].told ? nil : .event(takeTyping(index))
+            guard let list = typing[chat], shown(list) != list.told else { return nil }
+            return .event(takeTyping(list))
         case .presence(let member): return takePresence(of: member).map { .event($0) }
         case .notice(let subject): return takeNotice(on: subject).map { .event($0) }
         }
     }
 
-    private mutating func takeTyping(_ index: Int) -> TimedEvent {
-        let (list, shown) = (typing[index], shown(typing[index]))
-        typing[index].told = shown
+    private mutating func takeTyping(_ list: TypingLists.List) -> TimedEvent {
+        let shown = shown(list)
+        typing.tell(shown, in: list.chat)
         states.remove(.typing(list.chat))
         return TimedEvent(at: list.at, event: .typing(chat: list.chat, shown))
     }
 
     /// Takes the waiting list of a chat before a person leaves, if the reader knows that they type.
     private mutating func takeTyping(before member: Member) -> TimedEvent? {
-        guard let index = typing.firstIndex(where: { $0.chat == member.chat }),
-            typing[index].told.contains(where: { $0.user == member.user }),
-            !shown(typing[index]).contains(where: { $0.user == member.user })
+        guard let list = typing[member.chat], list.told.contains(where: { $0.user == member.user }),
+            !shown(list).contains(where: { $0.user == member.user })
         else { return nil }
-        return takeTyping(index)
+        return takeTyping(list)
     }
 
     private mutating func takePresence(of member: Member) -> TimedEvent? {
@@ -332,18 +264,14 @@ package struct Mailbox: Sendable {
     // MARK: Readers that take nothing
 
     /// Records that the reader takes, or waits for the next output.
-    package mutating func attend() { (isAttentive, hasTaken) = (true, true) }
+    package mutating func attend() { attention.pay() }
 
     /// Stops messages to a reader after `patience` calls in a row without a taken output. Messages resume when the
     /// reader takes again.
     ///
     /// - Returns: The messages that don't wait for the reader any more.
     package mutating func look(patience: Int) -> [MessageID] {
-        idleLooks = hasTaken || isEmpty ? 0 : idleLooks + 1
-        hasTaken = false
-        guard isAttentive, idleLooks >= patience else { return [] }
-        isAttentive = false
-        return giveUpMessages()
+        attention.isLost(after: patience, isIdle: isEmpty) ? giveUpMessages() : []
     }
 
     /// Ends the mailbox of a reader that is gone.
@@ -353,7 +281,7 @@ package struct Mailbox: Sendable {
         let numbers = giveUpMessages()
         for item in items where item.output.isOutcome { miss(Gap(outcomes: 1, at: item.output.at), in: item.chat) }
         defer { self = Mailbox() }
-        return (numbers, gaps)
+        return (numbers, gaps.byChat)
     }
 
     /// Drops all waiting messages from others, and counts them.
@@ -371,7 +299,7 @@ package struct Mailbox: Sendable {
 
     /// Returns the typists without those who began to type after a message of theirs that still waits, and without those
     /// whose arrival waits, unless `withArrivals`.
-    private func shown(_ list: TypingList, withArrivals: Bool = false) -> [Person] {
+    private func shown(_ list: TypingLists.List, withArrivals: Bool = false) -> [Person] {
         list.latest.filter { person in
             guard let standing = members[Member(chat: list.chat, user: person.user)] else { return true }
             return (standing.messages.first ?? true) && (withArrivals || standing.isThere || standing.before == nil)
@@ -380,20 +308,12 @@ package struct Mailbox: Sendable {
 
     /// Lets the list of typists of a chat wait while it differs from the one that the reader knows.
     private mutating func reviewTyping(in chat: String) {
-        guard let index = typing.firstIndex(where: { $0.chat == chat }) else { return }
-        if shown(typing[index], withArrivals: true) != typing[index].told {
+        guard let list = typing[chat] else { return }
+        if shown(list, withArrivals: true) != list.told {
             states.insert(.typing(chat), arrivals: &arrivals)
         } else {
             states.remove(.typing(chat))
         }
-    }
-
-    /// Returns the index of a chat's list, which may be a new one.
-    private mutating func typingIndex(of chat: String) -> Int {
-        if let index = typing.firstIndex(where: { $0.chat == chat }) { return index }
-        typing.removeAll { $0.latest.isEmpty && $0.told.isEmpty }
-        typing.append(TypingList(chat: chat))
-        return typing.count - 1
     }
 
     /// Removes the first message of a person from their waiting ones.
@@ -420,12 +340,5 @@ package struct Mailbox: Sendable {
             // A list may have waited for the person's arrival.
             reviewTyping(in: member.chat)
         }
-    }
-}
-
-extension TimedEvent {
-    /// Whether a change of presence says that the person is there.
-    fileprivate var isThere: Bool {
-        if case .peer(let change) = event { change.peer.presence != .offline } else { false }
     }
 }

@@ -1,0 +1,55 @@
+import InklingModel
+
+/// The outputs that a reader misses, counted by chat.
+package struct Gaps: Sendable {
+    /// The number of dropped outputs in a chat.
+    package struct Gap: Sendable {
+        package var messages = 0
+        package var outcomes = 0
+        /// The time of the latest dropped output.
+        package var at: Timestamp
+    }
+
+    private(set) var byChat: [String: Gap] = [:]
+
+    var count: Int { byChat.count }
+    var isEmpty: Bool { byChat.isEmpty }
+
+    mutating func add(_ gap: Gap, in chat: String) {
+        let before = byChat[chat]
+        byChat[chat] = Gap(
+            messages: (before?.messages ?? 0) + gap.messages, outcomes: (before?.outcomes ?? 0) + gap.outcomes,
+            at: gap.at)
+    }
+
+    /// Takes the counts of the first chat by name; nil if nothing was missed.
+    mutating func takeFirst() -> TimedEvent? {
+        guard let chat = byChat.keys.min(), let gap = byChat.removeValue(forKey: chat) else { return nil }
+        let missed = MissedEvents(chat: chat, messages: gap.messages, outcomes: gap.outcomes)
+        return TimedEvent(at: gap.at, event: .missed(missed))
+    }
+}
+
+/// Whether a reader takes what waits. A reader that takes nothing for too long gets no messages (M-20).
+struct Attention: Sendable {
+    /// Whether the reader gets messages.
+    private(set) var isPaid = true
+    /// Whether the reader took an output since the last look.
+    private var hasTaken = false
+    private var idleLooks = 0
+
+    /// Records that the reader takes, or waits for the next output.
+    mutating func pay() { (isPaid, hasTaken) = (true, true) }
+
+    /// Looks at the reader once.
+    ///
+    /// - Parameter isIdle: Whether nothing waits for the reader.
+    /// - Returns: Whether the reader gets no messages from now on, after `patience` looks in a row without a taken output.
+    mutating func isLost(after patience: Int, isIdle: Bool) -> Bool {
+        idleLooks = hasTaken || isIdle ? 0 : idleLooks + 1
+        hasTaken = false
+        guard isPaid, idleLooks >= patience else { return false }
+        isPaid = false
+        return true
+    }
+}
