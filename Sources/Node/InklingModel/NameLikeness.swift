@@ -33,7 +33,7 @@ package struct NameLikeness: Hashable, Sendable {
     /// - Parameter withParts: Whether to compute ``parts``, which takes time.
     package init(of name: String, withParts: Bool = true) {
         let words = Self.words(of: name)
-        whole = Self.narrow(Self.joined(words.map(\.folded)), as: "l", alsoI: true)
+        whole = Self.narrow(Self.joined(words.map { $0.folded }), as: "l", alsoI: true)
         isLong = words.count > Self.words
         keys = Self.keys(of: words[...])
         var parts: [String] = []
@@ -72,10 +72,12 @@ package struct NameLikeness: Hashable, Sendable {
     }
 
     private static func keys(of words: ArraySlice<Word>) -> [String] {
-        let folded = joined(words.map(\.folded))
+        let folded = joined(words.map { $0.folded })
         guard !folded.isEmpty else { return [""] }
         // Prefixes keep the three spellings apart: the skeleton of "Ian" is the text "lan".
-        return ["s:" + Skeleton.of(words.map(\.shown).joined()), "f:" + Skeleton.of(words.map(\.lower).joined())]
+        return [
+            "s:" + Skeleton.of(words.map { $0.shown }.joined()), "f:" + Skeleton.of(words.map { $0.lower }.joined()),
+        ]
             + readings(of: folded).map { "t:" + $0 }
     }
 

@@ -1,4 +1,6 @@
-import InklingModel
+#if !hasFeature(Embedded)
+    import InklingModel
+#endif
 
 /// The label of each person in a chat: the name and, where the name alone could mislead, a short piece of the user ID.
 /// A mark follows the name of a verified person.
@@ -145,7 +147,7 @@ public struct Labels: Sendable {
     public mutating func setOwnName(_ name: String) {
         ownLikenesses = Self.wordLikenesses.union(Self.likenesses(of: name))
         ownLikenesses.remove("")
-        let people = entries.values.map(\.person).sorted { $0.user < $1.user }
+        let people = entries.values.map { $0.person }.sorted { $0.user < $1.user }
         for person in people { enrol(person) }
         for person in people { loosen(person.user) }
     }
@@ -173,7 +175,7 @@ public struct Labels: Sendable {
 
     /// All labels, in the order of their texts.
     public var all: [Label] {
-        entries.values.map(\.label).sorted { ($0.text, $0.user) < ($1.text, $1.user) }
+        entries.values.map { $0.label }.sorted { ($0.text, $0.user) < ($1.text, $1.user) }
     }
 
     /// Finds a person by label, name in any case, user ID or suffix, each with or without `@`. Earlier labels are
@@ -200,7 +202,7 @@ public struct Labels: Sendable {
         switch found.count {
         case 0: return .nobody
         case 1: return .one(found[0].user)
-        default: return .several(found.map(\.text))
+        default: return .several(found.map { $0.text })
         }
     }
 
@@ -397,18 +399,6 @@ public struct Labels: Sendable {
     }
 
     private static func folded(_ text: String) -> String { text.uppercased().lowercased() }
-}
-
-extension Labels.Person {
-    /// A person in the form in which the node knows them.
-    public init(_ peer: Peer) {
-        self.init(
-            user: peer.user.description, name: peer.name,
-            acquaintance: peer.namesakes.isEmpty ? .known : .changedKey, isVerified: peer.isVerified)
-    }
-
-    /// A person of whom only the identity and the name are known.
-    public init(_ person: InklingModel.Person) { self.init(user: person.user.description, name: person.name) }
 }
 
 /// The form of a name in a label.

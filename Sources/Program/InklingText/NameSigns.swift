@@ -1,4 +1,6 @@
-import InklingModel
+#if !hasFeature(Embedded)
+    import InklingModel
+#endif
 
 /// Signs in names that readers could take for output of the program. The prompt, the page and the command for messages
 /// share this list.
@@ -239,7 +241,7 @@ enum UserIDsInNames {
     private static func isUserID(_ word: [UInt8], _ isKnown: (String) -> Bool) -> Bool {
         windows(of: word).contains { part in
             let rest = part.utf8.drop { !isDigit($0) }
-            return isKnown(part) || rest.contains { !isDigit($0) } && UserID(part) != nil
+            return isKnown(part) || rest.contains { !isDigit($0) } && part.utf8.allSatisfy(isBase32)
         }
     }
 
@@ -257,26 +259,12 @@ enum UserIDsInNames {
 
     private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
+    /// Whether a character can be in a user ID.
+    private static func isBase32(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "2")...UInt8(ascii: "7")).contains(byte)
+    }
+
     private static func lowercased(_ byte: UInt8) -> UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte + 0x20 : byte
-    }
-}
-
-extension NameFault {
-    /// The longest name in bytes of UTF-8 (M-25).
-    private static let maximumSize = 64
-
-    /// Returns the fault of the user's own new name, in NFC, or nil. A name has a fault if no node can have it (M-25),
-    /// or if other users would not see it.
-    public init?(ofOwnName name: String) {
-        if let fault = NameFault(of: name, maximumSize: Self.maximumSize) {
-            self = fault
-        } else if UserIDsInNames.removed(from: name, isKnown: { _ in false }) != nil {
-            self = .userID
-        } else if Labels.shown(name) == nil {
-            self = .unreadable
-        } else {
-            return nil
-        }
     }
 }

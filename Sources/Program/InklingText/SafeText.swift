@@ -1,4 +1,6 @@
-import InklingModel
+#if !hasFeature(Embedded)
+    import InklingModel
+#endif
 
 /// Makes text from outside harmless before it reaches a terminal or a log.
 ///
@@ -211,7 +213,9 @@ public enum DisplayWidth {
             for scalar in scalars.dropFirst() where pictureMakers.contains(scalar) || isRegional(scalar) {
                 return 2
             }
-            if first.properties.isEmojiModifierBase, scalars.dropFirst().contains(where: \.properties.isEmojiModifier) {
+            if first.properties.isEmojiModifierBase,
+                scalars.dropFirst().contains(where: { $0.properties.isEmojiModifier })
+            {
                 return 2
             }
         }

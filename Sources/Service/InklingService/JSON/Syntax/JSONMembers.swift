@@ -82,6 +82,8 @@ package struct JSONMembers: Equatable {
 
     /// All stored members, by name.
     var all: [String: JSONElement] {
-        Dictionary(members.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        var all: [String: JSONElement] = [:]
+        for member in members where all[member.name] == nil { all[member.name] = member.value }
+        return all
     }
 }
