@@ -35,6 +35,8 @@ InklingWeb: Inkling InklingService InklingModel InklingText InklingWire NIOCore 
 InklingCLI: Inkling InklingService InklingConsole InklingModel InklingText InklingWeb ArgumentParser Logging NIOCore NIOPosix CProcess CTOML
 InklingProgram: InklingCLI ArgumentParser
 InklingLastWill:
+CDesktop:
+InklingTray: CDesktop CUTF8Proc InklingModel
 
 SeededRandom*:
 ProcessSupport:

@@ -26,6 +26,7 @@ private func file(_ settings: SettingsFile) -> String {
     if let isReduced = settings.reducedMotion { lines.append("indicator.reduce-motion = \(isReduced)") }
     if let names = settings.interfaces { lines.append("interfaces.use = \(list(names))") }
     if let names = settings.excludedInterfaces { lines.append("interfaces.leave-out = \(list(names))") }
+    if let shows = settings.notifiesWithTexts { lines.append("notifications.show-texts = \(shows)") }
     if let sends = settings.sendsTyping { lines.append("privacy.send-typing = \(sends)") }
     if let shows = settings.showsTyping { lines.append("privacy.show-typing = \(shows)") }
     return lines.map { $0 + "\n" }.joined()

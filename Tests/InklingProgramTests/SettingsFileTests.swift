@@ -23,6 +23,9 @@ struct SettingsFileTests {
             [mentions]
             bell = true
 
+            [notifications]
+            show-texts = true
+
             [privacy]
             send-typing = false
             show-typing = true
@@ -35,6 +38,7 @@ struct SettingsFileTests {
         expected.reducedMotion = true
         expected.interfaces = ["eth0", "wlan0"]
         expected.ringsForMentions = true
+        expected.notifiesWithTexts = true
         expected.sendsTyping = false
         expected.showsTyping = true
         expected.messageHook = ["notify", "--quiet"]

@@ -20,7 +20,7 @@ package struct InklingCommand: ParsableCommand {
         version: programVersion,
         subcommands: [
             ChatCommand.self, InviteCommand.self, PeersCommand.self, SendCommand.self, WatchCommand.self,
-            WebCommand.self,
+            WebCommand.self, TrayCommand.self,
             DaemonCommand.self, StatusCommand.self, StopCommand.self, JoinCommand.self, LeaveCommand.self,
             ChatsCommand.self,
             DoctorCommand.self, IdentityCommand.self,

@@ -18,6 +18,8 @@ package struct SettingsFile: Equatable, Sendable {
     package var showsTyping: Bool?
     /// Whether the terminal rings when somebody mentions the user.
     package var ringsForMentions: Bool?
+    /// Whether notifications of the desktop show the texts of private chats.
+    package var notifiesWithTexts: Bool?
     /// The program, with its arguments, that the daemon starts for messages that no front end shows; not empty.
     package var messageHook: [String]?
     /// Whether the daemon sets the user away while no front end shows a chat.
@@ -90,7 +92,9 @@ package struct SettingsFile: Equatable, Sendable {
             throw refusal(line: line, Self.hint(text, line: line) ?? error.text)
         }
         var reader = Reader(path: path)
-        try reader.read(document.root, [.name, .chat, .onMessage, .indicator, .interfaces, .mentions, .privacy])
+        try reader.read(
+            document.root,
+            [.name, .chat, .onMessage, .indicator, .interfaces, .mentions, .notifications, .privacy])
         name = reader.string(.name)
         chat = reader.string(.chat)
         if let style = reader.string(.style) {
@@ -108,6 +112,7 @@ package struct SettingsFile: Equatable, Sendable {
         }
         sendsTyping = reader.bool(.sendTyping)
         ringsForMentions = reader.bool(.bell)
+        notifiesWithTexts = reader.bool(.showTexts)
         showsTyping = reader.bool(.showTyping)
         goesAwayAlone = reader.bool(.autoAway)
         messageHook = reader.strings(.onMessage)
@@ -174,13 +179,14 @@ extension SettingsFile {
 
     /// All settings, by their full names.
     private enum Key: String, CaseIterable {
-        case name, chat, indicator, interfaces, mentions, privacy
+        case name, chat, indicator, interfaces, mentions, notifications, privacy
         case onMessage = "on-message"
         case style = "indicator.style"
         case reduceMotion = "indicator.reduce-motion"
         case use = "interfaces.use"
         case leaveOut = "interfaces.leave-out"
         case bell = "mentions.bell"
+        case showTexts = "notifications.show-texts"
         case sendTyping = "privacy.send-typing"
         case showTyping = "privacy.show-typing"
         case autoAway = "privacy.auto-away"
@@ -188,11 +194,12 @@ extension SettingsFile {
         var kind: Kind {
             switch self {
             case .name, .chat, .style: .string
-            case .reduceMotion, .bell, .sendTyping, .showTyping, .autoAway: .bool
+            case .reduceMotion, .bell, .showTexts, .sendTyping, .showTyping, .autoAway: .bool
             case .use, .leaveOut, .onMessage: .strings
             case .indicator: .table([.style, .reduceMotion])
             case .interfaces: .table([.use, .leaveOut])
             case .mentions: .table([.bell])
+            case .notifications: .table([.showTexts])
             case .privacy: .table([.sendTyping, .showTyping, .autoAway])
             }
         }

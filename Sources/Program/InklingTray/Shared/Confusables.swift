@@ -1,0 +1,1 @@
+../../../Node/InklingModel/Confusables.swift

@@ -1,0 +1,1 @@
+../../InklingText/Labels.swift

@@ -1,0 +1,1 @@
+../../../Service/InklingService/JSON/Syntax/LineSplitter.swift

@@ -1,0 +1,1 @@
+../../InklingText/SafeText.swift
