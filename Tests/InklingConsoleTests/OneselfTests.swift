@@ -24,6 +24,14 @@ struct OneselfTests {
         #expect(stage.newEffects().isEmpty && stage.lasting == [.bell(true), .bell(false)])
     }
 
+    @Test("/notify icon keeps whether the icon of the desktop starts at login")
+    func icon() {
+        var stage = ChatStage.begun([.bob])
+        _ = stage.enter("/notify icon on")
+        _ = stage.enter("/notify icon off")
+        #expect(stage.lasting == [.autostart(true), .autostart(false)])
+    }
+
     @Test("whoever has used no prompt yet is told how it works, once")
     func explanation() {
         for explains in [true, false] {

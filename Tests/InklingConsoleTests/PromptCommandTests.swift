@@ -28,7 +28,9 @@ struct PromptCommandTests {
             ("/waiting", .waiting(nil)), ("/waiting on", .waiting(true)), ("/waiting OFF", .waiting(false)),
             ("/waiting 1", .misused("waiting", .surplus)), ("/forget 2", .forget(2)), ("/forget ALL", .forget(nil)),
             ("/forget", .misused("forget", .missing)), ("/forget 0", .misused("forget", .surplus)),
-            ("/notify OFF", .notify(false)), ("/notify", .notify(nil)), ("/notify maybe", .misused("notify", .surplus)),
+            ("/notify OFF", .notify(false)), ("/notify", .notify(nil)), ("/notify icon  On", .autostart(true)),
+            ("/notify icon off", .autostart(false)),
+            ("/notify icon", .misused("notify", .surplus)), ("/notify maybe", .misused("notify", .surplus)),
             ("/resend", .resend), ("/resend it", .misused("resend", .surplus)),
             ("/nick --once Zoe B", .nick("Zoe B", isOnce: true)), ("/nick --once", .misused("nick", .missing)),
             (":smile:", .message(":smile:")),
@@ -69,7 +71,7 @@ struct PromptCommandTests {
             (
                 "/away lunch",
                 "/away takes no reason, because others would not see it. Tell them first, then: /away"
-            ), ("/notify maybe", "/notify takes on or off"),
+            ), ("/notify maybe", "/notify takes on, off, icon on or icon off"),
             ("/wo", "There is no command /wo. Did you mean /who?"),
             (
                 "/xyzzy",

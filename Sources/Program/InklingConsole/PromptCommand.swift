@@ -35,6 +35,8 @@ package enum PromptCommand: Equatable, Sendable {
     case away
     /// Whether the terminal should ring at the user's name; nil to show the setting.
     case notify(Bool?)
+    /// Starts the icon of the desktop at each login, or no longer.
+    case autostart(Bool)
     /// Sends the messages again that failed or reached nobody.
     case resend
     case back
@@ -226,10 +228,12 @@ package enum PromptCommand: Equatable, Sendable {
     }
 
     private static func notify(_ argument: String) -> PromptCommand {
-        switch argument.lowercased() {
-        case "": .notify(nil)
-        case "on": .notify(true)
-        case "off": .notify(false)
+        switch argument.lowercased().split(whereSeparator: \.isWhitespace) {
+        case []: .notify(nil)
+        case ["on"]: .notify(true)
+        case ["off"]: .notify(false)
+        case ["icon", "on"]: .autostart(true)
+        case ["icon", "off"]: .autostart(false)
         default: .misused("notify", .surplus)
         }
     }
@@ -438,10 +442,11 @@ extension PromptCommand {
             ]),
         Entry(
             name: "notify", takes: .anything, short: "/notify on", purpose: "ring at your name",
-            usage: "/notify on or off", refusal: "/notify takes on or off",
+            usage: "/notify [icon] on or off", refusal: "/notify takes on, off, icon on or icon off",
             details: [
                 "Have the terminal ring when somebody says your name, from now on and in later runs. "
-                    + "The settings keep it, as mentions.bell. Without on or off: say whether it does."
+                    + "The settings keep it, as mentions.bell. Without on or off: say whether it does.",
+                "/notify icon on starts the icon of \"inkling tray\", which shows notifications, at each login of yours.",
             ]),
         Entry(
             name: "resend", takes: .nothing, short: "/resend", purpose: "send again what failed", usage: "/resend",

@@ -94,6 +94,7 @@ final class LineSession<Model: LineInputModel>: Session {
         case .beginEnd: host.stopHoldingBack()
         case .keep(.name(let name)): host.keep(name: name)
         case .keep(.bell(let isOn)): host.keep(bell: isOn)
+        case .keep(.autostart(let isOn)): host.keep(autostart: isOn)
         case .draw, .clearScreen, .keep(.line), .suspend: break
         }
     }

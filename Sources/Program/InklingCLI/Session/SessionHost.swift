@@ -258,6 +258,15 @@ final class SessionHost {
         _ = keep(.bell(isOn), in: path)
     }
 
+    /// Keeps the choice whether the icon of the desktop starts at each login.
+    func keep(autostart isOn: Bool) {
+        do throws(TrayAutostart.Failure) {
+            session?.report(notice: try TrayAutostart(stateDirectory: settings.node.stateDirectory).set(isOn))
+        } catch {
+            session?.report(notice: error.text)
+        }
+    }
+
     private func keep(_ edit: SettingsEdit, in path: String) -> Bool {
         let fault = edit.write(to: path)
         session?.report(

@@ -114,6 +114,7 @@ final class TerminalSession: Session {
         case .keep(.line(let line)): entered?.add(line)
         case .keep(.name(let name)): host.keep(name: name)
         case .keep(.bell(let isOn)): host.keep(bell: isOn)
+        case .keep(.autostart(let isOn)): host.keep(autostart: isOn)
         case .clearScreen: write(screen.clear())
         case .suspend: suspend(wholeJob: true)
         case .complain(let text): draw([ChatLines.error(text)])

@@ -35,7 +35,7 @@ struct TrayCommand: ParsableCommand {
 
     func run() throws {
         try CommandFailure.reporting {
-            if let autostart { return try TrayAutostart(stateDirectory: daemon.stateDir).set(autostart) }
+            if let autostart { return try Output.standard.answer(switched(autostart)) }
             let shows = try showTexts || settingsOptions.settings().notifiesWithTexts ?? false
             let arguments =
                 ["inkling-tray"] + (shows ? ["--show-texts"] : [])
@@ -48,6 +48,17 @@ struct TrayCommand: ParsableCommand {
             let reason = String(cString: strerror(errno))
             throw CommandFailure(
                 text: "\(SafeText.line(program)) can't be started (\(reason)); install it beside inkling")
+        }
+    }
+}
+
+extension TrayCommand {
+    /// Switches the start at login, and returns what that means.
+    private func switched(_ autostart: Switch) throws -> String {
+        do throws(TrayAutostart.Failure) {
+            return try TrayAutostart(stateDirectory: daemon.stateDir).set(autostart == .on)
+        } catch {
+            throw CommandFailure(text: error.text)
         }
     }
 }
@@ -76,36 +87,46 @@ package struct TrayAutostart {
         return environment("HOME").map { $0 + "/.config" + name }
     }
 
-    /// Writes the entry, or removes it.
-    func set(_ choice: Switch) throws {
+    /// The reason why the entry stays as it was, as a sentence.
+    struct Failure: Error {
+        let text: String
+    }
+
+    /// Writes the entry, or removes it. Returns what that means.
+    func set(_ isOn: Bool) throws(Failure) -> String {
         guard let path = Self.path(environment: ChatSettings.environment) else {
-            throw CommandFailure(text: "there is no place for the entry: set HOME")
+            throw Failure(text: "There is no place for the entry: set HOME")
         }
         let shown = SafeText.line(path)
-        switch choice {
-        case .off:
+        guard isOn else {
             guard unlink(path) == 0 || errno == ENOENT else {
-                throw CommandFailure(text: "\(shown) can't be removed (\(String(cString: strerror(errno))))")
+                throw Failure(text: "\(shown) can't be removed (\(String(cString: strerror(errno))))")
             }
-            try Output.standard.answer("The icon no longer starts at login. To start it now: inkling tray")
-        case .on:
-            guard let text = Self.entry(program: InstalledProgram.folder + "inkling", stateDirectory: stateDirectory)
-            else {
-                throw CommandFailure(
-                    text: "no entry can name this program or directory: it has a line break in its path")
-            }
-            SmallFile.makeFolders(above: path)
-            unlink(path + ".new")
-            let file = open(path + ".new", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-            let isWritten = file >= 0 && Output(descriptor: file).write(Array(text.utf8)) && fsync(file) == 0
-            let code = errno
-            if file >= 0 { close(file) }
-            guard isWritten, rename(path + ".new", path) == 0 else {
-                throw CommandFailure(
-                    text: "\(shown) can't be written (\(String(cString: strerror(isWritten ? errno : code))))")
-            }
-            try Output.standard.answer("The icon starts at each login. To start it now: inkling tray")
+            return "The icon no longer starts at login. To start it now: inkling tray"
         }
+        guard let text = Self.entry(program: InstalledProgram.folder + "inkling", stateDirectory: absoluteDirectory)
+        else {
+            throw Failure(text: "No entry can name this program or directory: its path has a line break")
+        }
+        SmallFile.makeFolders(above: path)
+        unlink(path + ".new")
+        let file = open(path + ".new", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        let isWritten = file >= 0 && Output(descriptor: file).write(Array(text.utf8)) && fsync(file) == 0
+        let code = errno
+        if file >= 0 { close(file) }
+        guard isWritten, rename(path + ".new", path) == 0 else {
+            throw Failure(text: "\(shown) can't be written (\(String(cString: strerror(isWritten ? errno : code))))")
+        }
+        return "The icon starts at each login. To start it now: inkling tray"
+    }
+
+    /// The directory that an option names. A login begins in another folder than this program.
+    private var absoluteDirectory: String? {
+        guard let stateDirectory, !stateDirectory.hasPrefix("/"), let folder = getcwd(nil, 0) else {
+            return stateDirectory
+        }
+        defer { free(folder) }
+        return String(cString: folder) + "/" + stateDirectory
     }
 
     /// Returns the text of the entry; nil if it can't name the program or the directory.

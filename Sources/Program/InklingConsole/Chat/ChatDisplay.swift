@@ -109,6 +109,8 @@ package enum Lasting: Hashable, Sendable {
     case name(String)
     /// Whether the terminal rings at the user's name.
     case bell(Bool)
+    /// Whether the icon of the desktop starts at each login.
+    case autostart(Bool)
 }
 
 /// An effect that the prompt's model requests from the program.

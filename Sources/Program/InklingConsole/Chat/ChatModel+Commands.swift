@@ -20,6 +20,7 @@ extension ChatModel {
         case .unmute(let name): answer(unmute(name))
         case .nick(let name, let isOnce): changeName(name, isOnce: isOnce)
         case .notify(let isOn): notify(isOn)
+        case .autostart(let isOn): if display.form != .pipe { emit(.keep(.autostart(isOn))) }
         case .invite(let argument?): invite(argument)
         case .talk(let name): talk(name)
         case .accept(let number, let name): accept(number, name: name)
