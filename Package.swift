@@ -24,7 +24,12 @@ let small: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .rele
 
 /// Embedded Swift has no runtime. A program in Embedded Swift takes a tenth of the room on disk, and half of the memory. Such
 /// a program can import no other module in Swift, and contains the sources that it shares.
-let embedded: [SwiftSetting] = [.unsafeFlags(["-enable-experimental-feature", "Embedded", "-wmo", "-Osize"])]
+///
+/// A debug build of it is in usual Swift, because the index of sources needs more than one step of compilation.
+let embedded: [SwiftSetting] = [
+    .define("IN_ONE_MODULE"),
+    .unsafeFlags(["-enable-experimental-feature", "Embedded", "-wmo", "-Osize"], .when(configuration: .release)),
+]
 #if arch(arm64)
     let architecture = "aarch64"
 #else
@@ -32,12 +37,14 @@ let embedded: [SwiftSetting] = [.unsafeFlags(["-enable-experimental-feature", "E
 #endif
 
 let embeddedLinking: [LinkerSetting] = [
-    .unsafeFlags([
-        "-enable-experimental-feature", "Embedded", "-use-ld=lld",
-        // The linker looks for the tables of Unicode from the compiler's folder `swift/linux`.
-        "-l:../embedded/\(architecture)-unknown-linux-gnu/libswiftUnicodeDataTables.a", "-l:libutf8proc.a", "-lm",
-        "-Xlinker", "--as-needed", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs", "-Xlinker", "--icf=safe",
-    ])
+    .unsafeFlags(["-use-ld=lld", "-l:libutf8proc.a", "-lm", "-Xlinker", "--as-needed"]),
+    .unsafeFlags(
+        [
+            "-enable-experimental-feature", "Embedded",
+            // The linker looks for the tables of Unicode from the compiler's folder `swift/linux`.
+            "-l:../embedded/\(architecture)-unknown-linux-gnu/libswiftUnicodeDataTables.a",
+            "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs", "-Xlinker", "--icf=safe",
+        ], .when(configuration: .release)),
 ]
 
 let linking = "\(Context.packageDirectory)/Sources/Program/InklingProgram/Linking"

@@ -1,7 +1,4 @@
 // Embedded Swift has no module of the C library. Macros and functions with variadic arguments get a function here.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <dbus/dbus.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +17,16 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+// In glibc, whose headers hide these from a module.
+extern char **environ;
+int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
+enum { desktop_new_session = 0x80 }; // POSIX_SPAWN_SETSID
+struct desktop_credentials {         // struct ucred
+    pid_t process;
+    uid_t user;
+    gid_t group;
+};
 
 static inline int desktop_error(void) { return errno; }
 
@@ -50,10 +57,10 @@ static inline int desktop_connect(const char *path) {
     strcpy(name.sun_path, path);
     int connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (connection < 0) return -1;
-    struct ucred peer;
+    struct desktop_credentials peer;
     socklen_t size = sizeof peer;
     if (connect(connection, (struct sockaddr *)&name, sizeof name) == 0 &&
-        getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid())
+        getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.user == geteuid())
         return connection;
     close(connection);
     return -1;
@@ -93,7 +100,7 @@ static inline int desktop_start(const char *program, char *const *words, pid_t *
     sigemptyset(&signals);
     sigaddset(&signals, SIGPIPE);
     posix_spawnattr_setsigdefault(&attributes, &signals);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | desktop_new_session);
     int code = posix_spawnp(process, program, &actions, &attributes, words, environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);

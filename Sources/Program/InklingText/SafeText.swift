@@ -1,4 +1,4 @@
-#if !hasFeature(Embedded)
+#if !IN_ONE_MODULE
     import InklingModel
 #endif
 
