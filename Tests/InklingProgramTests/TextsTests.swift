@@ -82,8 +82,8 @@ struct TextsTests {
             ("identity exprot x", "did you mean: inkling identity export"),
             (
                 "kitchen",
-                "the commands are chat, invite, peers, send, watch, web, daemon, status, stop, join, leave, chats, doctor, "
-                    + "identity; to open a chat: inkling chat kitchen"
+                "the commands are chat, invite, peers, send, watch, web, tray, daemon, status, stop, join, leave, chats, "
+                    + "doctor, identity; to open a chat: inkling chat kitchen"
             ), ("deamon", "did you mean: inkling daemon"),
             ("identity x", "the commands are show, export, import"), ("help snd", "did you mean: inkling send"),
             ("help identity shwo", "did you mean: inkling identity show"),
