@@ -1,5 +1,3 @@
-import Glibc
-
 /// A value that a line of JSON contained.
 enum JSONElement: Equatable {
     case string(String)
@@ -68,10 +66,9 @@ package struct JSONMembers: Equatable {
             members.first { member in
                 let text = member.name.utf8
                 guard text.count == bytes.count else { return false }
-                // A comparison by elements takes five times the instructions.
                 return text.withContiguousStorageIfAvailable { text in
-                    guard let text = text.baseAddress, let name = bytes.baseAddress else { return true }
-                    return memcmp(text, name, bytes.count) == 0
+                    // `elementsEqual` takes five times the instructions.
+                    bytes.indices.allSatisfy { text[$0] == bytes[$0] }
                 } ?? text.elementsEqual(bytes)
             }?.value
         }
