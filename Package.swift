@@ -173,8 +173,9 @@ let package = Package(
             ],
             path: "Sources/Program/InklingWeb",
             resources: [
-                "index.html", "style.css", "icon.svg", "connection.js", "dialogs.js", "dom.js", "hooks.js",
-                "lines.js", "log.js", "main.js", "model.js", "qr.js", "text.js", "view.js",
+                "index.html", "style.css", "icon.svg", "connection.js", "dialog.js", "dialogs.js", "dom.js", "hooks.js",
+                "invite.js", "lines.js", "lists.js", "log.js", "main.js", "model.js", "notify.js", "qr.js", "search.js",
+                "text.js", "view.js", "welcome.js",
             ].map { .embedInCode("Page/\($0)") },
             swiftSettings: strict + small + testable),
         .target(

@@ -1,7 +1,7 @@
 """page.py: fails if a file of the page of `inkling web` could let a text of a peer escape, or needs more than itself:
 - a sink for markup, code or addresses, storage, a worker, or a request other than the page's one WebSocket;
 - a script or style inside of index.html, or a URL of another origin;
-- more than 64,000 bytes in all, or more than 11,000 of qr.js and text.js;
+- more than 100,000 bytes in all, or more than 11,000 of qr.js and text.js;
 - an ID in a script that index.html lacks;
 - modules that import each other in a circle;
 - a request of the API, or the kind or code of a line, outside of lines.js.
@@ -15,14 +15,14 @@ import sys
 import tempfile
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "Sources/Program/InklingWeb/Page"
-MOST = 64_000
+MOST = 100_000
 MOST_OF = {("qr.js", "text.js"): 11_000}
 
 # Words that no script of the page has: sinks for markup and code, storage, workers, and ways to send or to go elsewhere.
 WORDS = """
     innerHTML outerHTML insertAdjacentHTML setHTML setHTMLUnsafe parseHTMLUnsafe DOMParser createContextualFragment
     XSLTProcessor createHTMLDocument eval Function srcdoc cssText insertRule adoptedStyleSheets
-    cookie cookieStore localStorage indexedDB caches getDirectory createObjectURL
+    cookie cookieStore localStorage indexedDB caches getDirectory
     Worker SharedWorker serviceWorker Worklet BroadcastChannel postMessage
     fetch XMLHttpRequest sendBeacon EventSource WebTransport RTCPeerConnection importScripts
     pushState navigation domain execCommand formAction src
@@ -49,9 +49,13 @@ LINE = [
     (r"\.(do|on|code)\b", 'if (line.on === "error") close();'),
     (r"[{,]\s*on\b[^}]*}\s*(=[^=>]|\))", 'const {on, text} = await joined;'),
 ]
+# The link that saves a file of plain text.
+SAVED = r'el\("a", \{href, download: name\}\)\.click\(\);$|revokeObjectURL\(href\)'
 # A line of a script with one of these words must also match the pattern beside it.
 ONLY = [
-    ("href", r"`#\$\{name\}`|https\?.*noopener noreferrer|^\S.*=> pieces|text\.js", "anchor.href = text;"),
+    ("href", r"`#\$\{name\}`|https\?.*noopener noreferrer|^\S.*=> pieces|text\.js|createObjectURL|" + SAVED, "anchor.href = text;"),
+    ("createObjectURL", r'URL\.createObjectURL\(new Blob\(\[text\], \{type: "text/plain"\}\)\);$', "place.createObjectURL(text);"),
+    ("download", SAVED, "anchor.download = text;"),
     ("sessionStorage", r'sessionStorage\.(getItem\("inkling"\)|setItem\("inkling", key\))', 'sessionStorage.setItem("draft", text);'),
     ("WebSocket", r"new WebSocket\(`ws://\$\{location\.host\}/socket`\)", "new WebSocket(text);"),
     ("from", r'^(?!import).*|^import .* from "\./[a-z]+\.js";$', 'import { a } from "/a/b.js";'),

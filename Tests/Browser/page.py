@@ -166,6 +166,12 @@ class Page:
         self.browser.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
         self.wait_for(lambda: not self.all("dialog[open]"), "the dialog is closed")
 
+    def close_dialog_in_front(self):
+        """Closes one of two dialogs."""
+        count = len(self.all("dialog[open]"))
+        self.browser.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
+        self.wait_for(lambda: len(self.all("dialog[open]")) == count - 1, "the dialog in front is closed")
+
     def person(self, name):
         """Opens what the page says of a person."""
         self.wait_for(lambda: self.row("#people button", name).click() is None, f"{name} is in the list")

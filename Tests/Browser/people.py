@@ -14,11 +14,11 @@ numbers = itertools.count(1)
 class Person:
     """Somebody with a daemon, who knows the ports of the others."""
 
-    def __init__(self, name, port, peers, browser=None):
+    def __init__(self, name, port, peers, browser=None, state=None):
         self.name = name
         self.port = port
         self.peers = peers
-        self.state = harness.work() / name.lower()
+        self.state = state or harness.work() / name.lower()
         self.daemon = harness.Daemon(name, port, peers, self.state)
         self.server = None
         self.browser = browser

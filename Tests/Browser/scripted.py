@@ -45,6 +45,7 @@ class ScriptedDaemon(harness.Running):
         self.name = name
         self.requests = []
         self.errors = {}
+        self.waiting = []
         self.connections = []
         self.current = set()  # the connections in whose front end a chat is open
         state.mkdir(mode=0o700, exist_ok=True)
@@ -114,6 +115,8 @@ class ScriptedDaemon(harness.Running):
             answer |= {"chat": chat, "peers": self.chats[chat]["people"], **owner(self.chats[chat])}
             if "owner" in answer:
                 answer["invite"] = f"inkling:{chat}#{'a' * 26}@{answer['owner']}"
+        elif do == "waiting":
+            answer = {"on": "waiting", "waiting": self.waiting}
         elif do == "who":
             answer = {"on": "who", "chat": chat, "peers": self.chats[chat]["people"]}
         elif do == "messages":

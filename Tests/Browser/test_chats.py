@@ -96,7 +96,9 @@ class ChatTests(TestWithPeople):
     def test_an_empty_chat_says_who_can_come_and_how(self):
         self.alice.page.open_chat(self.chat)
         self.alice.page.wait_for(lambda: "join by the name" in self.alice.page.text("#empty"), "the words")
-        self.alice.page.wait_for(lambda: "iscover" in self.alice.page.text("#empty"), "what discovery says", 8)
+        self.assertIn("reaches only people who are here", self.alice.page.text("#empty"))
+        self.alice.page.wait_for(lambda: "does not look for other computers" in self.alice.page.text("#empty"),
+                                 "what discovery says", 8)
 
     def test_a_command_of_the_prompt_is_no_message(self):
         self.alice.page.open_chat(self.chat)

@@ -422,7 +422,7 @@ class OrderTests(ModuleCase):
         self.browser.refresh()  # for modules without chats
         return self.run_script("""
             const model = await import("/model.js"), {apply} = await import("/lines.js"), {hooks} = await import("/hooks.js");
-            Object.assign(hooks, {begin() {}, render() {}});
+            Object.assign(hooks, {arrived() {}, ready() {}, render() {}});
             const from = {user: "bobbobbobbobbob2", name: "Bob"};
             const last = (text, at, entry) => ({text, at, from, entry, message: +text});
             apply({on: "ready", user: "alicealicealicea", name: "Alice", at: 1});

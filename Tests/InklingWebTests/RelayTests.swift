@@ -90,6 +90,63 @@ struct RelayTests {
         try await stage.end()
     }
 
+    // MARK: The memory of the server
+
+    @Test("a page hears what the server and its tab remember, and both take what the page tells")
+    func memory() async throws {
+        let stage = try await WebStage(memory: PageMemory(proposal: "alice", lobby: "hall", shown: "team"))
+        let page = try WebClient(stage.address)
+        let answer = try #require(page.open("ticket", try await stage.ticket()))
+        let session = try #require(WebClient.bytes("session", of: answer))
+        #expect(
+            page.text()
+                == #"{"on":"inkling-web","state":"open","lobby":"hall","proposal":"alice","shown":"team"}"#)
+        let daemon = try stage.daemon.greet()
+        #expect(page.text() == FakeDaemon.greeting)
+        for line in [
+            #"{"do":"inkling-web-keep","kind":"drafts","chat":"b","text":"half"}"#,
+            #"{"do":"inkling-web-keep","kind":"drafts","chat":"a","text":"gone"}"#,
+            #"{"do":"inkling-web-keep","kind":"drafts","chat":"a","text":""}"#,
+            #"{"do":"inkling-web-keep","kind":"places","chat":"a","text":"1/2 -5"}"#,
+            #"{"do":"inkling-web-keep","kind":"places","chat":"c","text":"1/3 0"}"#,
+            // With the other texts, this one is too long.
+            #"{"do":"inkling-web-keep","kind":"places","chat":"c","text":"\#(String(repeating: "x", count: 256 << 10))"}"#,
+            #"{"do":"inkling-web-keep","kind":"other","chat":"a","text":"x"}"#,
+            #"{"do":"inkling-web-keep","kind":"choices","chat":"notify"}"#,
+            #"{"do":"inkling-web-named"}"#, #"{"do":"inkling-web-shown","chat":"a"}"#,
+        ] { page.send(line) }
+        page.send("next")
+        #expect(daemon.line() == "next", "the daemon gets none of these lines")
+        #expect(stage.memory == PageMemory(lobby: "hall", shown: "team"), "the name is stored at once")
+        page.stream.close()
+        try await stage.wait("the page is gone") { $0.pageCount == 0 }
+        #expect(stage.memory == PageMemory(lobby: "hall", shown: "a"))
+        let again = try WebClient(stage.address)
+        #expect(again.open("session", session) != nil)
+        #expect(
+            again.text()
+                == #"{"on":"inkling-web","state":"open","lobby":"hall","shown":"a","drafts":{"b":"half"},"places":{"a":"1/2 -5"}}"#
+        )
+        let other = try WebClient(stage.address)
+        #expect(other.open("ticket", try await stage.ticket()) != nil)
+        #expect(other.text() == #"{"on":"inkling-web","state":"open","lobby":"hall","shown":"a"}"#)
+        try await stage.end()
+    }
+
+    @Test("the program finds out why a chat has no people, and the page hears of a failure too")
+    func examine() async throws {
+        let stage = try await WebStage()
+        let (page, _, _) = try await stage.page()
+        page.send(#"{"do":"inkling-web-examine","chat":"team"}"#)
+        #expect(
+            page.text() == #"{"on":"inkling-web","state":"examined","name":"team","found":"{\"ok\":true}"}"#)
+        page.send(#"{"do":"inkling-web-examine"}"#)
+        page.send(#"{"do":"inkling-web-examine","chat":"nothing"}"#)
+        #expect(page.text() == #"{"on":"inkling-web","state":"examined","name":"nothing"}"#)
+        #expect(stage.examined == ["team", "nothing"])
+        try await stage.end()
+    }
+
     @Test("the end of a page ends its daemon connection at once", arguments: [false, true])
     func pageEnds(withClose: Bool) async throws {
         let stage = try await WebStage()

@@ -92,9 +92,12 @@ final class WebStage: Sendable {
     /// The lines of the server's log.
     private final class Log: Sendable {
         let lines = Mutex<[String]>([])
+        /// The memories that the server stored, and the chats that it examined.
+        let memories = Mutex<[PageMemory]>([])
+        let examined = Mutex<[String]>([])
     }
 
-    init(_ limits: WebLimits = WebStage.limits) async throws {
+    init(_ limits: WebLimits = WebStage.limits, memory: PageMemory = PageMemory()) async throws {
         var random = SystemRandomNumberGenerator()
         let listener = try WebListener(port: 0, using: &random)
         let (daemon, log) = (try FakeDaemon(), Log())
@@ -103,7 +106,13 @@ final class WebStage: Sendable {
         let listening = loop.makePromise(of: Void.self)
         let (descriptor, address) = (listener.descriptor, listener.address)
         loop.execute {
-            let made = WebServer(at: address, daemon.access, limits, on: loop) { line in
+            let host = PageHost(
+                memory: memory, store: { memory in log.memories.withLock { $0.append(memory) } },
+                examine: { chat, completion in
+                    log.examined.withLock { $0.append(chat) }
+                    completion(chat == "nothing" ? nil : #"{"ok":true}"#)
+                })
+            let made = WebServer(at: address, daemon.access, for: host, limits, on: loop) { line in
                 log.lines.withLock { $0.append(line) }
             }
             server.value = made
@@ -124,6 +133,8 @@ final class WebStage: Sendable {
         return limits
     }
 
+    var memory: PageMemory? { log.memories.withLock { $0.last } }
+    var examined: [String] { log.examined.withLock { $0 } }
     var reports: [String] { log.lines.withLock { $0 } }
 
     func run<Value: Sendable>(_ body: @escaping @Sendable (WebServer) throws -> Value) async throws -> Value {

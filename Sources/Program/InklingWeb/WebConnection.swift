@@ -126,7 +126,7 @@ final class WebConnection {
             flush()
             schedulePing()
             let drafts = server.drafts(session: opening.session)
-            let page = WebPage(self, server.access, server.limits, drafts, on: channel.eventLoop)
+            let page = WebPage(self, server, drafts, on: channel.eventLoop)
             // The page may have closed this connection already.
             guard case .proving = phase else {
                 page.close()

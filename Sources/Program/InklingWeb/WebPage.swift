@@ -4,7 +4,8 @@ import NIOCore
 /// An open page: one front end of the daemon, whose lines pass through unchanged.
 final class WebPage: DaemonLinkOwner {
     private let connection: WebConnection
-    private let access: DaemonAccess
+    private let server: WebServer
+    private var access: DaemonAccess { server.access }
     private let drafts: PageDrafts
     private var link: DaemonLink?
     /// The obstacle that the page knows of; nil while a daemon is there.
@@ -12,18 +13,19 @@ final class WebPage: DaemonLinkOwner {
     /// The lines that the page wrote before the link knew whether a daemon is there. The page reads no more meanwhile.
     private var early: [[UInt8]] = []
 
-    init(
-        _ connection: WebConnection, _ access: DaemonAccess, _ limits: WebLimits, _ drafts: PageDrafts,
-        on eventLoop: any EventLoop
-    ) {
+    init(_ connection: WebConnection, _ server: WebServer, _ drafts: PageDrafts, on eventLoop: any EventLoop) {
         self.connection = connection
-        self.access = access
+        self.server = server
         self.drafts = drafts
-        if let line = drafts.line {
-            connection.write(line: Array(line.text.utf8))
+        let memory = server.memory
+        let members =
+            [("lobby", memory.lobby), ("proposal", memory.proposal), ("shown", memory.shown)]
+            .compactMap { name, text in text.map { (name, JSONValue.string($0)) } } + drafts.members
+        if !members.isEmpty {
+            connection.write(line: Self.line([("on", .string("inkling-web")), ("state", .string("open"))] + members))
             connection.flush()
         }
-        let link = DaemonLink(access, limits, on: eventLoop, owner: self)
+        let link = DaemonLink(server.access, server.limits, on: eventLoop, owner: self)
         self.link = link
         link.connect()
     }
@@ -47,7 +49,10 @@ final class WebPage: DaemonLinkOwner {
         switch relayed?.word {
         case "stop": return refuse(relayed, "inkling-web-refused", "A page can't end the daemon.")
         case "inkling-web-start": return start(relayed)
-        case "inkling-web-draft": return keepDraft(line)
+        case "inkling-web-keep": return keep(line)
+        case "inkling-web-shown": return server.remember(shown: Self.text("chat", line))
+        case "inkling-web-named": return server.rememberName()
+        case "inkling-web-examine": return examine(line)
         default: break
         }
         if link.isReady {
@@ -64,10 +69,29 @@ final class WebPage: DaemonLinkOwner {
         refuse(relayed, "inkling-web-lost", obstacle.text)
     }
 
-    private func keepDraft(_ line: [UInt8]) {
-        guard let members = try? JSONMembers(line), let chat = members.text("chat"), let text = members.text("text")
+    private func keep(_ line: [UInt8]) {
+        guard let members = try? JSONMembers(line), let chat = members.text("chat"), let text = members.text("text"),
+            let kind = members.text("kind").flatMap({ PageDrafts.Kind(rawValue: $0) })
         else { return }
-        drafts.set(text, in: chat)
+        drafts.set(kind, text, in: chat)
+    }
+
+    private static func text(_ member: StaticString, _ line: [UInt8]) -> String? {
+        (try? JSONMembers(line))?.text(member)
+    }
+
+    /// Finds out why a chat has no people.
+    private func examine(_ line: [UInt8]) {
+        guard let chat = Self.text("chat", line) else { return }
+        server.examine(chat) { [weak self] found in
+            guard let self, link != nil else { return }
+            connection.write(
+                line: Self.line([
+                    ("on", .string("inkling-web")), ("state", .string("examined")), ("name", .string(chat)),
+                    ("found", found.map { .string($0) }),
+                ]))
+            connection.flush()
+        }
     }
 
     private func refuse(_ relayed: RelayedLine?, _ code: String, _ text: String) {

@@ -11,6 +11,10 @@ import NIOWebSocket
 package final class WebServer {
     package let address: WebAddress
     let access: DaemonAccess
+    private let host: PageHost
+    private(set) var memory: PageMemory
+    /// Whether the program finds out why a chat has no people, and who asked meanwhile.
+    private var examining: [String: [(String?) -> Void]] = [:]
     let limits: WebLimits
     let rules: RequestRules
     private let eventLoop: any EventLoop
@@ -44,11 +48,13 @@ package final class WebServer {
     ///
     /// - Parameter report: Called with each line for the log.
     package init(
-        at address: WebAddress, _ access: DaemonAccess, _ limits: WebLimits = WebLimits(), on eventLoop: any EventLoop,
-        report: @escaping (String) -> Void
+        at address: WebAddress, _ access: DaemonAccess, for host: PageHost = PageHost(),
+        _ limits: WebLimits = WebLimits(), on eventLoop: any EventLoop, report: @escaping (String) -> Void
     ) {
         self.address = address
         self.access = access
+        self.host = host
+        memory = host.memory
         self.limits = limits
         self.eventLoop = eventLoop
         self.report = report
@@ -162,6 +168,25 @@ package final class WebServer {
 
     func drafts(session id: String) -> PageDrafts { keys.drafts(session: id) }
 
+    /// Remembers the chat that a page shows. The disk gets it when the page closes.
+    func remember(shown chat: String?) { memory.shown = chat }
+
+    /// Remembers that the user has chosen a name.
+    func rememberName() {
+        memory.proposal = nil
+        host.store(memory)
+    }
+
+    /// Finds out why a chat has no people. Requests for the same chat share one run, and other chats wait for nothing.
+    func examine(_ chat: String, _ completion: @escaping (String?) -> Void) {
+        guard examining.count < WebLimits.pages || examining[chat] != nil else { return completion(nil) }
+        examining[chat, default: []].append(completion)
+        guard examining[chat]?.count == 1 else { return }
+        host.examine(chat) { [weak self] found in
+            for completion in self?.examining.removeValue(forKey: chat) ?? [] { completion(found) }
+        }
+    }
+
     private func add(page connection: WebConnection) {
         pages.insert(ObjectIdentifier(connection))
         freePlace(of: connection)
@@ -177,6 +202,7 @@ package final class WebServer {
     func closed(_ connection: WebConnection, session: String) {
         pages.remove(ObjectIdentifier(connection))
         keys.closePage(session: session)
+        host.store(memory)
     }
 
     /// Forgets a closed connection.

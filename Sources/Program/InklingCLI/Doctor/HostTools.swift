@@ -10,13 +10,21 @@ package enum HostTools {
 
     /// Returns the output of a command; nil if the command is missing, fails, or takes too long.
     package static func output(of command: [String]) -> String? {
-        guard let path = path(of: command[0]), let (child, output) = start(path, command) else { return nil }
+        guard let path = path(of: command[0]), let (output, isSuccess) = run(path, command, within: patience) else {
+            return nil
+        }
+        return isSuccess ? output : nil
+    }
+
+    /// Runs a program, and returns its output, and whether it succeeded; nil if it can't start or takes too long.
+    static func run(_ path: String, _ command: [String], within patience: Duration) -> (String, isSuccess: Bool)? {
+        guard let (child, output) = start(path, command) else { return nil }
         let end = ContinuousClock.now + patience
         let bytes = read(output, until: end)
         close(output)
         if bytes == nil { kill(child, SIGKILL) }
         let isSuccess = wait(for: child, until: end)
-        return isSuccess ? bytes.map { String(decoding: $0, as: UTF8.self) } : nil
+        return bytes.map { (String(decoding: $0, as: UTF8.self), isSuccess) }
     }
 
     /// Starts a program with an empty input, and its output on a pipe.

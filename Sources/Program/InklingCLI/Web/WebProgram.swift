@@ -94,7 +94,8 @@ final class WebProgram {
         }
         var failure: (any Error)?
         MultiThreadedEventLoopGroup.withCurrentThreadAsEventLoop { loop in
-            let program = WebProgram(tickets, listener.address, daemon.access, opens: opens, on: loop) {
+            let store = PageStore(stateDirectory: stateDirectory, on: loop)
+            let program = WebProgram(tickets, listener.address, daemon.access, store.host, opens: opens, on: loop) {
                 loop.shutdownGracefully { _ in }
             }
             program.start(listener.descriptor) { failure = $0 }
@@ -103,14 +104,14 @@ final class WebProgram {
     }
 
     private init(
-        _ tickets: TicketSocket, _ address: WebAddress, _ access: DaemonAccess, opens: Bool, on loop: any EventLoop,
-        finished: @escaping () -> Void
+        _ tickets: TicketSocket, _ address: WebAddress, _ access: DaemonAccess, _ host: PageHost, opens: Bool,
+        on loop: any EventLoop, finished: @escaping () -> Void
     ) {
         self.tickets = tickets
         self.opens = opens
         self.loop = loop
         self.finished = finished
-        server = WebServer(at: address, access, on: loop) { Output.error.offer(line: "inkling: " + $0) }
+        server = WebServer(at: address, access, for: host, on: loop) { Output.error.offer(line: "inkling: " + $0) }
     }
 
     private func start(_ descriptor: Int32, failed: @escaping (any Error) -> Void) {
@@ -331,7 +332,7 @@ final class DaemonStart {
     }
 
     /// The path of this program.
-    private static var program: String {
+    static var program: String {
         let link = "/proc/self/exe"
         var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink(link, &bytes, bytes.count)

@@ -1,11 +1,12 @@
-// The dialogs: join, invite, the user, a person, questions. The cards of invitations and newcomers.
+// The dialogs: join, the user, a person. The cards of invitations and newcomers.
 
-import {$, bdi, el, icon, on, set, shield, svg, sync, write} from "./dom.js";
+import {confirm, finish, isDone, noted, open, say} from "./dialog.js";
+import {$, bdi, el, icon, on, shield, sync, write} from "./dom.js";
 import {hooks} from "./hooks.js";
+import {sendFrom, showInvite} from "./invite.js";
 import {requests} from "./lines.js";
-import {decide, isHere, model, remark, sorted} from "./model.js";
+import {decide, isHere, model, sorted} from "./model.js";
 import {MARKS} from "./names.js";
-import {qr} from "./qr.js";
 import {groups, isolate, label, lookalike, plain, presence} from "./text.js";
 
 const OPEN = " Anybody on this network can read the open chat.";
@@ -13,28 +14,49 @@ const OWN = "Your own name for this chat";
 let joining, user;
 
 export const render = () => sync($("invitations"), [...model.invitations].map(card));
-const open = (name) => $(`dialog-${name}`).showModal();
-const say = (name, text) => write(`${name}-note`, text);
-const isDone = (name, {error}) => !say(name, plain(error, 400)) && !error;
-const finish = (name, answer) => isDone(name, answer) && !$(`dialog-${name}`).close();
-
-function confirm(text, yes, ...rows) {
-	write("ask-text", text);
-	write("ask-yes", yes);
-	$("ask-list").replaceChildren(...rows);
-	open("ask");
-	return new Promise((done) => {
-		$("dialog-ask").onclose = () => done();
-		$("ask-yes").onclick = () => $("dialog-ask").close(done(true));
-	});
-}
 
 function showJoin(title, ...given) {
-	const [request, member] = joining = given;
+	const [request, member] = joining = given, isInvite = member === "invite", isNew = request === requests.join && member === "chat";
 	write("join-title", title);
 	$("join-form").reset();
-	$("join-kind").hidden = request !== requests.join || member !== "chat";
+	$("join-kind").hidden = !isNew;
+	$("join-pick").hidden = !isInvite;
+	$("join-text").placeholder = isInvite ? "inkling:…" : "";
+	explain();
 	open("join");
+}
+
+/** Says who can read along. */
+function explain() {
+	const [request, member] = joining;
+	write("join-words", request !== requests.join ? "" : member !== "chat" || $("join-private").checked
+		? `Only people ${member === "chat" ? "whom you invite" : "with this invite"} can read along.`
+		: "Everybody on this network who knows the name can join and read along.");
+}
+
+/** Begins a private chat for a few, an open chat, or a chat by its invite. */
+function begin(kind) {
+	if (kind === "invite") return showJoin("Your invite", requests.join, "invite");
+	showJoin(kind === "few" ? "Name of the chat for a few" : kind ? "Name of the open chat" : "Name of the new chat", requests.join, "chat");
+	$("join-private").checked = kind === "few";
+	explain();
+}
+
+/** Joins an open chat by a press. An error shows in the dialog. */
+async function join(name) {
+	if (await isRefused("join", requests.join, {chat: name}) !== true) return;
+	const note = noted("join");
+	begin("open");
+	$("join-text").value = name;
+	say("join", note);
+}
+
+/** Joins a new private chat of the user's own. */
+function make(name, secret, members) {
+	// The last letter has three bits.
+	const letter = (byte, index) => "abcdefghijklmnopqrstuvwxyz234567"[byte & (index < 25 ? 31 : 28)];
+	const random = [...crypto.getRandomValues(new Uint8Array(26))].map(letter).join("");
+	return requests.join({invite: `inkling:${encodeURIComponent(name)}${secret ?? `#${random}@${model.self.key}`}`, keep: true, ...members});
 }
 
 /** Joins a chat, or returns "no" after a no of the user, and true after an error. */
@@ -71,18 +93,6 @@ function card([id, line]) {
 		warning && el("p.bad", icon("warning"), bdi(warning)), note, el("button.main", act, yes), el("button", end, no))];
 }
 
-async function invite() {
-	const {name, secret} = model.open;
-	const {invite} = await requests.invite({chat: name});
-	if (secret && !invite) return;
-	write("invite-how", invite ? "Everybody with this invite can join and read."
-		: "Anybody on this network can join by its name.");
-	$("invite-text").value = invite ?? name;
-	$("invite-show").hidden = !invite;
-	$("invite-qr").replaceChildren();
-	open("invite");
-}
-
 const isOwn = ({owner}) => owner === model.self.key;
 
 export async function showPerson(next) {
@@ -93,7 +103,7 @@ export async function showPerson(next) {
 	write("person-id", groups(user));
 	$("fingerprint").replaceChildren();
 	$("talk").hidden = model.open.with === shown().key;
-	$("remove").hidden = !isOwn(model.open);
+	$("remove").hidden = $("hand-over").hidden = !isOwn(model.open);
 	const chats = [...model.chats.values()].filter((chat) => chat.secret && !chat.with && (!chat.owner || isOwn(chat)) && !isHere(chat.people.get(user)));
 	$("invite-to").hidden = !chats.length;
 	$("invite-chat").replaceChildren(...chats.map(({name}) => el("option", {value: name}, plain(name))));
@@ -122,64 +132,65 @@ async function settle(request, change, text) {
 	say("person", text);
 }
 
-for (const dialog of document.querySelectorAll("dialog")) {
-	const foot = dialog.querySelector(".foot"), name = dialog.id.slice(7);
-	set(dialog, {"aria-labelledby": dialog.querySelector("h2, p").id});
-	foot.before(el("p.bad", {id: `${name}-note`, role: "alert"}));
-	dialog.onclose = () => say(name);
-	foot.prepend(el("button.close", {type: "button"}, () => dialog.close(), dialog.role ? "Cancel" : "Close"));
+async function leave() {
+	const {name, secret, with: partner} = model.open;
+	const back = secret && !partner ? " To come back, you need its invite." : "";
+	return await confirm(`Leave ${isolate(plain(name))}?${back}`, "Leave") && requests.leave({chat: name});
 }
+
+/** Moves the chat with people to a new secret, after a question. */
+async function move(people, text, yes, members) {
+	const {name} = model.open, keys = people.map((one) => one.key);
+	const rows = people.map((one) => el("li", bdi(one.label), mark(one)));
+	if (!await confirm(`${isolate(plain(name))} moves to a new secret, ${text}`, yes, ...rows)) return;
+	finish("person", await requests.move({chat: name, keys, ...members}));
+}
+
+Object.assign(hooks, {begin, join, make});
+$("join-private").onchange = explain;
+$("join-file").onchange = async () => {
+	const [file] = $("join-file").files;
+	// An invite is short.
+	if (!file || file.size > 4096) return say("join", file ? "This file is no invite." : "");
+	$("join-text").value = (await file.text()).trim();
+	say("join", "");
+	$("join-text").focus();
+};
 on({
-	"new-chat": () => showJoin("Name of the new chat", requests.join, "chat"),
-	"join-invite": () => showJoin("Invite", requests.join, "invite"),
+	"new-chat": () => begin(),
+	"join-invite": () => begin("invite"),
 	async "join-form"() {
 		const [request, member, members] = joining, text = $("join-text").value.trim().normalize();
-		// The last letter has three bits.
-		const letter = (byte, index) => "abcdefghijklmnopqrstuvwxyz234567"[byte & (index < 25 ? 31 : 28)];
-		const random = [...crypto.getRandomValues(new Uint8Array(26))].map(letter).join("");
-		const secret = members?.secret ?? ($("join-private").checked && `#${random}@${model.self.key}`);
-		const own = secret && {invite: `inkling:${encodeURIComponent(text)}${secret}`}, isMade = own && !members;
-		const refusal = await isRefused("join", request, own || {...members, [member]: text});
-		if (!refusal && isMade) invite();
+		const isMade = request === requests.join && member === "chat" && $("join-private").checked, own = isMade || members?.secret;
+		const refusal = own ? await isRefused("join", ({name, ...more}) => make(name, members?.secret, more), {name: text})
+			: await isRefused("join", request, {...members, [member]: text});
+		if (!refusal && isMade) showInvite();
 		if (refusal === "no" && member === "invite") showJoin(OWN, requests.join, "", {secret: text.slice(text.indexOf("#"))});
 	},
-	"invite-open": invite,
-	"invite-copy": () => navigator.clipboard.writeText($("invite-text").value).then(() => say("invite", "Copied.")),
-	"invite-show"() {
-		const rows = qr($("invite-text").value);
-		const line = (row, y) => row.map((isDark, x) => isDark ? `M${x + 4} ${y + 4}h1v1h-1z` : "").join("");
-		$("invite-qr").replaceChildren(svg(rows.length + 8, "QR code of the invite", "path", {d: rows.map(line).join("")}));
-	},
-	async leave() {
-		const {name, secret, with: partner} = model.open;
-		const back = secret && !partner ? " To come back, you need its invite." : "";
-		if (await confirm(`Leave ${isolate(plain(name))}?${back}`, "Leave")) requests.leave({chat: name});
-	},
+	leave,
+	"options-leave": async () => await leave() && $("dialog-options").close(),
 	you() {
 		$("name").value = model.self.name;
 		write("you-id", groups(model.self.user));
 		open("name");
 	},
-	"name-form": async () => finish("name", await requests.nick({name: $("name").value.trim().normalize()})),
+	async "name-form"() {
+		if (finish("name", await requests.nick({name: $("name").value.trim().normalize()}))) requests.named(model.proposal = null);
+	},
 	away: async () => hooks.render(isDone("name", await ($("away").checked ? requests.away : requests.back)())),
 	match: () => settle(requests.verify, {verified: true}),
 	"no-match": () => settle(requests.unverify, {verified: false}, "Somebody may pretend to be this person."),
 	talk: () => isRefused("person", requests.talk, {key: shown().key}),
-	async "invite-send"() {
-		const {key, label, verified} = shown(), chat = $("invite-chat").value;
-		if (!verified && !await confirm(
-			`${isolate(label)} is not verified, and whoever gets the invite can join for good. User ID: ${groups(user)}`, "Invite")) return;
-		const name = plain(chat), lost = `The invitation to ${name} may not have reached ${label}.`;
-		if (!finish("person", await requests.invite({chat, key}, {lost}))) return;
-		remark(model.open, {text: `${label} is invited to ${name}.`});
-		hooks.enter(model.current);
+	"invite-send": () => sendFrom("person", $("invite-chat").value, shown()),
+	remove() {
+		const {key, label} = shown(), others = sorted(model.open).filter((one) => one.key !== key);
+		return move(others, `with you ${others.length ? "and these people" : "alone"}. ${isolate(label)} stays behind, and keeps what was written so far.`,
+			`Remove ${label}`, {removed: [key]});
 	},
-	async remove() {
-		const {name} = model.open, {key, label} = shown();
-		const others = sorted(model.open).filter((one) => one.key !== key), keys = others.map((one) => one.key);
-		const text = `${isolate(plain(name))} moves to a new secret, with you ${keys.length ? "and these people" : "alone"}. ${isolate(label)} stays behind, and keeps what was written so far.`;
-		if (!await confirm(text, `Remove ${label}`, ...others.map((one) => el("li", bdi(one.label), mark(one))))) return;
-		finish("person", await requests.move({chat: name, keys, removed: [key]}));
+	"hand-over"() {
+		const {key, label} = shown();
+		return move(sorted(model.open), `which belongs to ${isolate(label)}: only the owner can invite and remove people. You and these people move along.`,
+			"Hand over", {owner: key});
 	},
 	mute() {
 		if (!model.muted.delete(user)) model.muted.add(user);

@@ -38,6 +38,13 @@ export function svg(size, words, child, attributes) {
 	return set(made, {viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": words});
 }
 
+/** Saves a text as a file of the user's. */
+export function save(name, text) {
+	const href = URL.createObjectURL(new Blob([text], {type: "text/plain"}));
+	el("a", {href, download: name}).click();
+	setTimeout(() => URL.revokeObjectURL(href), 1000);
+}
+
 export const icon = (name, words = name) => svg(24, words, "use", {href: `#${name}`, class: name});
 
 export const shield = (isVerified) => isVerified && icon("shield", "verified");

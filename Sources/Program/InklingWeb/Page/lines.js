@@ -14,9 +14,15 @@ const all = (words, write, more) => Object.fromEntries(words.split(" ").map((wor
 export const requests = {
 	...all("open read compose", tell),
 	...all("status subscribe away back nick leave messages who sightings send invite move admit decline", ask),
-	...all("fingerprint verify unverify block unblock", ask),
+	...all("fingerprint verify unverify block unblock people waiting forget", ask),
+	history: (chat, isOn) => ask({do: "history", chat, on: isOn}),
+	hold: (chat, isOn) => ask({do: "hold", chat, on: isOn}),
 	...all("join talk accept", ask, {open: false}),
-	keepDraft: ({chat, text}) => tell({do: "inkling-web-draft", chat, text}),
+	/** Lets the page's server keep a text of a chat for a reload: `drafts`, `places` or `choices`. */
+	keep: ({kind, chat, text}) => tell({do: "inkling-web-keep", kind, chat, text}),
+	shown: (chat) => tell({do: "inkling-web-shown", chat}),
+	named: () => tell({do: "inkling-web-named"}),
+	examine: (chat) => tell({do: "inkling-web-examine", chat}),
 	startDaemon: () => tell({do: "inkling-web-start"}),
 };
 
@@ -40,13 +46,38 @@ export function apply(line, request = {}) {
 const ownKey = (number) => `${model.since}/own/${number}`;
 const keyOf = ({own, sent, message}) => own ? ownKey(sent) : `${model.since}/${message}`;
 
+/** The key of the message of an outcome. After a restart of the daemon, the outcome has an entry of what waited. */
+function keyOfOutcome({message, entry}, {messages}) {
+	if (message !== undefined) return ownKey(message);
+	const wait = model.waits.find((one) => one.entry === entry);
+	return wait && messages.findLast(({own, text, at}) => own && text === wait.text && Math.abs(at - wait.at) < 9)?.key;
+}
+
+let counting;
+
+/** What waits is asked for once some outcomes have come. */
+function count() {
+	clearTimeout(counting);
+	counting = setTimeout(requests.waiting, 200);
+}
+
+function parse(text) {
+	try {
+		return JSON.parse(text) ?? {};
+	} catch {
+		return {};
+	}
+}
+
+const map = (members = {}) => new Map(Object.entries(members));
+
 const handlers = {
 	ready({user, name, key}) {
 		abandon();
 		disconnect();
 		Object.assign(model, {self: {user, name, key}, isReady: true});
 		for (const one of everybody()) one.presence = "offline";
-		hooks.begin();
+		hooks.ready();
 	},
 	status({since, away, chats: all}) {
 		model.since = since;
@@ -73,32 +104,44 @@ const handlers = {
 		if (isNew && muted.has(user)) return;
 		if (isNew) add(chat, key, line);
 		if (own) return;
+		if (isNew) hooks.arrived(chat, chat.byKey.get(key));
 		if (model.shown !== chat.name) {
 			chat.unread += isNew;
 			chat.firstUnread ??= key;
 		} else if (line.unread) chat.marker ??= key;
 	},
 	missed({messages}, chat) { if (messages) remark(chat, {text: `${messages} messages were not kept.`}); },
-	messages(line, chat) {
+	messages(line, chat, {text: search, before}) {
+		if (search) return;
 		const {byKey, messages} = chat;
+		// Without an entry before these messages, the page has the beginning.
+		if (before || chat.first === undefined) chat.first = line.messages[0]?.entry ?? 0;
 		// By arrival, not by time.
-		let next = messages.find(({state}) => state === "sending");
+		let next = before ? messages[0] : messages.find(({state}) => state === "sending");
 		for (const one of line.messages.reverse()) {
 			const {at, own, text, entry} = one;
 			const isOld = entry && at < model.since && byKey.get(keyOf(one))?.at !== at, key = isOld ? `e${entry}` : keyOf(one);
 			const old = byKey.get(key) ?? messages.findLast((it) => (isOld || own && it.state === "unknown")
 				&& it.own == own && it.text === text && Math.abs(it.at - at) < (own ? 9 : 1e-3));
-			old ? byKey.set(key, old) : muted.has(one.from.user) || add(chat, key, one, next);
+			old ? byKey.set(key, Object.assign(old, {entry})) : muted.has(one.from.user) || add(chat, key, one, next);
 			next = byKey.get(key) ?? next;
 			if (own) settle(chat, key, {...outcomes(one), state: "sent"});
 		}
 		chat.isRecent = true;
 	},
 	sent({to, at, message}, chat, {local, lost}) { chat.byKey.set(ownKey(message), settle(chat, local, {to, at, lost, state: "sent"})); },
-	waiting({user, message}, chat) { settle(chat, ownKey(message)).waiting.add(user); },
-	delivered({user, message}, chat) { settle(chat, ownKey(message), {}, user).delivered.add(user); },
-	failed({user, why, message}, chat) {
-		const {failed, lost} = settle(chat, ownKey(message), {}, user);
+	waiting(line, chat) {
+		if (line.waiting) return model.waits = line.waiting;
+		settle(chat, ownKey(line.message)).waiting.add(line.user);
+		count();
+	},
+	delivered(line, chat) {
+		settle(chat, keyOfOutcome(line, chat), {}, line.user).delivered.add(line.user);
+		if (model.waits.length) count();
+	},
+	failed(line, chat) {
+		const {user, why} = line, {failed, lost} = settle(chat, keyOfOutcome(line, chat), {}, user);
+		if (model.waits.length) count();
 		failed.set(user, why);
 		if (lost) remark(model.open ?? chat, {text: lost});
 	},
@@ -122,8 +165,12 @@ const handlers = {
 		const joined = Object.assign(chatOf(name), {isJoined: true, secret: !!(invite ?? partner), with: partner, owner});
 		for (const one of peers) meet({at, ...one}, joined);
 	},
-	"inkling-web"({state, drafts, text, starts}) {
-		if (drafts) model.drafts = new Map(Object.entries(drafts));
+	"inkling-web"({state, drafts, places, choices, lobby, proposal, shown, text, starts, name, found}) {
+		if (state === "open") {
+			Object.assign(model, {lobby: lobby ?? "lobby", proposal, last: shown});
+			Object.assign(model, {drafts: map(drafts), places: map(places), choices: map(choices)});
+		}
+		if (state === "examined" && chats.has(name)) Object.assign(chats.get(name), {isExamining: false, found: parse(found)});
 		if (/lost|back/.test(state)) disconnect();
 		if (state === "lost") model.lost = {text, starts};
 		hooks.showBanner(state === "reused" ? ["Somebody tried this page's old address and was refused."] : undefined);

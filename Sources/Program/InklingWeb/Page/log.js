@@ -2,6 +2,7 @@
 
 import {$, bdi, el, icon, on, shield, sync, unseen, write} from "./dom.js";
 import {hooks} from "./hooks.js";
+import {requests} from "./lines.js";
 import {model, person} from "./model.js";
 import {WHY} from "./names.js";
 import {clock, day, days, deed, has, lines, pieces, plain} from "./text.js";
@@ -9,7 +10,7 @@ import {clock, day, days, deed, has, lines, pieces, plain} from "./text.js";
 const MOST = 300, STEP = 100;
 
 const log = $("conversation"), rows = log.children;
-let chat, hit;
+let chat, hit, keeping;
 /** The window's first item and rows; whether the end stays in sight. */
 let top, count = 0, follows = true, seen;
 
@@ -22,7 +23,19 @@ export function open(next) {
 	log.ariaLive = "off";
 	follow();
 	const marked = chat.byKey.get(chat.marker);
-	if (marked) reveal(marked, 8);
+	if (marked) return reveal(marked, 8);
+	const [key, distance] = (model.places.get(chat.name) ?? "").split(" "), read = chat.byKey.get(key);
+	if (read) reveal(read, +distance);
+}
+
+/** The place for a reload: the first message in sight that the daemon knows too, with its distance; none at the end. */
+function keep() {
+	if (!chat.isRecent) return;
+	const row = !follows && [...rows].find(({key, offsetTop, offsetHeight}) => !/^local/.test(key) && offsetTop + offsetHeight > log.scrollTop);
+	const {name} = chat, text = row ? `${row.key} ${Math.round(row.offsetTop - log.scrollTop)}` : "";
+	if ((model.places.get(name) ?? "") === text) return;
+	model.places.set(name, text);
+	requests.keep({kind: "places", chat: name, text});
 }
 
 export function follow() {
@@ -78,8 +91,11 @@ function scrolled() {
 	const first = Math.max(0, chat.messages.indexOf(top)), rest = chat.messages.length - first - count;
 	const below = log.scrollHeight - log.scrollTop - log.clientHeight;
 	follows = below < 48 && (follows || rest <= 0);
+	clearTimeout(keeping);
+	keeping = setTimeout(keep, 300);
 	if (follows) settle();
 	else if (log.scrollTop < 800 && first > 0) move(first - STEP);
+	else if (log.scrollTop < 400 && chat.first) hooks.older(chat)?.then((came) => came && scrolled());
 	else if (below < 800 && rest > 0) move(Math.max(first, first + count + STEP - MOST));
 	else settle();
 }
@@ -135,7 +151,7 @@ function fill(row) {
 	const {item} = row, [text, isBad] = outcome(item), place = row.querySelector(".outcome");
 	place.replaceChildren(text);
 	place.classList.toggle("bad", !!isBad);
-	if (isBad && !item.isRetried) place.append(" ", el("button", () => hooks.retry(item), "Try again"));
+	if (isBad && !item.isRetried) place.append(" ", el("button", () => hooks.retry(item), "Send again"));
 	row.version = item.version;
 }
 

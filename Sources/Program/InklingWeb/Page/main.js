@@ -2,25 +2,30 @@
 
 import {open} from "./connection.js";
 import * as dialogs from "./dialogs.js";
-import {$, icon, on, write} from "./dom.js";
+import {$, el, icon, on, write} from "./dom.js";
 import {hooks} from "./hooks.js";
 import {apply, requests} from "./lines.js";
 import * as log from "./log.js";
+import * as lists from "./lists.js";
 import {compose, disconnect, model, present, show} from "./model.js";
+import * as notify from "./notify.js";
+import * as search from "./search.js";
 import {isCommand, plain, spoken} from "./text.js";
 import * as view from "./view.js";
+import * as welcome from "./welcome.js";
 
-Object.assign(hooks, {begin, closeChat, connected, enter, read, received: apply, render, retry, showBanner});
-Object.assign(hooks, {showPerson: dialogs.showPerson, showTyping: view.showTyping});
+Object.assign(hooks, {ready, closeChat, connected, enter, older, read, received: apply, render, retry, showBanner});
+Object.assign(hooks, {showPerson: dialogs.showPerson, showTyping: view.showTyping, arrived: notify.arrived});
 const {dataset} = document.body;
 const draft = $("draft");
 const hint = (text) => write("hint", text);
 /** By what to press: commands of the prompt. */
 const BUTTONS = {
-	People: "who", "a name in People": "whois verify mute unmute block unblock remove talk", "Invite others": "invite",
-	"Leave this chat": "leave", "Search in this chat": "find", "New chat": "join open", "your name, at the top": "nick away back",
+	People: "who", "a name in People": "whois verify mute unmute block unblock remove talk owner", "Invite others": "invite",
+	"Leave this chat": "leave", "Search in this chat": "find", "New chat": "join open", "your name, at the top": "nick away back notify",
+	"Options of this chat": "history waiting forget own",
 };
-let isDrawing, banner = [], reading, blurred, found = [], place = 0;
+let isDrawing, banner = [], reading, blurred;
 /** Stands for the draft, which stays in the page. */
 let stand = "";
 
@@ -29,7 +34,7 @@ function render() {
 	isDrawing = true;
 	(document.hidden ? setTimeout : requestAnimationFrame)(() => {
 		isDrawing = false;
-		for (const region of [dialogs, view, log]) region.render();
+		for (const region of [dialogs, view, welcome, lists, notify, log]) region.render();
 	});
 }
 
@@ -53,12 +58,13 @@ function read(chat) {
 	reading = setTimeout(() => model.open && log.open(model.open, requests.read({chat})), 50);
 }
 
-async function begin() {
+async function ready() {
 	stand = "";
 	showBanner();
 	requests.status();
+	requests.waiting();
 	await requests.subscribe();
-	const name = model.current ?? history.state;
+	const name = model.current ?? history.state ?? model.last;
 	model.chats.has(name) ? enter(name) : closeChat();
 }
 
@@ -70,7 +76,8 @@ async function enter(name) {
 		draft.value = chat.draft;
 		stand = "";
 		hint();
-		closeSearch();
+		search.close();
+		requests.shown(name);
 	}
 	model.current = name;
 	history.replaceState(name, "");
@@ -86,7 +93,7 @@ async function enter(name) {
 	if (chat !== model.open) return;
 	if (isOther) log.open(chat);
 	if (isOther && name[0] === "#") hint("The # is part of this chat's name.");
-	if (isOther && $("side").offsetWidth) draft.focus();
+	if (isOther && $("side").offsetWidth && !document.querySelector("dialog[open]")) draft.focus();
 	setTimeout(look, 3000, chat);
 }
 
@@ -97,6 +104,14 @@ function showChat() {
 	requests.read({chat});
 	requests.status();
 	show();
+}
+
+/** Asks for messages before those of the page. Returns whether some came. */
+function older(chat) {
+	const {first: before, name} = chat;
+	if (before && chat.messages.length < 9500) chat.loading ??= Promise.resolve(requests.messages({chat: name, before, count: 200}))
+		.then(({error}) => !error && chat.first !== before).finally(() => { chat.loading = null; });
+	return chat.loading;
 }
 
 const look = (chat) => model.open !== chat || present(chat) || requests.sightings({chat: chat.name});
@@ -153,7 +168,7 @@ function retry(message) {
 }
 
 /** The page's server keeps the draft for a reload. */
-const keep = () => requests.keepDraft({chat: model.current, text: draft.value});
+const keep = () => requests.keep({kind: "drafts", chat: model.current, text: draft.value});
 
 draft.oninput = () => {
 	const text = draft.value;
@@ -175,30 +190,16 @@ draft.onpaste = draft.ondrop = (event) => {
 	hint("Inkling sends text only: no pictures.");
 };
 
-function closeSearch() {
-	$("search-bar").hidden = true;
-	$("search").value = "";
-	log.search("");
-}
-
-function step() {
-	place = place % found.length + 1 || 0;
-	write("search-count", place ? `${place} of ${found.length}` : "Not found");
-	if (place) log.go(found[place - 1]);
-}
-
-$("search").oninput = () => {
-	found = log.search($("search").value.trim());
-	step(place = 0);
-};
-$("search-bar").onkeydown = ({key}) => { if (key === "Escape") draft.focus(closeSearch()); };
 $("chats").onkeydown = (event) => {
 	const side = {ArrowDown: "nextSibling", ArrowUp: "previousSibling"}[event.key];
 	if (side) event.target.parentNode[side]?.firstChild.focus(event.preventDefault());
 };
 on({
-	composer: send, "search-bar": step,
-	"search-open": () => $("search-bar").hidden ? $("search").focus($("search-bar").hidden = null) : closeSearch(),
+	composer: send,
+	examine() {
+		model.open.isExamining = requests.examine(model.current);
+		render();
+	},
 	"banner-action"() {
 		model.lost ? requests.startDaemon() : open();
 		// The button goes.
@@ -206,8 +207,9 @@ on({
 	},
 });
 for (const button of document.querySelectorAll("button[title]")) {
-	const {icon: name, to} = button.dataset;
+	const {icon: name, to, word} = button.dataset;
 	if (name) button.append(icon(name));
+	if (word) button.append(el("span.word", word));
 	button.ariaLabel = button.title;
 	if (to) button.onclick = () => to === "list" ? closeChat(requests.open()) : (dataset.view = dataset.view === to ? "chat" : to);
 }

@@ -3,9 +3,10 @@
 import {has, label, plain, same} from "./text.js";
 
 const chats = new Map(), invitations = new Map(), muted = new Set();
-/** `shown` is `current` while the page is in sight. The daemon's start is `since`, the time of its last line `now`. */
+/** `shown` is `current` while the page is in sight. The daemon's start is `since`, the time of its last line `now`.
+ * The page's server has kept `drafts`, `places` and `choices` for this tab, and the chat that a page showed `last`. */
 export const model = {
-	chats, invitations, muted, self: {}, drafts: new Map(),
+	chats, invitations, muted, self: {}, waits: [], lobby: "lobby", drafts: new Map(), places: new Map(), choices: new Map(),
 	get open() { return chats.get(model.current); },
 };
 let locals = 0;

@@ -63,6 +63,9 @@ export function lookalike({namesakes, namesake, verified}) {
 	return `Not the ${plain(namesake?.names?.[0], 40) || "person"} you ${namesake?.verified ? "verified" : "know"}`;
 }
 
+export const here = (count, nobody, place = "here") =>
+	count > 1 ? `${count} people are ${place}` : count ? `1 person is ${place}` : nobody;
+
 export const groups = (id) => id.replace(/.{4}(?=.)/g, "$& ");
 
 export function typing(labels, longest = 15) {

@@ -3,11 +3,9 @@
 import {$, avatar, bdi, dots, el, icon, shield, sync, unseen, write} from "./dom.js";
 import {hooks} from "./hooks.js";
 import {model, present, sorted, typists} from "./model.js";
-import {isolate, label, lookalike, plain, presence, typing} from "./text.js";
+import {here, isolate, label, lookalike, plain, presence, typing} from "./text.js";
 
 let isQuiet;
-
-const here = (count, nobody) => count > 1 ? `${count} people are here` : count ? "1 person is here" : nobody;
 
 $("typing").prepend(dots());
 
@@ -17,10 +15,9 @@ export function render() {
 	sync($("chats"), all.map(chatRow));
 	sync($("people"), open ? sorted(open).map(personRow) : []);
 	write("you-name", label(self));
-	write("you-state", isReady ? self.away ? "Away" : "Active" : "Not connected");
+	write("you-state", !isReady ? "Not connected" : !all.length ? "In no chat yet" : self.away ? "Away" : "Active");
 	$("away").checked = self.asked;
 	$("chat").hidden = $("people-pane").hidden = !open;
-	$("welcome").hidden = open;
 	$("send").disabled = !isReady;
 	const unread = all.reduce((sum, {unread}) => sum + unread, invitations.size);
 	document.title = `${unread ? `(${unread}) ` : ""}${open ? `${isolate(plain(open.name))} – ` : ""}Inkling`;
@@ -70,19 +67,36 @@ function personRow(person) {
 }
 
 function header(chat) {
-	const {secret, with: partner, looking, messages, sightings} = chat, count = present(chat), name = plain(chat.name);
+	const {secret, with: partner} = chat, name = plain(chat.name);
 	write("title", name);
-	const [access, way] = partner ? ["Only you two can join", "The other one joins by: Accept, or Talk alone."]
-		: secret ? ["Private", "Others join with this chat's invite."]
-		: ["Open to this network", `Others on this network join by the name ${isolate(name)}.`];
-	write("subtitle", `${access} · ${here(count, "nobody else is here")}`);
+	write("subtitle", `${partner ? "Only you two can join" : secret ? "Private" : "Open to this network"} · ${here(present(chat), "nobody else is here")}`);
 	$("invite-open").hidden = partner;
+	empty(chat);
+}
+
+/** What an empty conversation says: who can come, and what becomes of a message. */
+function empty(chat) {
+	const {secret, with: partner, looking, messages, sightings, hold, isExamining, found} = chat, count = present(chat), isAlone = !count && !looking;
 	$("empty").hidden = messages.some((one) => !one.remark);
-	write("empty", [
+	write("empty-text", [
 		count ? "No messages yet." : looking ? "Looking for others…" : "Nobody else is here yet.",
-		way,
-		count || looking || !sightings ? ""
-			: sightings.isOff ? "Discovery is off: others can't find this computer."
-			: `Discovery finds ${sightings.isUnanswered ? "a computer that does not answer" : "nobody"}. For help, run: inkling doctor`,
+		partner ? "The other one joins by: Accept, or Talk alone."
+			: secret ? "Others join with this chat's invite." : `Others on this network join by the name ${isolate(plain(chat.name))}.`,
+		count ? "" : !secret && !hold ? "A message reaches only people who are here."
+			: !chat.people.size ? "A message reaches nobody before the first one has joined."
+			: hold === false ? "Messages don't wait in this chat, so nobody gets what you write now."
+			: "What you write waits on this computer until they are back, for up to 7 days.",
+		!isAlone || !sightings ? ""
+			: sightings.isOff ? "Inkling does not look for other computers, and they can't find this one."
+			: sightings.isUnanswered ? "Another computer has opened this chat, but it does not answer."
+			: "No other computer with this chat shows up. Is it open there, in the same network?",
 	].join("\n"));
+	$("examine").hidden = !isAlone || !sightings;
+	$("examine").disabled = isExamining;
+	write("examine", isExamining ? "Looking for the reason…" : "Find out why");
+	const {ok, summary, checks = []} = found ?? {}, bad = checks.find(({status}) => status === "problem");
+	write("empty-found", !found || isExamining || !isAlone ? "" : ok
+		? "This computer is in order. Let the other person open exactly this chat in the same network, and press Find out why there too."
+		: summary ? `To tell the other person: ${plain(summary, 400)}` : "The reason could not be found out.");
+	write("empty-mend", !isExamining && isAlone && bad?.mend ? `The person who looks after this computer can mend it with: ${plain(bad.mend, 300)}` : "");
 }
