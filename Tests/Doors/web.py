@@ -6,6 +6,7 @@ import harness
 import lan
 from browser import Browser
 from doors import SHOWN, Door
+from lan import until
 from page import Page
 
 CARDS = "return [...document.querySelectorAll('#invitations .card')]"
@@ -21,11 +22,7 @@ class PatientPage(Page):
 class PageDoor(Door):
     name = "Wim"
     keeps = True
-    cannot = {"enter_by_file": "A page takes the text of an invite.",
-              "hand_over": "Handing over is rare: use the prompt.",
-              "history": "History is switched on at the prompt.",
-              "wait": "The prompt lists and gives up what waits.",
-              "enter_silently": "Use the setting `privacy.send-typing`.",
+    cannot = {"enter_silently": "Use the setting `privacy.send-typing`.",
               "prepare": "The page enters a private chat when it makes its invite.",
               "mistype": "The user chooses from the lists.", "invite_wrongly": "The user chooses from the lists."}
 
@@ -57,6 +54,14 @@ class PageDoor(Door):
         self.page.click("#join-invite")
         self.page.one("#join-text").clear()
         self.page.one("#join-text").send_keys(invite, Keys.ENTER)
+        self.wait_open(chat)
+
+    def enter_by_file(self, chat, file):
+        self.show()
+        self.page.click("#join-invite")
+        self.page.one("#join-file").send_keys(str(file))
+        self.page.wait_for(lambda: self.page.script("return document.getElementById('join-text').value"), "the file is read")
+        self.page.click("#join-form .main")
         self.wait_open(chat)
 
     def wait_open(self, chat):
@@ -191,6 +196,46 @@ class PageDoor(Door):
     def remove(self, chat, name):
         self.on_person(chat, name, "#remove", "#ask-yes")
         self.page.wait_for(lambda: not self.page.all("dialog[open]"), "the dialogs are closed")
+
+    def hand_over(self, chat, name):
+        self.on_person(chat, name, "#hand-over", "#ask-yes")
+        self.page.wait_for(lambda: not self.page.all("dialog[open]"), "the dialogs are closed")
+
+    def history(self, chat, on):
+        self.open(chat)
+        self.page.click("#options")
+        self.page.click("#history")
+        if not on:
+            self.page.click("#ask-yes")
+        until(lambda: self.person.chats()[chat]["history"] == on, f"the history is {on}")
+        self.page.wait_for(lambda: self.page.one("#history").is_selected() == on, f"the switch is {on}")
+        self.page.close_dialog()
+
+    def find(self, chat, text):
+        """How many messages of the chat have that text."""
+        self.open(chat)
+        self.page.click("#search-open")
+        self.page.one("#search").send_keys(text)
+        self.page.wait_for(lambda: self.page.text("#search-count"), "the count")
+        found = self.page.text("#search-count")
+        self.page.click("#search-open")
+        return 0 if found == "Not found" else int(found.rpartition(" of ")[2])
+
+    def waits(self, chat, text):
+        """Waits until the list of what waits has a text, and returns it."""
+        self.row_of_waiting(text)
+        self.page.close_dialog()
+        return text
+
+    def row_of_waiting(self, text):
+        self.page.click("#waits")
+        return self.page.wait_for(lambda: next(row for row in self.page.all("#waiting > li") if text in row.text),
+                                  f"{text} is listed")
+
+    def forget(self, chat, text):
+        self.row_of_waiting(text).find_element("tag name", "button").click()
+        self.page.wait_for(lambda: not any(text in row.text for row in self.page.all("#waiting > li")), f"{text} is gone")
+        self.page.close_dialog()
 
     def invite_person(self, chat, name, to):
         self.on_person(chat, name)
