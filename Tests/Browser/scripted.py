@@ -11,8 +11,7 @@ import time
 import harness
 
 USER = "alicealicealicea"
-ANSWERS = {"people": {"on": "people", "people": []},
-           "sightings": {"on": "sightings", "found": []},
+ANSWERS = {"sightings": {"on": "sightings", "found": []},
            "fingerprint": {"on": "fingerprint", "groups": ["12345"] * 12}}
 
 
@@ -46,6 +45,7 @@ class ScriptedDaemon(harness.Running):
         self.requests = []
         self.errors = {}
         self.waiting = []
+        self.people = []
         self.connections = []
         self.current = set()  # the connections in whose front end a chat is open
         state.mkdir(mode=0o700, exist_ok=True)
@@ -115,6 +115,8 @@ class ScriptedDaemon(harness.Running):
             answer |= {"chat": chat, "peers": self.chats[chat]["people"], **owner(self.chats[chat])}
             if "owner" in answer:
                 answer["invite"] = f"inkling:{chat}#{'a' * 26}@{answer['owner']}"
+        elif do == "people":
+            answer = {"on": "people", "people": self.people}
         elif do == "waiting":
             answer = {"on": "waiting", "waiting": self.waiting}
         elif do == "who":

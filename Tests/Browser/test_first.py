@@ -156,6 +156,7 @@ class FirstTests(TestWithNewcomer):
         second.wait_for(lambda: second.title() == "lobby", "the lobby is open in a second tab")
         second.script("document.querySelector('#chat .back').click()")
         second.wait_for(lambda: "1 person is there" in second.text("#lobby-words"), lambda: second.text("#lobby-words"))
+        self.assertEqual(second.text("#welcome-words"), "In your chats now: \u2068Bob\u2069.")
 
     def test_somebody_who_is_here_gets_the_invite_by_a_press(self):
         self.bob.page.open_chat(f"{self.chat}-hall")

@@ -4,6 +4,7 @@ import harness
 import scripted
 from people import TestWithPeople
 from test_accessibility import Accessibility
+from test_modules import harm
 from test_removals import ScriptedRemovals
 
 FIRST_IN_SIGHT = """
@@ -117,8 +118,17 @@ class HistoryTests(TestWithPrivateChat):
                           " log = document.getElementById('conversation').getBoundingClientRect();"
                           "return top >= log.top && bottom <= log.bottom")
         self.assertTrue(hit, "the match is in sight")
+        # A reload comes back to this place, which is above what the page loads first.
+        before = page.script(FIRST_IN_SIGHT)
+        harness.wait(lambda: page.script("return performance.now() > (window.until ??= performance.now() + 500)"), "the place is kept")
+        page.reload()
+        page.wait_for(lambda: page.script(FIRST_IN_SIGHT) == before, lambda: f"{before!r}: {page.script(FIRST_IN_SIGHT)!r}")
+        page.click("#more")
+        page.wait_for(lambda: not page.one("#more").is_displayed(), "the end")
+        harness.wait(lambda: page.script("return performance.now() > (window.until ??= performance.now() + 500)"), "the place is kept")
         page.reload()
         page.wait_for_text("Message 499")
+        self.assertNotIn("Message 7 needle", page.texts())
         def is_at_beginning():
             page.script("document.getElementById('conversation').scrollTop = 0")
             return "Message 0" in page.texts()
@@ -153,6 +163,28 @@ class RefusalTests(ScriptedRemovals):
         page.wait_for(lambda: "The disk is full." in page.text("#waiting-note"), "the reason")
         self.assertEqual(len(page.all("#waiting > li")), 1)
         page.close_dialog()
+
+    def test_hostile_names_and_texts_stay_text_in_each_list(self):
+        page = self.page
+        hostile = "<img src=x onerror=alert(1)>\u202e\u0007 Bob \u2713\n\u200b\x1b[2J"
+        self.daemon.waiting = [{"entry": 7, "chat": hostile, "user": scripted.user(9), "name": hostile, "key": scripted.key(9),
+                                "text": hostile, "at": 1.0}]
+        self.daemon.people = [scripted.person(9, hostile, "offline")]
+        page.reload()
+        page.click("#waits")
+        page.wait_for(lambda: page.all("#waiting > li"), "the text")
+        shown = [page.script("return document.getElementById('waiting').textContent")]
+        page.close_dialog()
+        page.click("#you")
+        page.click("#show-blocked")
+        page.wait_for(lambda: page.all("#blocked > li"), "the person")
+        shown.append(page.script("return document.getElementById('blocked').textContent"))
+        page.close_dialog_in_front()
+        page.close_dialog()
+        for text in shown:
+            self.assertIn("<img", text)
+            self.assertIsNone(harm(text))
+        self.assertEqual(page.all("dialog img"), [])
 
 
 class WaitingTests(TestWithPrivateChat):
@@ -192,7 +224,6 @@ class WaitingTests(TestWithPrivateChat):
         page.wait_for(lambda: page.banner() == "", "the page is connected again")
         page.wait_for_outcome("Later", "Waiting for Bob")
         self.bob.restart_daemon()
-        page.wait_for_person("Bob")
         page.wait_for_outcome("Later", "Delivered")
         page.wait_for(lambda: not page.one("#waits").is_displayed(), "nothing waits")
 

@@ -28,11 +28,11 @@ export function open(next) {
 	if (read) reveal(read, +distance);
 }
 
-/** The place for a reload: the first message in sight that the daemon knows too, with its distance; none at the end. */
+/** The place for a reload: the first message in sight that the daemon knows too, its distance and entry; none at the end. */
 function keep() {
 	if (!chat.isRecent) return;
 	const row = !follows && [...rows].find(({key, offsetTop, offsetHeight}) => !/^local/.test(key) && offsetTop + offsetHeight > log.scrollTop);
-	const {name} = chat, text = row ? `${row.key} ${Math.round(row.offsetTop - log.scrollTop)}` : "";
+	const {name} = chat, text = row ? `${row.key} ${Math.round(row.offsetTop - log.scrollTop)} ${row.item.entry ?? 0}` : "";
 	if ((model.places.get(name) ?? "") === text) return;
 	model.places.set(name, text);
 	requests.keep({kind: "places", chat: name, text});

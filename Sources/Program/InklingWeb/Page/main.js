@@ -23,7 +23,7 @@ const hint = (text) => write("hint", text);
 const BUTTONS = {
 	People: "who", "a name in People": "whois verify mute unmute block unblock remove talk owner", "Invite others": "invite",
 	"Leave this chat": "leave", "Search in this chat": "find", "New chat": "join open", "your name, at the top": "nick away back notify",
-	"Options of this chat": "history waiting forget own",
+	"Options of this chat": "history waiting forget own", "Send again": "resend", "Let them follow": "admit",
 };
 let isDrawing, banner = [], reading, blurred;
 /** Stands for the draft, which stays in the page. */
@@ -90,6 +90,9 @@ async function enter(name) {
 	const {error} = await joined;
 	if (error) hint(plain(error, 300));
 	await recent;
+	// The place from before a reload may be further above.
+	const entry = +(model.places.get(name) ?? "").split(" ")[2];
+	while (isOther && chat === model.open && entry && chat.first > entry && await older(chat));
 	if (chat !== model.open) return;
 	if (isOther) log.open(chat);
 	if (isOther && name[0] === "#") hint("The # is part of this chat's name.");
