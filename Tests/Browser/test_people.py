@@ -11,6 +11,7 @@ class PresenceTests(TestWithPeople):
         self.alice.page.wait_for_person("Carol")
         self.carol.drop_front_end()
         self.alice.page.wait_for_person("Carol", "ast seen")
+        self.assertEqual(self.alice.page.text("#people-count"), "1 here, 1 offline")
         row = next(row for row in self.alice.page.people() if "Carol" in row["text"])
         self.assertNotIn("Active now", row["text"])
         colours = self.alice.page.script("""

@@ -114,6 +114,7 @@ struct RelayTests {
             #"{"do":"inkling-web-keep","kind":"other","chat":"a","text":"x"}"#,
             #"{"do":"inkling-web-keep","kind":"choices","chat":"notify"}"#,
             #"{"do":"inkling-web-named"}"#, #"{"do":"inkling-web-shown","chat":"a"}"#,
+            #"{"do":"inkling-web-shown","chat":"\#(String(repeating: "x", count: 65))"}"#,
         ] { page.send(line) }
         page.send("next")
         #expect(daemon.line() == "next", "the daemon gets none of these lines")

@@ -12,6 +12,8 @@ package struct WebLimits: Sendable {
     package static let message = 1 << 20
     /// The longest line of a daemon, in bytes.
     static let line = 64 << 20
+    /// The longest name of a chat, in bytes.
+    static let name = 64
     /// The most tickets that the server remembers, used ones too.
     static let tickets = 64
     /// The most session keys.

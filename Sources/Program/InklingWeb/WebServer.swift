@@ -169,7 +169,10 @@ package final class WebServer {
     func drafts(session id: String) -> PageDrafts { keys.drafts(session: id) }
 
     /// Remembers the chat that a page shows. The disk gets it when the page closes.
-    func remember(shown chat: String?) { memory.shown = chat }
+    func remember(shown chat: String?) {
+        guard chat?.utf8.count ?? 0 <= WebLimits.name else { return }
+        memory.shown = chat
+    }
 
     /// Remembers that the user has chosen a name.
     func rememberName() {

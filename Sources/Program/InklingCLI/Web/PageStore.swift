@@ -13,8 +13,8 @@ final class PageStore {
     private let file: StateFile?
     /// The memory on disk.
     private var stored: PageMemory
-    /// Awaits the doctor.
-    private let pool = NIOThreadPool.alone()
+    /// The threads that write the file and await the doctor. Pages wait for neither.
+    private let (writer, waiter) = (NIOThreadPool.alone(), NIOThreadPool.alone())
     private let loop: any EventLoop
 
     private static let longest = 4 << 10
@@ -49,15 +49,19 @@ final class PageStore {
         stored = memory
         let named = memory.proposal == nil ? [("named", JSONValue.integer(1))] : []
         let shown = memory.shown.map { [("shown", JSONValue.string($0))] } ?? []
-        // After a failure, the next page asks for the name again, or opens no chat.
-        _ = file.write(Array("\(JSONValue.object(named + shown).text)\n".utf8))
+        let bytes = Array("\(JSONValue.object(named + shown).text)\n".utf8)
+        // After a failure, the next page asks for the name again, or opens no chat. The end of the server cancels no write.
+        writer.submit { _ in _ = file.write(bytes) }
     }
+
+    /// Waits until the file is written.
+    func finish() { try? writer.syncShutdownGracefully() }
 
     /// Runs the doctor as a separate program. In the server, its checks would block the pages.
     private func examine(_ chat: String, _ completion: @escaping (String?) -> Void) {
         let place = stateDirectory.map { ["--state-dir", $0] } ?? []
         let command = ["inkling", "doctor", "--json"] + place + ["--", chat]
-        pool.runIfActive(eventLoop: loop) {
+        waiter.runIfActive(eventLoop: loop) {
             HostTools.run(DaemonStart.program, command, within: Self.patience)?.0
         }.assumeIsolated().whenComplete { completion((try? $0.get()) ?? nil) }
     }

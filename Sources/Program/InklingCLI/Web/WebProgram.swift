@@ -93,9 +93,12 @@ final class WebProgram {
             throw CommandFailure(text: error.text)
         }
         var failure: (any Error)?
+        var store: PageStore?
+        defer { store?.finish() }
         MultiThreadedEventLoopGroup.withCurrentThreadAsEventLoop { loop in
-            let store = PageStore(stateDirectory: stateDirectory, on: loop)
-            let program = WebProgram(tickets, listener.address, daemon.access, store.host, opens: opens, on: loop) {
+            let made = PageStore(stateDirectory: stateDirectory, on: loop)
+            store = made
+            let program = WebProgram(tickets, listener.address, daemon.access, made.host, opens: opens, on: loop) {
                 loop.shutdownGracefully { _ in }
             }
             program.start(listener.descriptor) { failure = $0 }

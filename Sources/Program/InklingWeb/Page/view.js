@@ -71,6 +71,8 @@ function header(chat) {
 	write("title", name);
 	write("subtitle", `${partner ? "Only you two can join" : secret ? "Private" : "Open to this network"} · ${here(present(chat), "nobody else is here")}`);
 	$("invite-open").hidden = partner;
+	const gone = chat.people.size - present(chat);
+	write("people-count", chat.people.size ? `${present(chat)} here${gone ? `, ${gone} offline` : ""}` : "");
 	empty(chat);
 }
 
