@@ -12,6 +12,19 @@ const log = document.getElementById('conversation'), {top} = log.getBoundingClie
 const row = [...log.querySelectorAll('article')].find((row) => row.getBoundingClientRect().bottom > top);
 return row.textContent + ' ' + Math.round(row.getBoundingClientRect().top - top);"""
 
+IS_TOLD = """
+const log = document.getElementById('conversation'), {top} = log.getBoundingClientRect();
+const row = [...log.children].find((row) => row.getBoundingClientRect().bottom > top);
+const isAtEnd = document.getElementById('more').hidden, {text} = JSON.parse(window.places.at(-1) ?? '{"text": null}');
+return isAtEnd ? text === '' : text?.split(' ')[0] === row.dataset.message;"""
+WATCH_PLACES = """
+const {send} = WebSocket.prototype;
+window.places = [];
+WebSocket.prototype.send = function(text) {
+  if (JSON.parse(text).kind === 'places') window.places.push(text);
+  send.call(this, text);
+};"""
+
 
 class TestWithPrivateChat(TestWithPeople):
     """Alice's private chat, with Bob at a front end of his daemon."""
@@ -50,6 +63,12 @@ class TestWithPrivateChat(TestWithPeople):
     def show_options(self):
         self.page.click("#options")
         self.page.wait_for(lambda: self.page.one("#dialog-options").is_displayed(), "the options")
+
+    def wait_for_place(self):
+        """Waits until the server has the present place. The answer to a later request proves it."""
+        self.page.wait_for(lambda: self.page.script(IS_TOLD), "the page tells its place")
+        self.show_options()
+        self.page.close_dialog()
 
     def keep_history(self):
         self.show_options()
@@ -108,6 +127,7 @@ class HistoryTests(TestWithPrivateChat):
         page.wait_for_person("Bob")
         page.reload()
         page.wait_for_text("Message 499")
+        page.script(WATCH_PLACES)
         self.search("needle")
         self.wait_for_hit("Message 120 needle")
         self.assertEqual(page.text("#search-count"), "1 of 2")
@@ -120,12 +140,13 @@ class HistoryTests(TestWithPrivateChat):
         self.assertTrue(hit, "the match is in sight")
         # A reload comes back to this place, which is above what the page loads first.
         before = page.script(FIRST_IN_SIGHT)
-        harness.wait(lambda: page.script("return performance.now() > (window.until ??= performance.now() + 500)"), "the place is kept")
+        self.wait_for_place()
         page.reload()
         page.wait_for(lambda: page.script(FIRST_IN_SIGHT) == before, lambda: f"{before!r}: {page.script(FIRST_IN_SIGHT)!r}")
+        page.script(WATCH_PLACES)
         page.click("#more")
         page.wait_for(lambda: not page.one("#more").is_displayed(), "the end")
-        harness.wait(lambda: page.script("return performance.now() > (window.until ??= performance.now() + 500)"), "the place is kept")
+        self.wait_for_place()
         page.reload()
         page.wait_for_text("Message 499")
         self.assertNotIn("Message 7 needle", page.texts())
@@ -259,11 +280,12 @@ class PlaceTests(TestWithPrivateChat):
         page.reload()
         page.wait_for(lambda: "Message 59\nof two lines" in page.texts(), "the last message")
         self.assertFalse(page.one("#more").is_displayed(), "a page at the end stays there")
+        page.script(WATCH_PLACES)
         page.script("document.getElementById('conversation').scrollTop = 700")
         page.type("half a sente")
         page.wait_for(lambda: page.one("#more").is_displayed(), "the button to the end")
         before = page.script(FIRST_IN_SIGHT)
-        harness.wait(lambda: page.script("return performance.now() > (window.until ??= performance.now() + 500)"), "the place is kept")
+        self.wait_for_place()
         page.reload()
         page.wait_for(lambda: page.script(FIRST_IN_SIGHT) == before, lambda: f"{before!r}: {page.script(FIRST_IN_SIGHT)!r}")
         self.assertEqual(page.draft(), "half a sente")

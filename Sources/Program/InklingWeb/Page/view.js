@@ -18,6 +18,7 @@ export function render() {
 	write("you-state", !isReady ? "Not connected" : !all.length ? "In no chat yet" : self.away ? "Away" : "Active");
 	$("away").checked = self.asked;
 	$("chat").hidden = $("people-pane").hidden = !open;
+	$("welcome").hidden = open;
 	$("send").disabled = !isReady;
 	const unread = all.reduce((sum, {unread}) => sum + unread, invitations.size);
 	document.title = `${unread ? `(${unread}) ` : ""}${open ? `${isolate(plain(open.name))} – ` : ""}Inkling`;

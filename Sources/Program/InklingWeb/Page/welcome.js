@@ -18,9 +18,8 @@ function around() {
 }
 
 export function render() {
-	const {chats, open, lobby, isReady} = model, isAsking = asks(), name = plain(lobby), known = chats.get(lobby);
+	const {chats, lobby, isReady} = model, isAsking = asks(), name = plain(lobby), known = chats.get(lobby);
 	document.body.classList.toggle("bare", !chats.size);
-	$("welcome").hidden = open;
 	$("first-form").hidden = !isAsking;
 	$("choices").hidden = isAsking || !isReady;
 	write("welcome-title", isAsking || !chats.size ? "Welcome to Inkling" : "Choose a chat, or begin a new one.");
