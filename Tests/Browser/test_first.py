@@ -15,6 +15,15 @@ from test_accessibility import Accessibility
 LOGIN = pwd.getpwuid(os.getuid()).pw_name
 
 
+def arguments():
+    """The arguments of all programs."""
+    for file in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            yield file.read_bytes()
+        except OSError:
+            pass  # the program has ended
+
+
 class TestWithNewcomer(TestWithPeople):
     """Dora has never chosen a name: her daemon took her login name."""
 
@@ -234,6 +243,9 @@ class FirstTests(TestWithNewcomer):
         self.page.wait_for(lambda: self.page.one("#examine").is_displayed(), "the button", 8)
         self.page.click("#examine")
         self.page.wait_for(lambda: "Looking for the reason" in self.page.text("#examine"), "the page is at work")
+        # Other users can read the arguments of a program.
+        self.page.wait_for(lambda: any(b"\0doctor\0" in line for line in arguments()), "the doctor")
+        self.assertFalse([line for line in arguments() if b"\0doctor\0" in line and b"lobby" in line])
         self.page.wait_for(lambda: self.page.text("#empty-found"), "what the check finds", 60)
         self.assertIn("To tell the other person", self.page.text("#empty-found"))
         self.assertRegex(self.page.text("#empty-mend"), "can mend it with: .*dbus|avahi")

@@ -29,15 +29,19 @@ struct DoctorCommand: ParsableCommand {
 
     @OptionGroup var options: ChatOptions
 
-    func validate() throws { try options.validate(chat: chat) }
+    /// The variable with the chat's name, if no argument names the chat.
+    static let chatVariable = "INKLING_DOCTOR_CHAT"
+    private var given: String? { chat ?? ChatSettings.environment(Self.chatVariable) }
+
+    func validate() throws { try options.validate(chat: given, isForProgram: chat == nil && given != nil) }
 
     func run() throws {
         try CommandFailure.reporting {
             let settings = try options.settingsOptions.settings()
-            let chat = try options.secrets.chatToJoin(chat, default: settings.chat)
+            let chat = try options.secrets.chatToJoin(given, default: settings.chat)
             let configuration = options.node.configuration(settings)
             let user = DoctorUser(stateDirectory: configuration.stateDirectory)
-            let arguments = options.secrets.arguments(naming: chat, given: self.chat)
+            let arguments = options.secrets.arguments(naming: chat, given: given)
             let (daemon, ofDaemons) = try daemon(of: user, arguments: options.node.words + arguments)
             let doctor = Doctor(
                 configuration: configuration, chat: chat, user: user, daemon: daemon, ofDaemons, arguments: arguments,

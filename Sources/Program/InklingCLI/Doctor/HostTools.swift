@@ -17,8 +17,12 @@ package enum HostTools {
     }
 
     /// Runs a program, and returns its output, and whether it succeeded; nil if it can't start or takes too long.
-    static func run(_ path: String, _ command: [String], within patience: Duration) -> (String, isSuccess: Bool)? {
-        guard let (child, output) = start(path, command) else { return nil }
+    ///
+    /// - Parameter variables: What the program's environment has beside this program's.
+    static func run(
+        _ path: String, _ command: [String], with variables: [String: String] = [:], within patience: Duration
+    ) -> (String, isSuccess: Bool)? {
+        guard let (child, output) = start(path, command, variables) else { return nil }
         let end = ContinuousClock.now + patience
         let bytes = read(output, until: end)
         close(output)
@@ -28,7 +32,9 @@ package enum HostTools {
     }
 
     /// Starts a program with an empty input, and its output on a pipe.
-    private static func start(_ path: String, _ command: [String]) -> (child: pid_t, output: Int32)? {
+    private static func start(
+        _ path: String, _ command: [String], _ variables: [String: String]
+    ) -> (child: pid_t, output: Int32)? {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { return nil }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
@@ -52,8 +58,10 @@ package enum HostTools {
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
         let arguments = command.map { strdup($0) } + [nil]
         defer { arguments.forEach { free($0) } }
+        let environment = ChildProcess.environment(with: variables).map { strdup($0) } + [nil]
+        defer { environment.forEach { free($0) } }
         var child: pid_t = 0
-        guard posix_spawn(&child, path, &actions, &attributes, arguments, environ) == 0 else {
+        guard posix_spawn(&child, path, &actions, &attributes, arguments, environment) == 0 else {
             close(ends[0])
             return nil
         }

@@ -60,9 +60,11 @@ final class PageStore {
     /// Runs the doctor as a separate program. In the server, its checks would block the pages.
     private func examine(_ chat: String, _ completion: @escaping (String?) -> Void) {
         let place = stateDirectory.map { ["--state-dir", $0] } ?? []
-        let command = ["inkling", "doctor", "--json"] + place + ["--", chat]
+        let command = ["inkling", "doctor", "--json"] + place
+        // Other users of the machine could read the name of a private chat in an argument.
+        let variables = [DoctorCommand.chatVariable: chat]
         waiter.runIfActive(eventLoop: loop) {
-            HostTools.run(DaemonStart.program, command, within: Self.patience)?.0
+            HostTools.run(DaemonStart.program, command, with: variables, within: Self.patience)?.0
         }.assumeIsolated().whenComplete { completion((try? $0.get()) ?? nil) }
     }
 }
