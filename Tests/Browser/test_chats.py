@@ -95,7 +95,7 @@ class ChatTests(TestWithPeople):
 
     def test_an_empty_chat_says_who_can_come_and_how(self):
         self.alice.page.open_chat(self.chat)
-        self.alice.page.wait_for(lambda: "join by the name" in self.alice.page.text("#empty"), "the words")
+        self.alice.page.wait_for(lambda: "join by exactly this name" in self.alice.page.text("#empty"), "the words")
         self.assertIn("reaches only people who are here", self.alice.page.text("#empty"))
         self.alice.page.wait_for(lambda: "does not look for other computers" in self.alice.page.text("#empty"),
                                  "what discovery says", 8)

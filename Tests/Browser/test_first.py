@@ -188,6 +188,14 @@ class FirstTests(TestWithNewcomer):
         self.page.wait_for(lambda: self.page.one("#dialog-invite").is_displayed(), "the invite")
         self.assertFalse(self.page.one("#here").is_displayed(), "Bob is here already")
 
+    def test_keys_go_into_the_message_after_a_press_on_close(self):
+        self.choose_name("Dora")
+        self.make_private()
+        self.page.click("#dialog-invite .close")
+        self.page.wait_for(lambda: not self.page.all("dialog[open]"), "the dialog is closed")
+        self.browser.driver.switch_to.active_element.send_keys("Hello")
+        self.assertEqual(self.page.draft(), "Hello")
+
     def test_a_new_page_opens_the_chat_that_a_page_showed_last(self):
         self.choose_name("Dora")
         for name in f"{self.chat}-one", f"{self.chat}-two":

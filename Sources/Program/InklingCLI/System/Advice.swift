@@ -15,7 +15,7 @@ extension NodeError {
         switch self {
         case .name: "Choose another with --name."
         case .secret: "Make one with \"inkling invite NAME\"; a passphrase can't be a secret."
-        case .invite: "An invite looks like inkling:NAME#SECRET; \"inkling invite NAME\" makes one."
+        case .invite: "Copy the whole invite: it looks like inkling:NAME#SECRET. \"inkling invite NAME\" makes one."
         case .portTaken: "Choose another with --port, or leave it out to get a free one."
         case .portNotAllowed: "Choose one above 1023 with --port."
         case .bindAddress: "Choose one of its addresses with --bind, or leave it out."

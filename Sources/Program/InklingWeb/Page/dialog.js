@@ -25,5 +25,11 @@ for (const dialog of document.querySelectorAll("dialog")) {
 	set(dialog, {"aria-labelledby": dialog.querySelector("h2, p").id});
 	foot.before(el("p.bad", {id: `${name}-note`, role: "alert"}));
 	dialog.onclose = () => say(name);
+	// After a press on Close, the field with the focus has no caret, and keys do nothing there.
+	dialog.addEventListener("close", () => {
+		const {activeElement} = document;
+		activeElement.blur();
+		activeElement.focus();
+	});
 	foot.prepend(el("button.close", {type: "button"}, () => dialog.close(), dialog.role ? "Cancel" : "Close"));
 }

@@ -199,7 +199,7 @@ on({
 	async block() {
 		const {label, verified, blocked} = shown();
 		const whom = `${isolate(label)}${verified ? ", whom you verified" : ""}`;
-		if (blocked || await confirm(`Block ${whom}? For good, you see nothing of each other.`, "Block"))
+		if (blocked || await confirm(`Block ${whom}? Until you unblock them, you see nothing of each other.`, "Block"))
 			settle(blocked ? requests.unblock : requests.block, {blocked: !blocked});
 	},
 });

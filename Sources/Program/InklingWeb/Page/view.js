@@ -84,7 +84,7 @@ function empty(chat) {
 	write("empty-text", [
 		count ? "No messages yet." : looking ? "Looking for others…" : "Nobody else is here yet.",
 		partner ? "The other one joins by: Accept, or Talk alone."
-			: secret ? "Others join with this chat's invite." : `Others on this network join by the name ${isolate(plain(chat.name))}.`,
+			: secret ? "Others join with this chat's invite." : `Others on this network join by exactly this name: ${isolate(plain(chat.name))}.`,
 		count ? "" : !secret && !hold ? "A message reaches only people who are here."
 			: !chat.people.size ? "A message reaches nobody before the first one has joined."
 			: hold === false ? "Messages don't wait in this chat, so nobody gets what you write now."
