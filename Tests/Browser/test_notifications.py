@@ -42,6 +42,8 @@ class NotificationTests(TestWithPeople):
         return self.alice.page.script("return window.notes")
 
     def while_hidden(self, act):
+        # Otherwise Bob could still see her away from before, while the page is not hidden yet.
+        self.bob.page.wait_for_person("Alice", "Active")
         tab = self.alice.browser.tab()
         self.bob.page.wait_for_person("Alice", "Away")
         act()
