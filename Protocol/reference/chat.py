@@ -349,7 +349,8 @@ class Chat:
         if len(departure.reported) < MAX_NEWCOMERS:
             departure.reported.add(key)
             self._context.emit({"on": "notice", "code": "newcomer", "chat": self._node.moving.name_after(self),
-                                "user": user_id(key), "key": base64url(key), **({"name": name} if name else {}),
+                                "user": user_id(key), "key": base64url(key), "verified": False,
+                                **({"name": name} if name else {}),
                                 "text": f"{name or user_id(key)} is in the chat that has moved, and was not chosen"})
 
     def served(self, link: Link) -> None:

@@ -275,8 +275,8 @@ class Driver:
     def _chats(self) -> list[dict[str, Any]]:
         return [{"chat": chat.name, "secret": chat.secret is not None, "kept": False, "unread": 0,
                  "present": sum(known["presence"] != "offline" for known in self._peers(chat)),
-                 "looking": self.node.clock.now - chat.joined_at < LOOKING, **self._with(chat),
-                 **self._owner(chat)}
+                 "looking": self.node.clock.now - chat.joined_at < LOOKING, "history": False, "hold": False,
+                 **self._with(chat), **self._owner(chat)}
                 for chat in self.node.chats.values()]
 
     def _compose(self, request: Request) -> None:
