@@ -18,7 +18,7 @@ package enum HostTools {
 
     /// Runs a program, and returns its output, and whether it succeeded; nil if it can't start or takes too long.
     ///
-    /// - Parameter variables: What the program's environment has beside this program's.
+    /// - Parameter variables: The variables that the environment of the program has beside those of this program.
     static func run(
         _ path: String, _ command: [String], with variables: [String: String] = [:], within patience: Duration
     ) -> (String, isSuccess: Bool)? {
