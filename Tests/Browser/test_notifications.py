@@ -1,5 +1,6 @@
 """Notifications of the browser. A class of the test's own stands for the browser's, which a test can't see."""
 
+import harness
 from people import TestWithPeople
 
 STAND_IN = """
@@ -100,6 +101,32 @@ class NotificationTests(TestWithPeople):
         self.while_hidden(lambda: self.bob_writes("Another secret"))
         page.wait_for(lambda: len(self.notes()) == 2, "a second notification")
         self.assertEqual(self.notes()[1][1], "Another secret")
+
+    def test_the_icon_starts_at_each_login_until_it_is_switched_off(self):
+        page, entry = self.alice.page, harness.work() / ".config/autostart/inkling-tray.desktop"
+        page.click("#you")
+        self.assertFalse(page.one("#icon-on").is_selected())
+        page.click("#icon-on")
+        page.wait_for(entry.exists, "the entry")
+        self.assertIn(f"{self.alice.state}", entry.read_text())
+        page.close_dialog()
+        page.reload()
+        page.click("#you")
+        page.wait_for(lambda: page.one("#icon-on").is_selected(), "the choice")
+        page.click("#icon-on")
+        page.wait_for(lambda: not entry.exists(), "the end of the entry")
+        # Where a file lies in the place of its folder, the page says so.
+        entry.parent.rmdir()
+        entry.parent.write_text("")
+        page.click("#icon-on")
+        page.wait_for(lambda: "can't be written" in page.text("#icon-fault"), "what went wrong")
+        page.wait_for(lambda: not page.one("#icon-on").is_selected(), "it is off")
+        entry.parent.unlink()
+        page.click("#icon-on")
+        page.wait_for(lambda: page.one("#icon-on").is_selected() and not page.text("#icon-fault"), "it is on")
+        page.click("#icon-on")
+        page.wait_for(lambda: not entry.exists(), "the end of the entry")
+        page.close_dialog()
 
     def test_a_browser_that_refuses_says_so(self):
         page = self.alice.page

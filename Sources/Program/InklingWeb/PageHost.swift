@@ -23,13 +23,20 @@ package struct PageHost {
     /// Finds out why a chat has no people. The function calls back on the event loop with the JSON object that
     /// `inkling doctor --json` prints; with nil after a failure.
     let examine: (_ chat: String, _ completion: @escaping (String?) -> Void) -> Void
+    /// Returns whether the desktop's icon starts at login; nil if it is not installed.
+    let icon: () -> Bool?
+    /// Switches that, and returns the text of an error.
+    let setIcon: (Bool) -> String?
 
     package init(
         memory: PageMemory = PageMemory(), store: @escaping (PageMemory) -> Void = { _ in },
-        examine: @escaping (String, @escaping (String?) -> Void) -> Void = { $1(nil) }
+        examine: @escaping (String, @escaping (String?) -> Void) -> Void = { $1(nil) },
+        icon: @escaping () -> Bool? = { nil }, setIcon: @escaping (Bool) -> String? = { _ in nil }
     ) {
         self.memory = memory
         self.store = store
         self.examine = examine
+        self.icon = icon
+        self.setIcon = setIcon
     }
 }

@@ -20,7 +20,7 @@ final class WebPage: DaemonLinkOwner {
         let memory = server.memory
         let members =
             [("lobby", memory.lobby), ("proposal", memory.proposal), ("shown", memory.shown)]
-            .compactMap { name, text in text.map { (name, JSONValue.string($0)) } } + drafts.members
+            .compactMap { name, text in text.map { (name, JSONValue.string($0)) } } + icon + drafts.members
         if !members.isEmpty {
             connection.write(line: Self.line([("on", .string("inkling-web")), ("state", .string("open"))] + members))
             connection.flush()
@@ -53,6 +53,7 @@ final class WebPage: DaemonLinkOwner {
         case "inkling-web-shown": return server.remember(shown: Self.text("chat", line))
         case "inkling-web-named": return server.rememberName()
         case "inkling-web-examine": return examine(line)
+        case "inkling-web-icon": return setIcon(Self.text("icon", line))
         default: break
         }
         if link.isReady {
@@ -78,6 +79,17 @@ final class WebPage: DaemonLinkOwner {
 
     private static func text(_ member: StaticString, _ line: [UInt8]) -> String? {
         (try? JSONMembers(line))?.text(member)
+    }
+
+    /// The member that says whether the desktop's icon starts at login.
+    private var icon: [(String, JSONValue)] { server.host.icon().map { [("icon", .boolean($0))] } ?? [] }
+
+    private func setIcon(_ choice: String?) {
+        guard let choice else { return }
+        let fault = server.host.setIcon(choice == "on").map { [("text", JSONValue.string($0))] } ?? []
+        connection.write(
+            line: Self.line([("on", .string("inkling-web")), ("state", .string("icon"))] + icon + fault))
+        connection.flush()
     }
 
     /// Finds out why a chat has no people.

@@ -11,7 +11,7 @@ import NIOWebSocket
 package final class WebServer {
     package let address: WebAddress
     let access: DaemonAccess
-    private let host: PageHost
+    let host: PageHost
     private(set) var memory: PageMemory
     /// Whether the program finds out why a chat has no people, and who asked meanwhile.
     private var examining: [String: [(String?) -> Void]] = [:]

@@ -87,6 +87,12 @@ package struct TrayAutostart {
         return environment("HOME").map { $0 + "/.config" + name }
     }
 
+    /// Whether the icon starts at login; nil if the program of the icon is not installed.
+    static var isOn: Bool? {
+        guard access(InstalledProgram.folder + "inkling-tray", X_OK) == 0 else { return nil }
+        return path(environment: ChatSettings.environment).map { access($0, F_OK) == 0 }
+    }
+
     /// The reason why the entry stays as it was, as a sentence.
     struct Failure: Error {
         let text: String

@@ -41,7 +41,8 @@ final class PageStore {
     var host: PageHost {
         PageHost(
             memory: stored, store: { [self] in store($0) },
-            examine: { [self] chat, completion in examine(chat, completion) })
+            examine: { [self] chat, completion in examine(chat, completion) }, icon: { TrayAutostart.isOn },
+            setIcon: { [self] in setIcon($0) })
     }
 
     private func store(_ memory: PageMemory) {
@@ -52,6 +53,16 @@ final class PageStore {
         let bytes = Array("\(JSONValue.object(named + shown).text)\n".utf8)
         // After a failure, the next page asks for the name again, or opens no chat. The end of the server cancels no write.
         writer.submit { _ in _ = file.write(bytes) }
+    }
+
+    /// Switches the start of the icon at login. Returns what went wrong.
+    private func setIcon(_ isOn: Bool) -> String? {
+        do throws(TrayAutostart.Failure) {
+            _ = try TrayAutostart(stateDirectory: stateDirectory).set(isOn)
+            return nil
+        } catch {
+            return error.text
+        }
     }
 
     /// Waits until the file is written.

@@ -23,6 +23,7 @@ export const requests = {
 	shown: (chat) => tell({do: "inkling-web-shown", chat}),
 	named: () => tell({do: "inkling-web-named"}),
 	examine: (chat) => tell({do: "inkling-web-examine", chat}),
+	icon: (isOn) => tell({do: "inkling-web-icon", icon: isOn ? "on" : "off"}),
 	startDaemon: () => tell({do: "inkling-web-start"}),
 };
 
@@ -165,7 +166,8 @@ const handlers = {
 		const joined = Object.assign(chatOf(name), {isJoined: true, secret: !!(invite ?? partner), with: partner, owner});
 		for (const one of peers) meet({at, ...one}, joined);
 	},
-	"inkling-web"({state, drafts, places, choices, lobby, proposal, shown, text, starts, name, found}) {
+	"inkling-web"({state, drafts, places, choices, lobby, proposal, shown, text, starts, name, found, icon}) {
+		if (/open|icon/.test(state)) Object.assign(model, {icon, iconFault: text});
 		if (state === "open") {
 			Object.assign(model, {lobby: lobby ?? "lobby", proposal, last: shown});
 			Object.assign(model, {drafts: map(drafts), places: map(places), choices: map(choices)});

@@ -20,6 +20,9 @@ export function render() {
 	$("notify").checked = isOn();
 	$("notify-text").disabled = !isOn();
 	$("notify-text").checked = isOn() && model.choices.get("notify") === "texts";
+	$("icon-row").hidden = model.icon === undefined;
+	$("icon-on").checked = model.icon;
+	write("icon-fault", plain(model.iconFault, 300));
 	write("notify-words", can() ? "" : "This browser does not let the page notify you.");
 }
 
@@ -41,5 +44,6 @@ on({
 		if (wants) await Notification.requestPermission();
 		choose(wants && Notification.permission === "granted" ? "on" : "");
 	},
+	"icon-on": () => requests.icon($("icon-on").checked),
 	"notify-text": () => choose($("notify-text").checked ? "texts" : "on"),
 });
