@@ -80,7 +80,7 @@ class FirstTests(TestWithNewcomer):
         page.wait_for(lambda: self.is_asked(page), "the question again, without an answer")
         self.choose_name("Dora")
         self.assertEqual(self.dora.front_end.ask(do="identity")["name"], "Dora")
-        self.assertEqual(page.text("#you-name"), "Dora")
+        page.wait_for(lambda: page.text("#you-name") == "Dora", "the new name")
         page.reload()
         page.wait_for(lambda: page.one("#choices").is_displayed(), "the choices at once")
         second = self.dora.open()
@@ -90,7 +90,7 @@ class FirstTests(TestWithNewcomer):
         self.dora.restart_daemon()
         self.restart_server()
         page.wait_for(lambda: page.one("#choices").is_displayed(), "the choices after a new start")
-        self.assertEqual(page.text("#you-name"), LOGIN)
+        page.wait_for(lambda: page.text("#you-name") == LOGIN, "the name of the daemon")
 
     def test_the_proposed_name_is_an_answer_too(self):
         self.page.wait_for(lambda: self.is_asked(self.page), "the question for the name")

@@ -122,7 +122,7 @@ extension InviteFault {
         case .scheme: "it does not begin with \"\(Chat.scheme)\""
         case .separator: "there is no \"#\" before the secret"
         case .encoding: "its name is not percent-encoded UTF-8"
-        case .owner: "the key behind its @ is not whole: it has 43 characters"
+        case .owner: "the public key behind its @ is not whole: it has 43 characters"
         }
     }
 }

@@ -29,9 +29,7 @@ struct DoctorCommand: ParsableCommand {
 
     @OptionGroup var options: ChatOptions
 
-    /// The variable with the chat's name, if no argument names the chat.
-    static let chatVariable = "INKLING_DOCTOR_CHAT"
-    private var given: String? { chat ?? ChatSettings.environment(Self.chatVariable) }
+    private var given: String? { chat ?? ChatSettings.environment("INKLING_DOCTOR_CHAT") }
 
     func validate() throws { try options.validate(chat: given, isForProgram: chat == nil && given != nil) }
 

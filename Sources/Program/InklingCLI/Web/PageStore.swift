@@ -73,7 +73,7 @@ final class PageStore {
         let place = stateDirectory.map { ["--state-dir", $0] } ?? []
         let command = ["inkling", "doctor", "--json"] + place
         // Other users of the machine could read the name of a private chat in an argument.
-        let variables = [DoctorCommand.chatVariable: chat]
+        let variables = ["INKLING_DOCTOR_CHAT": chat]
         waiter.runIfActive(eventLoop: loop) {
             HostTools.run(DaemonStart.program, command, with: variables, within: Self.patience)?.0
         }.assumeIsolated().whenComplete { completion((try? $0.get()) ?? nil) }
