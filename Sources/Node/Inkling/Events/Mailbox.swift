@@ -19,7 +19,6 @@ import NIOCore
 package struct Mailbox: Sendable {
     package typealias Gap = Gaps.Gap
 
-    /// A person in a chat.
     private var items = CircularBuffer<Item>(initialCapacity: 0)
     private var outcomes = 0
     private var arrivals = 0

@@ -8,7 +8,6 @@ import NIOPosix
 /// The page's file in the state directory, and the checks that a page asks for.
 final class PageStore {
     private let stateDirectory: String?
-    private let settings: SettingsFile
     /// The file; nil without a state directory.
     private let file: StateFile?
     /// The memory on disk.
@@ -24,7 +23,7 @@ final class PageStore {
     init(stateDirectory: String?, on loop: any EventLoop) {
         self.stateDirectory = stateDirectory
         self.loop = loop
-        settings =
+        let settings =
             SettingsFile.defaultPath(environment: ChatSettings.environment)
             .flatMap { try? SettingsFile.read($0, isNamed: false) } ?? SettingsFile()
         file = (stateDirectory ?? Configuration.defaultStateDirectory).map {
