@@ -72,26 +72,32 @@ def module(name, library):
     return "C library" if "libc" in library or "ld-linux" in library else "other"
 
 
-def costs(text):
-    """The instructions in a file of callgrind's, by module, and how often each function was called."""
-    names, counts, calls = {}, Counter(), Counter()
+class Names:
+    """The names in a file of callgrind's, which gives each of them once, with a number."""
 
-    def named(kind, text):
+    def __init__(self):
+        self.known = {}
+
+    def of(self, kind, text):
         number, _, name = text.partition(" ")
         if name:
-            names[kind, number] = name
-        return names[kind, number]
+            self.known[kind, number] = name
+        return self.known[kind, number]
 
+
+def costs(text):
+    """The instructions in a file of callgrind's, by module, and how often each function was called."""
+    names, counts, calls = Names(), Counter(), Counter()
     library, function, called, is_call, times = "", "", "", False, 0
     for line in text.splitlines():
         if line.startswith("ob="):
-            library = named("ob", line[3:])
+            library = names.of("ob", line[3:])
         elif line.startswith("fn="):
-            function = named("fn", line[3:])
+            function = names.of("fn", line[3:])
         elif line.startswith("cfn="):
-            called = named("fn", line[4:])
+            called = names.of("fn", line[4:])
         elif line.startswith("cob="):
-            named("ob", line[4:])
+            names.of("ob", line[4:])
         elif line.startswith("calls="):
             is_call, times = True, int(line[6:].split()[0])
         elif re.match(r"[+*\d-]", line):
@@ -104,6 +110,19 @@ def costs(text):
                 calls[called] += times
             is_call = False
     return counts, calls
+
+
+def graph(text):
+    """The functions in a file of callgrind's, each with those that it calls, in the order of their addresses."""
+    names, calls, function = Names(), {}, ""
+    for line in text.splitlines():
+        if line.startswith("fn="):
+            # callgrind adds the depth of a recursion to a name.
+            function = names.of("fn", line[3:]).split("'")[0]
+            calls.setdefault(function, [])
+        elif line.startswith("cfn="):
+            calls[function].append(names.of("fn", line[4:]).split("'")[0])
+    return calls
 
 
 class Measured:

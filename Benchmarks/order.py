@@ -1,97 +1,45 @@
-"""Writes the order in which the linker lays out the program's functions: first those that ran most often.
+"""Writes the order in which the linker lays out the functions of the program's main paths.
 
-callgrind counts the calls in a node, in a daemon and at a prompt, from start to end. With that order the functions of
-a datagram lie side by side, and a node has fewer pages of the program in memory.
+Between two events of a chat a processor forgets most of the program. So the time of an event depends on how many pages
+and lines of the program it takes. callgrind records the functions of an event on each path. With this order they lie
+side by side, each near its caller: a path then takes fewer than half as many pages.
 """
 
-import os
-import shutil
-import signal
 import sys
 import tempfile
-from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from subprocess import TimeoutExpired
-from time import sleep
 
-from instructions import GAP, ORDER, PATIENCE, costs, shipped, symbols
-from processes import Daemon, Failure, FrontEnd, Program, Terminal, is_online, peers
-
-TURNS = 20
-# In all measured programs together.
-LEAST_CALLS = 2
+from instructions import ORDER, Failure, graph, measure, shipped, symbols
 
 
-def exchange(own, peer):
-    """Typing and messages both ways, between heartbeats."""
-    own.wait_for(is_online("Peer"), "the peer", PATIENCE)
-    peer.wait_for(is_online("Own"), "the measured node", PATIENCE)
-    for turn in range(TURNS):
-        for node in own, peer:
-            node.compose(b"hello" if turn % 2 == 0 else b"")
-            sleep(GAP)
-    for node in own, peer:
-        node.say(b'{"do":"send","text":"hello"}')
-    for node in own, peer:
-        node.wait_for(lambda event: event["on"] == "message", "the message", PATIENCE)
-
-
-def node(build, work, port, peer, valgrind):
-    with Program(*valgrind, *build.chat("Own", port, work, "--no-discovery", *peers(port + 1))) as own:
-        exchange(own, peer)
-        own.process.stdin.close()
-        own.process.wait(PATIENCE)
-
-
-def daemon(build, work, port, peer, valgrind):
-    with Daemon(build, "Own", port, work, *peers(port + 1), under=valgrind, timeout=PATIENCE) as own:
-        front_end = FrontEnd(own)
-        front_end.say(b'{"do":"join","chat":"kitchen"}')
-        exchange(front_end, peer)
-        front_end.stop()
-        own.process.send_signal(signal.SIGTERM)
-        own.process.wait(PATIENCE)
-
-
-def prompt(build, work, port, peer, valgrind):
-    with Terminal(*valgrind, *build.chat("Own", port, work, "--no-discovery", *peers(port + 1), json=False)) as own:
-        peer.wait_for(is_online("Own"), "the prompt", PATIENCE)
-        for _ in range(TURNS):
-            own.press(b"hello\r")
-            peer.wait_for(lambda event: event["on"] == "message", "the message", PATIENCE)
-            peer.compose(b"hello")
-            peer.say(b'{"do":"send","text":"hello"}')
-            own.skip()
-        own.press(b"\x04")
-        os.waitid(os.P_PID, own.process, os.WEXITED | os.WNOWAIT)
-
-
-def calls(build, work):
-    """How often each function was called in all of them."""
-    def run(number, begin):
-        port, file = 7000 + 10 * number, work / begin.__name__
-        valgrind = [shutil.which("valgrind"), "-q", "--tool=callgrind", "--demangle=no",
-                    f"--callgrind-out-file={file}"]
-        with build.node("Peer", port + 1, work, *peers(port)) as peer:
-            begin(build, work, port, peer, valgrind)
-        return costs(file.read_text())[1]
-
-    ways = node, daemon, prompt
-    with ThreadPoolExecutor(len(ways)) as pool:
-        return sum(pool.map(run, range(len(ways)), ways), Counter())
+def along(calls):
+    """The functions of an event, each before the functions that it calls."""
+    called = {name for names in calls.values() for name in names}
+    waiting = [name for name in reversed(calls) if name not in called]
+    found = {}
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = None
+            waiting += reversed(calls.get(name, []))
+    return found
 
 
 def main():
+    found = {}
     with tempfile.TemporaryDirectory() as work:
+        work = Path(work)
+        kept = work / "kept"
+        kept.mkdir()
         try:
-            counts = calls(shipped(Path(work)), Path(work))
-        except (Failure, TimeoutExpired) as failure:
+            measure(shipped(work), work, kept)
+        except Failure as failure:
             sys.exit(f"benchmark: {failure}")
-    # callgrind adds the depth of a recursion to a name. Other functions are those of libraries.
-    functions = dict.fromkeys(name.split("'")[0] for name, count in counts.most_common() if count >= LEAST_CALLS)
+        # Starts of typing take the longest paths. The node's own paths come before those of a daemon.
+        for file in sorted(kept.iterdir(), key=lambda file: (file.suffix != ".start", "daemon" in file.stem, file.name)):
+            found |= along(graph(file.read_text()))
     known = symbols()
-    ORDER.write_text("".join(f"{name}\n" for name in functions if name in known))
+    ORDER.write_text("".join(f"{name}\n" for name in found if name in known))
 
 
 if __name__ == "__main__":
