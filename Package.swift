@@ -67,8 +67,9 @@ let standalone: [LinkerSetting] = [
     ])
 ]
 
-/// The examples, which do not ship.
+/// The examples and the benchmark of the library, which do not ship.
 let unshipped: [Product] = [
+    .executable(name: "inkling-benchmark", targets: ["InklingBenchmark"]),
     .executable(name: "inkling-example-attach", targets: ["InklingExampleAttach"]),
     .executable(name: "inkling-example-embed", targets: ["InklingExampleEmbed"]),
 ]
@@ -87,6 +88,13 @@ let examples: [Target] = [
             .product(name: "NIOPosix", package: "swift-nio"),
         ],
         path: "Sources/Examples/InklingExampleAttach", packageAccess: false, swiftSettings: strict),
+]
+
+/// The ends of the benchmark's way through the library, which see its public names alone.
+let benchmarks: [Target] = [
+    .executableTarget(
+        name: "InklingBenchmark", dependencies: ["Inkling", .product(name: "Logging", package: "swift-log")],
+        path: "Sources/Proof/InklingBenchmark", packageAccess: false, swiftSettings: strict, linkerSettings: standalone)
 ]
 
 /// The core and the simulator once more, as one module that can run mutants of the core, with their tests.
@@ -272,6 +280,6 @@ let package = Package(
         .testTarget(
             name: "InklingSimulatorTests",
             dependencies: ["InklingCore", "InklingSimulator", "ProcessSupport"], swiftSettings: tests),
-    ] + examples + (isShort ? [] : mutants),
+    ] + examples + benchmarks + (isShort ? [] : mutants),
     cxxLanguageStandard: .cxx17
 )

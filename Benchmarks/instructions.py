@@ -237,9 +237,9 @@ def shipped(folder):
     return Build("Inkling", folder)
 
 
-def symbols():
-    """The names of the program's functions."""
-    command = ["nm", "--defined-only", "--format=just-symbols", PROGRAM]
+def symbols(program):
+    """The names of a program's functions."""
+    command = ["nm", "--defined-only", "--format=just-symbols", program]
     return {*subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")}
 
 
@@ -268,7 +268,7 @@ def main():
     if options.write:
         COMMITTED.write_text(table(paths) + "\n")
     ordered = ORDER.read_text().split()
-    share = len(symbols() & {*ordered}) / len(ordered)
+    share = len(symbols(PROGRAM) & {*ordered}) / len(ordered)
     print(f"\nThe program has {share:.0%} of the {len(ordered):,} functions in {ORDER.name}.")
     found = list(exceeded(totals))
     if share < LEAST_SHARE:

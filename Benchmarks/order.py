@@ -1,19 +1,91 @@
-"""Writes the order in which the linker lays out the functions of the program's main paths.
+"""Writes the order in which the linker lays out the functions of the main paths.
 
 Between two events of a chat a processor forgets most of the program. So the time of an event depends on how many pages
-and lines of the program it takes. callgrind records the functions of an event on each path. With this order they lie
-side by side, each near its caller: a path then takes fewer than half as many pages.
+and lines of the program it takes. callgrind records the functions that run while people type, without those of the
+start. With this order they lie side by side, each near its caller: an event then takes fewer than half as many pages.
 """
 
+import shutil
+import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
+from subprocess import TimeoutExpired
+from time import sleep
 
-from instructions import ORDER, Failure, graph, measure, shipped, symbols
+from instructions import GAP, ORDER, PATIENCE, PROGRAM, Failure, graph, shipped, symbols
+from processes import Daemon, FrontEnd, Program, Terminal, is_online, peers
+
+TURNS = 10
+LIBRARY = PROGRAM.with_name("inkling-benchmark")
+WAYS = "node", "daemon", "prompt", "send", "call", "sequence"
+
+
+def begin(way, build, work, port, valgrind, running):
+    """The running program of that way, what types in it, and its peer."""
+    start = running.enter_context
+    if way in ("send", "call", "sequence"):
+        other = start(Program(LIBRARY, "call" if way == "send" else "send", port + 1, port))
+        own = start(Program(*valgrind, LIBRARY, way, port, port + 1))
+        for program in own, other:
+            program.wait_for(lambda _: True, "the other end", PATIENCE)
+        return own.process.pid, (own if way == "send" else other)
+    peer = start(build.node("Peer", port + 1, work, *peers(port)))
+    if way == "daemon":
+        daemon = start(Daemon(build, "Own", port, work, *peers(port + 1), under=valgrind, timeout=PATIENCE))
+        own, process = start(FrontEnd(daemon)), daemon.process.pid
+        own.say(b'{"do":"join","chat":"kitchen"}')
+    else:
+        arguments = build.chat("Own", port, work, "--no-discovery", *peers(port + 1), json=way == "node")
+        own = start((Program if way == "node" else Terminal)(*valgrind, *arguments))
+        process = own.process.pid if way == "node" else own.process
+    peer.wait_for(is_online("Own"), "the measured node", PATIENCE)
+    return process, (own, peer)
+
+
+def turn(ends, number):
+    """Typing that begins or ends, in both directions."""
+    if not isinstance(ends, tuple):
+        ends.say(b"%d" % number)
+        return sleep(GAP)
+    for end in ends:
+        if isinstance(end, Terminal):
+            end.press(b"a" if number % 2 else b"\x7f")
+            end.skip()
+        else:
+            end.compose(b"a" if number % 2 else b"")
+        sleep(GAP)
+
+
+def functions(build, work):
+    """The functions of each way, each before those that it calls."""
+    def run(number):
+        way, port = WAYS[number], 7000 + 10 * number
+        file = work / way
+        valgrind = [shutil.which("valgrind"), "-q", "--tool=callgrind", "--demangle=no", f"--callgrind-out-file={file}"]
+        with ExitStack() as running:
+            process, ends = begin(way, build, work, port, valgrind, running)
+            for number in range(TURNS):
+                if number == 2:
+                    control(process, "--zero")
+                turn(ends, number + 1)
+            control(process, "--dump")
+        return along(graph(file.with_name(f"{way}.1").read_text()))
+
+    with ThreadPoolExecutor(len(WAYS)) as pool:
+        found = {}
+        for names in pool.map(run, range(len(WAYS))):
+            found |= names
+        return found
+
+
+def control(process, action):
+    subprocess.run(["callgrind_control", action, str(process)], check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE)
 
 
 def along(calls):
-    """The functions of an event, each before the functions that it calls."""
     called = {name for names in calls.values() for name in names}
     waiting = [name for name in reversed(calls) if name not in called]
     found = {}
@@ -22,23 +94,16 @@ def along(calls):
         if name not in found:
             found[name] = None
             waiting += reversed(calls.get(name, []))
-    return found
+    return found | dict.fromkeys(calls)
 
 
 def main():
-    found = {}
     with tempfile.TemporaryDirectory() as work:
-        work = Path(work)
-        kept = work / "kept"
-        kept.mkdir()
         try:
-            measure(shipped(work), work, kept)
-        except Failure as failure:
+            found = functions(shipped(Path(work)), Path(work))
+        except (Failure, TimeoutExpired) as failure:
             sys.exit(f"benchmark: {failure}")
-        # Starts of typing take the longest paths. The node's own paths come before those of a daemon.
-        for file in sorted(kept.iterdir(), key=lambda file: (file.suffix != ".start", "daemon" in file.stem, file.name)):
-            found |= along(graph(file.read_text()))
-    known = symbols()
+    known = symbols(PROGRAM) | symbols(LIBRARY)
     ORDER.write_text("".join(f"{name}\n" for name in found if name in known))
 
 

@@ -9,13 +9,14 @@ from pathlib import Path
 
 from capture import Capture
 from processes import Daemon, Failure
-from systems import Daemons, Nodes, Pair
+from systems import Daemons, Library, Nodes, Pair
 
 HERE = Path(__file__).resolve().parent
 PARTS = {
     "udp": "bare datagrams between two programs in C",
     "mqtt": "MQTT with QoS 0 through mosquitto, its clients in C",
     "inkling": "typing edges between two nodes that speak JSON lines",
+    "library": "the same between two programs that use the library, from the call to a callback, and to `for await`",
     "attached": "the same between two front ends that are attached to a daemon each",
     "key": "a key at the terminal, and a line on standard input → its datagram on loopback",
 }
@@ -66,6 +67,10 @@ class Speed:
         if self.benchmark.wants("inkling"):
             systems += [Nodes(build.name, build, self.ports(2), work / f"speed-{index}")
                         for index, build in enumerate(builds)]
+        if self.benchmark.wants("library"):
+            program = builds[0].folder / "inkling-benchmark"
+            for way, end in ("call", "callback"), ("sequence", "`for await`"):
+                systems.append(Library(f"Inkling's library, call → {end}", program, self.ports(2), way))
         if self.benchmark.wants("attached"):
             for way, begin in ("standard streams", Daemon.attached), ("sockets", Daemon.at_socket):
                 name = f"{builds[0].name}, two front ends at {way}"

@@ -118,3 +118,26 @@ class Daemons(Nodes):
         self.receiver, self.sender = (self.running.enter_context(self.begin(daemon)) for daemon in daemons)
         self.receiver.wait_for(is_online("Alice"), "Alice")
         self.sender.wait_for(is_online("Bob"), "Bob")
+
+
+class Library(System):
+    """Two programs with a node of the library each: one composes, and the other gets the typists."""
+
+    def __init__(self, name, program, port, way):
+        super().__init__(name)
+        self.program, self.ports, self.way = program, (port, port + 1), way
+
+    def start(self):
+        own, other = self.ports
+        self.receiver, self.sender = (self.running.enter_context(Program(self.program, way, *ports)) for way, ports in
+                                      ((self.way, (other, own)), ("send", (own, other))))
+        for end in self.receiver, self.sender:
+            end.wait_for(lambda _: True, "the other end")
+
+    def sample(self, number):
+        """The sender begins to type with an odd number, and ends with an even one."""
+        self.receiver.skip()
+        began = self.sender.say(b"%d" % number)
+        event, read = self.event(lambda event: event["typists"] == number % 2)
+        sent, _ = self.sender.next()
+        return event and Spans(began, sent["sent"], event["at"], read)

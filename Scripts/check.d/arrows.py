@@ -46,6 +46,7 @@ InklingConformance*: InklingWire SeededRandom FoundationEssentials
 InklingConformanceCLI: InklingConformance CDNSSD ProcessSupport ArgumentParser Foundation
 
 InklingExampleEmbed: Inkling InklingText Logging
+InklingBenchmark: Inkling Logging
 InklingExampleAttach: InklingText NIOCore NIOPosix Foundation
 
 MutatedSimulator: InklingWire SeededRandom

@@ -1,5 +1,7 @@
+import Dispatch
 import Inkling
 import InklingModel
+import Synchronization
 import Testing
 
 /// Nodes of this process on the loopback interface, used through handles on their chats.
@@ -34,6 +36,88 @@ struct ChatHandleTests {
             try await alice.send("hello")
             #expect(await lists.next() == [])
             #expect(await late.next() == [])
+        }
+    }
+
+    @Test("calls on typing begin with the present list, come after the node's turn, and end by cancel")
+    func calls() async throws {
+        try await Self.withPair { alice, bob in
+            let (lists, told) = AsyncStream<(users: [UserID], isIdle: Bool)>.makeStream()
+            let observation = bob.onTyping { people in
+                #expect(bob.node.eventLoop.inEventLoop)
+                told.yield((people.map(\.user), bob.node.atOnce { _ in true } ?? false))
+            }
+            var calls = lists.makeAsyncIterator()
+            #expect(await calls.next()! == ([], true))
+            await alice.compose("h")
+            #expect(await calls.next()! == ([alice.node.user], true))
+            await alice.compose("")
+            #expect(await calls.next()! == ([], true))
+            observation.cancel()
+            await alice.compose("h")
+            #expect(await NodeTests.first(of: bob.typing) { !$0.isEmpty } != nil)
+            await alice.compose("")
+            #expect(await NodeTests.first(of: bob.typing) { $0.isEmpty } != nil)
+            told.finish()
+            #expect(await calls.next() == nil)
+        }
+    }
+
+    @Test("a call to an idle node returns without its event loop, and one to a busy node waits for the turn")
+    func atOnce() async throws {
+        try await Self.withPair { alice, bob in
+            let (loop, node) = (alice.node.eventLoop, alice.node)
+            var typing = bob.typing.makeAsyncIterator()
+            #expect(await typing.next() == [])
+            for isBusy in [false, true] {
+                let (begun, end) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+                let isOver = Atomic(false)
+                let block: @Sendable () -> Void = {
+                    begun.signal()
+                    _ = end.wait(timeout: .now() + 5)
+                    isOver.store(true, ordering: .sequentiallyConsistent)
+                }
+                loop.execute { if isBusy { node.onLoop { _ in block() } } else { block() } }
+                await Self.wait(for: begun)
+                async let composed: Void = alice.compose(isBusy ? "" : "h")
+                if isBusy {
+                    try await Task.sleep(for: .milliseconds(50))
+                    end.signal()
+                }
+                await composed
+                #expect(isOver.load(ordering: .sequentiallyConsistent) == isBusy)
+                if !isBusy { end.signal() }
+                #expect(await typing.next()?.map(\.user) == (isBusy ? [] : [node.user]))
+            }
+        }
+    }
+
+    private static func wait(for semaphore: DispatchSemaphore) async {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                semaphore.wait()
+                continuation.resume()
+            }
+        }
+    }
+
+    @Test("messages of several tasks come whole, and each task's in its order")
+    func tasks() async throws {
+        try await Self.withPair { alice, bob in
+            let events = bob.events
+            async let received = events.prefixOfTexts(300)
+            await withTaskGroup(of: Void.self) { group in
+                for task in 0..<3 {
+                    group.addTask {
+                        for number in 0..<100 {
+                            await alice.compose("h\(number)")
+                            _ = await #expect(throws: Never.self) { try await alice.send("\(task) \(number)") }
+                        }
+                    }
+                }
+            }
+            let texts = await received.map { $0.split(separator: " ").compactMap { Int($0) } }
+            for task in 0..<3 { #expect(texts.filter { $0[0] == task }.map { $0[1] } == Array(0..<100)) }
         }
     }
 
@@ -146,5 +230,18 @@ struct ChatHandleTests {
             var late = alice.events.makeAsyncIterator()
             #expect(await late.next() == nil)
         }
+    }
+}
+
+extension NodeEvents {
+    /// Takes events up to so many messages, and returns their texts.
+    fileprivate func prefixOfTexts(_ count: Int) async -> [String] {
+        var texts: [String] = []
+        for await timed in self {
+            guard case .message(let message) = timed.event else { continue }
+            texts.append(message.text)
+            if texts.count == count { break }
+        }
+        return texts
     }
 }

@@ -114,7 +114,7 @@ extension Node {
         case .unusable(let reason): written(reason)
         case .folder(let folder):
             worker.run(on: eventLoop) { [next] in folder.write(next) }.whenSuccess { [self] reason in
-                assumeIsolated { node in
+                onLoop { node in
                     node.written(reason)
                     node.writeMoves()
                 }

@@ -43,14 +43,14 @@ extension Node {
 
 extension ServedNode {
     /// Returns the chat in which the node would be now in place of a chat; nil if the user has left it.
-    package func present(_ chat: Chat) -> Chat? { node.assumeIsolated { $0.present(chat) } }
+    package func present(_ chat: Chat) -> Chat? { node.onLoop { $0.present(chat) } }
 
     /// Returns the ID of a chat's history.
-    package func logID(of chat: Chat) -> String { node.assumeIsolated { $0.logID(of: chat) } }
+    package func logID(of chat: Chat) -> String { node.onLoop { $0.logID(of: chat) } }
 
     /// Makes the node ask whether a history with an ID is on disk. A chat that moves then continues no other one.
     package func setHasHistory(_ hasHistory: @escaping (String) -> Bool) {
         let hasHistory = NIOLoopBound(hasHistory, eventLoop: node.eventLoop)
-        node.assumeIsolated { $0.moving.hasHistory = hasHistory }
+        node.onLoop { $0.moving.hasHistory = hasHistory }
     }
 }

@@ -1,4 +1,5 @@
 import InklingModel
+import Synchronization
 
 /// A handle on a chat that a node is in, for programs that show or use one chat. ``Node/join(_:)-(String)`` returns it.
 ///
@@ -28,12 +29,17 @@ public struct ChatHandle: Sendable {
     ///
     /// The text never leaves the node, which announces only that the user types (T-1 to T-10).
     ///
+    /// The call runs on the caller's thread if the node is idle, and then returns without a change of thread.
+    ///
     /// - Parameter text: The whole field, of any length; empty when the user cleared it. After ``leave()`` nothing
     ///   happens.
-    public func compose(_ text: String) async { await node.compose(text, with: self) }
+    public nonisolated(nonsending) func compose(_ text: String) async {
+        guard node.atOnce({ $0.composeAlone(text, with: self) }) == nil else { return }
+        await node.compose(text, with: self)
+    }
 
     /// Sends a message to all people who are online or away in the chat, as ``Node/send(_:to:)`` does. The message ends
-    /// the user's typing (T-10).
+    /// the user's typing (T-10). The call runs where ``compose(_:)`` does.
     ///
     /// - Parameter text: 1 to 65,536 bytes of UTF-8.
     /// - Returns: The message's number in ``Event/delivered(_:)`` and ``Event/failed(_:)``, and the number of its
@@ -42,8 +48,11 @@ public struct ChatHandle: Sendable {
     ///   ``NodeError/messageTooLong(bytes:)``, ``NodeError/queueFull(_:)`` or ``NodeError/stopped``. Nothing is sent
     ///   then.
     @discardableResult
-    public func send(_ text: String) async throws(NodeError) -> (message: MessageID, recipients: Int) {
-        try await node.send(text, with: self)
+    public nonisolated(nonsending) func send(
+        _ text: String
+    ) async throws(NodeError) -> (message: MessageID, recipients: Int) {
+        if let sent = node.atOnce({ $0.sendAlone(text, with: self) }) { return try sent.get() }
+        return try await node.send(text, with: self)
     }
 
     /// Leaves the chat, as ``Node/leave(_:)`` does: the others get a farewell, and all sequences of the chat end.
@@ -60,8 +69,20 @@ public struct ChatHandle: Sendable {
     /// the chat or is stopped. After that, new streams are empty.
     public var typing: AsyncStream<[InklingModel.Person]> {
         let (stream, continuation) = AsyncStream<[InklingModel.Person]>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        node.eventLoop.execute { node.assumeIsolated { $0.observeTyping(in: $0.joinedChat(self), continuation) } }
+        node.eventLoop.execute { node.onLoop { $0.observeTyping(in: $0.joinedChat(self), continuation) } }
         return stream
+    }
+
+    /// Calls `body` with the people who are typing: first the present list, then each change, as ``typing`` has them.
+    ///
+    /// The calls come on the node's thread, one after the other. They come sooner than the elements of ``typing``, which
+    /// another thread takes. Meanwhile the node does nothing else, so return soon, and wait for nothing. The calls end
+    /// when the node leaves the chat or is stopped, or with ``TypingObservation/cancel()``.
+    @discardableResult
+    public func onTyping(_ body: @escaping @Sendable ([InklingModel.Person]) -> Void) -> TypingObservation {
+        let observation = TypingObservation(body)
+        node.eventLoop.execute { node.onLoop { $0.observeTyping(in: $0.joinedChat(self), observation) } }
+        return observation
     }
 
     /// The events of this chat: presence, typing, messages, and the outcomes of this node's messages.
@@ -77,7 +98,38 @@ public struct ChatHandle: Sendable {
     public var events: NodeEvents { node.events(of: self) }
 }
 
+/// The calls of ``ChatHandle/onTyping(_:)``. They come until ``cancel()``, also if nothing refers to this object.
+public final class TypingObservation: Sendable {
+    private let body: @Sendable ([InklingModel.Person]) -> Void
+    private let isOver = Atomic(false)
+
+    fileprivate init(_ body: @escaping @Sendable ([InklingModel.Person]) -> Void) { self.body = body }
+
+    /// Ends the calls. None begins after this returns.
+    public func cancel() { isOver.store(true, ordering: .releasing) }
+
+    /// Whether the calls have ended.
+    var isCancelled: Bool { isOver.load(ordering: .acquiring) }
+
+    func call(_ people: [InklingModel.Person]) {
+        if !isCancelled { body(people) }
+    }
+}
+
 extension Node {
+    /// Composes without the event loop; nil if that takes other parts of the program.
+    fileprivate func composeAlone(_ text: String, with handle: ChatHandle) -> Void? {
+        sink == nil ? compose(text, with: handle) : nil
+    }
+
+    /// Sends without the event loop; nil if that takes other parts of the program.
+    fileprivate func sendAlone(
+        _ text: String, with handle: ChatHandle
+    ) -> Result<(message: MessageID, recipients: Int), NodeError>? {
+        guard sink == nil, joinedChat(handle)?.texts == nil else { return nil }
+        return Result { () throws(NodeError) in try send(text, with: handle) }
+    }
+
     fileprivate func compose(_ text: String, with handle: ChatHandle) {
         guard joinedChat(handle) != nil else { return }
         compose(text, in: handle.name)

@@ -25,7 +25,7 @@ extension Node {
         writeAge()
         guard nodeAge.file != nil, !isStopped else { return }
         nodeAge.timer = eventLoop.scheduleTask(in: TimeAmount(NodeLimits.ageStep)) { [weak self] in
-            self?.assumeIsolated { $0.keepAge() }
+            self?.onLoop { $0.keepAge() }
         }
     }
 

@@ -188,7 +188,7 @@ extension Node {
         guard !isStopped else { return completion() }
         endpoint.suspend(now: clock.now)
         drain()
-        afterFarewells { [self] in assumeIsolated { $0.saveKnownPeers(completion) } }
+        afterFarewells { [self] in onLoop { $0.saveKnownPeers(completion) } }
     }
 
     /// Resumes after ``suspend()``: the node looks for peers again, as the same person in the same run.
@@ -315,6 +315,14 @@ extension Node {
         end(id, with: continuation)
         // If the reader dropped its stream before, the handler of its end has already run.
         if case .terminated = continuation.yield(typingPeople(in: chat)) { observers.remove(id) }
+    }
+
+    /// Calls with the typists of a chat, now and at each change. Without a chat, nothing happens.
+    func observeTyping(in entry: JoinedChat?, _ observation: TypingObservation) {
+        guard let chat = entry?.name, !isStopped else { return }
+        observers.add(observation, chat: chat)
+        let people = typingPeople(in: chat)
+        executor.afterTurn { observation.call(people) }
     }
 
     /// Returns a stream of the people of a chat, with those of earlier runs as offline: first the current list, then

@@ -173,7 +173,7 @@ extension Node {
         let id = EventReaders.nextID()
         let reader = reader(id, Mailbox())
         let mailbox = reader.mailbox
-        eventLoop.execute { [self] in assumeIsolated { $0.add(mailbox, id, to: chat) } }
+        eventLoop.execute { [self] in onLoop { $0.add(mailbox, id, to: chat) } }
         return NodeEvents(reader)
     }
 
@@ -200,10 +200,10 @@ extension Node {
     private nonisolated func reader(_ id: Int, _ waiting: Mailbox) -> EventReader {
         let loop = eventLoop
         let mailbox = SharedMailbox(waiting) { [weak self] in
-            loop.execute { [weak self] in self?.assumeIsolated { $0.collectTaken(by: id) } }
+            loop.execute { [weak self] in self?.onLoop { $0.collectTaken(by: id) } }
         }
         return EventReader(mailbox) { [weak self] in
-            loop.execute { [weak self] in self?.assumeIsolated { $0.forgetReader(id) } }
+            loop.execute { [weak self] in self?.onLoop { $0.forgetReader(id) } }
         }
     }
 
@@ -280,7 +280,7 @@ extension Node {
         let step = configuration.readerPatience / NodeLimits.readerLooks
         readers.timer = eventLoop.scheduleTask(in: TimeAmount(step)) { [weak self] in
             guard let self else { return }
-            self.assumeIsolated { node in
+            self.onLoop { node in
                 node.readers.timer = nil
                 node.take(node.readers.look())
                 node.sink?.value.look(patience: NodeLimits.readerLooks)

@@ -117,7 +117,7 @@ extension Node {
         switch knownPeersFile {
         case .none, .kept: return completion()
         case .saving(let file, let waiting, let timer):
-            let next: @Sendable () -> Void = { [self] in assumeIsolated { $0.saveKnownPeers(completion) } }
+            let next: @Sendable () -> Void = { [self] in onLoop { $0.saveKnownPeers(completion) } }
             knownPeersFile = .saving(file, waiting + [next], timer)
         case .changed(let file, let timer):
             noteWhoIsThere()
@@ -129,7 +129,7 @@ extension Node {
                 var random = SystemRandomNumberGenerator()
                 return file.save(peers, at: now.rawValue, using: &random)
             }
-            saving.whenSuccess { [self] saving in assumeIsolated { $0.saved(saving, to: file) } }
+            saving.whenSuccess { [self] saving in onLoop { $0.saved(saving, to: file) } }
         }
     }
 
@@ -184,7 +184,7 @@ extension Node {
     private func saveTimer(_ delay: Duration) -> Scheduled<Void> {
         eventLoop.scheduleTask(in: TimeAmount(delay)) { [weak self] in
             guard let self else { return }
-            self.assumeIsolated { $0.saveKnownPeers() }
+            self.onLoop { $0.saveKnownPeers() }
         }
     }
 
@@ -295,7 +295,7 @@ extension Node {
         guard countingTimer == nil, !isStopped else { return }
         countingTimer = eventLoop.scheduleTask(in: TimeAmount(configuration.countingInterval)) { [weak self] in
             guard let self else { return }
-            self.assumeIsolated { node in
+            self.onLoop { node in
                 node.countingTimer = nil
                 guard !node.stays.isEmpty else { return }
                 node.noteWhoIsThere()

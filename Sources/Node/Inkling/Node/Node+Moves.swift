@@ -351,7 +351,7 @@ extension Node {
         // The clock of the timer stops while the machine sleeps.
         let rest = max(end - age(), .seconds(1))
         moving.timer = eventLoop.scheduleTask(in: TimeAmount(min(rest, NodeLimits.departureCheck))) { [weak self] in
-            self?.assumeIsolated { node in
+            self?.onLoop { node in
                 guard !node.isStopped else { return }
                 if node.moving.moves.endDepartures(at: node.age()) {
                     node.keepMoves()

@@ -40,7 +40,7 @@ extension Node {
                 shown.append(Person(user: userID(of: person.key, in: entry), name: person.name))
             }
             if configuration.showsTyping { tell(.typing(chat: entry.name, shown)) }
-            observers.typing(shown, in: entry.name)
+            observers.typing(shown, in: entry.name, after: executor)
         case .presence(let id, let person, let presence, let reason):
             guard let entry = joinedChat(id) else { return }
             let peer = remember(person, presence, in: entry)
@@ -142,6 +142,7 @@ struct Observers {
 
     private var next = 0
     private var typing: [Int: (chat: String, continuation: AsyncStream<[Person]>.Continuation)] = [:]
+    private var typingCalls: [(chat: String, observation: TypingObservation)] = []
     private var presence: [Int: (chat: String, continuation: AsyncStream<Void>.Continuation)] = [:]
     private var waiters: [Int: Waiter] = [:]
 
@@ -149,6 +150,11 @@ struct Observers {
         next += 1
         typing[next] = (chat, continuation)
         return next
+    }
+
+    mutating func add(_ observation: TypingObservation, chat: String) {
+        typingCalls.removeAll(where: \.observation.isCancelled)
+        typingCalls.append((chat, observation))
     }
 
     mutating func add(_ continuation: AsyncStream<Void>.Continuation, chat: String) -> Int {
@@ -177,7 +183,11 @@ struct Observers {
         return !told.isEmpty
     }
 
-    func typing(_ people: [Person], in chat: String) {
+    /// Reports the typists of a chat: to streams now, and to calls after the turn.
+    func typing(_ people: [Person], in chat: String, after executor: NodeExecutor) {
+        for (its, observation) in typingCalls where its == chat {
+            executor.afterTurn { observation.call(people) }
+        }
         for id in typing.keys.sorted() where typing[id]?.chat == chat { typing[id]?.continuation.yield(people) }
     }
 
@@ -188,6 +198,7 @@ struct Observers {
 
     /// Ends the sequences of a chat that the node left.
     mutating func finish(chat: String) {
+        typingCalls.removeAll { $0.chat == chat }
         for (id, entry) in typing where entry.chat == chat {
             entry.continuation.finish()
             typing[id] = nil
@@ -204,6 +215,7 @@ struct Observers {
         for entry in presence.values { entry.continuation.finish() }
         waiters = [:]
         typing = [:]
+        typingCalls = []
         presence = [:]
     }
 }

@@ -13,7 +13,7 @@ extension Node {
         texts.store = store
         texts.holds = holds
         store.value.setStandings(knownPeers.standings)
-        store.value.begin { [weak self] fault in self?.assumeIsolated { $0.report(fault) } }
+        store.value.begin { [weak self] fault in self?.onLoop { $0.report(fault) } }
     }
 
     private func report(_ fault: TextFault) {
@@ -90,7 +90,7 @@ extension Node {
         let ids = seen.keys.sorted().map { TextRecord.seen($0, endpoint.seenTexts(of: $0, in: next.id)) }
         store.append(received + ids, to: log) { [self] reason in
             guard reason == nil else { return }
-            assumeIsolated { $0.texts.store?.value.end(former.log) { _ in } }
+            onLoop { $0.texts.store?.value.end(former.log) { _ in } }
         }
     }
 
@@ -107,7 +107,7 @@ extension Node {
         let log = chatTexts.log
         texts.ending.insert(log)
         store.end(log) { [self] reason in
-            assumeIsolated { node in _ = node.texts.ending.remove(log) }
+            onLoop { node in _ = node.texts.ending.remove(log) }
             completion(reason)
         }
     }
@@ -206,7 +206,7 @@ extension Node {
         guard texts.retry == nil, !isStopped else { return }
         texts.retry = eventLoop.scheduleTask(in: TimeAmount(NodeLimits.textRetry)) { [weak self] in
             guard let self else { return }
-            self.assumeIsolated { node in
+            self.onLoop { node in
                 node.texts.retry = nil
                 for person in node.texts.queues.people() where node.texts.queues.isHeld(person) {
                     guard let entry = node.joinedChat(person.chat) else { continue }
@@ -266,7 +266,7 @@ extension Node {
         guard !changes.toStore.isEmpty, let log = entry.texts?.log, let store = texts.store?.value else { return }
         let (stored, chat) = (changes.toStore, entry.name)
         store.append(stored.map { .waiting($0.content) }, to: log) { [self] reason in
-            assumeIsolated { $0.stored(stored, in: chat, isKept: reason == nil) }
+            onLoop { $0.stored(stored, in: chat, isKept: reason == nil) }
         }
         lookAtTexts()
     }
@@ -332,7 +332,7 @@ extension Node {
         let delay = min(max(rest, .seconds(1)), NodeLimits.textLook)
         texts.look = eventLoop.scheduleTask(in: TimeAmount(delay)) { [weak self] in
             guard let self else { return }
-            self.assumeIsolated { node in
+            self.onLoop { node in
                 node.texts.look = nil
                 node.lookAtTexts()
             }
@@ -386,7 +386,7 @@ extension Node {
             let logs = joined.filter { chat ?? $0.name == $0.name }.compactMap(\.texts?.log)
             guard !logs.isEmpty else { return completion(nil) }
             return store.rekey(logs) { [self] reason in
-                assumeIsolated { node in
+                onLoop { node in
                     guard reason == nil else { return }
                     node.report(node.texts.queues.giveUp { chat ?? $0.chat == $0.chat }, .givenUp)
                 }
@@ -397,7 +397,7 @@ extension Node {
             let log = joinedChat(text.chat)?.texts?.log
         else { return completion(nil) }
         store.append([.finished(text.content.key, text.content.id)], to: log) { [self] reason in
-            assumeIsolated { node in
+            onLoop { node in
                 guard reason == nil else { return }
                 node.report(node.texts.queues.giveUp { $0.content.entry == entry }, .givenUp)
             }

@@ -21,7 +21,7 @@ extension Node {
         guard let log = entry.texts?.log else { return }
         let (stay, number) = (entry.membership, arrival.number)
         texts.store?.value.append([.received(arrival.text)], to: log) { [self] reason in
-            assumeIsolated { $0.kept(number, in: stay, isKept: reason == nil) }
+            onLoop { $0.kept(number, in: stay, isKept: reason == nil) }
         }
     }
 
@@ -31,7 +31,7 @@ extension Node {
         else { return }
         guard isKept else {
             eventLoop.scheduleTask(in: TimeAmount(NodeLimits.diskRetry)) { [weak self] in
-                self?.assumeIsolated { $0.keepArrivalAgain(number, in: stay) }
+                self?.onLoop { $0.keepArrivalAgain(number, in: stay) }
             }
             return
         }
@@ -40,7 +40,7 @@ extension Node {
         // One ack answers all texts of one write.
         texts.isReleasing = true
         eventLoop.execute { [self] in
-            assumeIsolated { node in
+            onLoop { node in
                 node.texts.isReleasing = false
                 for entry in node.joined { node.releaseArrivals(in: entry) }
             }

@@ -10,21 +10,35 @@ import Synchronization
 /// Start a node with ``start(_:logger:)`` and ``join(_:)-(String)`` a chat. Use the chat by the ``ChatHandle`` that
 /// this returns, or by its name. Any task may call any method.
 ///
-/// The actor runs on the event loop of its socket. Nothing suspends between an input to the protocol and the draining
-/// of its outputs. So datagrams leave and events arrive in the order that the protocol decided.
+/// The actor runs on the event loop of its socket. ``ChatHandle/compose(_:)`` and ``ChatHandle/send(_:)`` run on the
+/// caller's thread if the node is idle. Nothing suspends between an input to the protocol and the draining of its outputs.
+/// So datagrams leave and events arrive in the order that the protocol decided.
 public actor Node {
     /// The event loop of the socket, on which the whole node runs.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Runs `body` on the node. The caller is on the node's event loop.
-    ///
-    /// `assumeIsolated` does the same, but asks Swift's runtime instead of the event loop, with 400 instructions more for
-    /// each event.
-    nonisolated func onLoop<Result>(_ body: (isolated Node) throws -> Result) rethrows -> Result {
-        eventLoop.preconditionInEventLoop()
-        return try withoutActuallyEscaping(body) { body in
-            try unsafeBitCast(body, to: ((Node) throws -> Result).self)(self)
+    /// Runs `body` on the node, as a turn or within the present one. The caller is on the node's event loop.
+    package nonisolated func onLoop<Result>(_ body: (isolated Node) throws -> Result) rethrows -> Result {
+        try withoutActuallyEscaping(body) { body in
+            let body = unsafeBitCast(body, to: ((Node) throws -> Result).self)
+            return try executor.onLoop { try body(self) }
         }
+    }
+
+    /// Runs `body` on the node, on the caller's thread, if the node is idle. The body does nothing but change the protocol's
+    /// state and send.
+    ///
+    /// - Returns: Nil if the node is not idle, or the body returned nil.
+    package nonisolated func atOnce<Result>(_ body: (isolated Node) -> Result?) -> Result? {
+        withoutActuallyEscaping(body) { body in
+            let body = unsafeBitCast(body, to: ((Node) -> Result?).self)
+            return executor.atOnce { body(self) }
+        }
+    }
+
+    @available(*, unavailable, message: "onLoop begins a turn")
+    nonisolated func assumeIsolated<Result>(_ body: (isolated Node) throws -> Result) rethrows -> Result {
+        try onLoop(body)
     }
 
     /// This node's user ID.
@@ -40,8 +54,8 @@ public actor Node {
     /// Whether the identity ends with this node: by its configuration, or because of ``Notice/identityTemporary(_:)``.
     public nonisolated let isTemporary: Bool
 
-    private nonisolated let executor: any NIOSerialEventLoopExecutor
-    nonisolated let eventLoop: any EventLoop
+    nonisolated let executor: NodeExecutor
+    package nonisolated let eventLoop: any EventLoop
     nonisolated let currentName: Mutex<String>
     /// The thread for work that would block the event loop.
     let worker: Worker
@@ -152,9 +166,6 @@ public actor Node {
     package static func start(
         _ configuration: Configuration, on eventLoop: any EventLoop, logger: Logger
     ) -> EventLoopFuture<Node> {
-        guard let executor = eventLoop as? any NIOSerialEventLoopExecutor else {
-            return eventLoop.makeFailedFuture(NodeError.socket("the event loop can't run an actor"))
-        }
         let worker = Worker()
         let prepared: EventLoopFuture<NodePreparation> =
             eventLoop.inEventLoop && !NodePreparation.takesTime(configuration)
@@ -164,27 +175,27 @@ public actor Node {
         return prepared.flatMap { preparation in
             bind(configuration, address: preparation.bindAddress, on: eventLoop).flatMap { socket in
                 let node = Node(
-                    configuration: configuration, preparation, socket: socket, worker: worker, executor: executor,
+                    configuration: configuration, preparation, socket: socket, worker: worker, on: eventLoop,
                     logger: logger)
-                return node.assumeIsolated { $0.begin(preparation) }.map { node }
+                return node.onLoop { $0.begin(preparation) }.map { node }
             }
         }
     }
 
     private init(
         configuration: Configuration, _ preparation: NodePreparation, socket: UDPSocket, worker: Worker,
-        executor: any NIOSerialEventLoopExecutor, logger: Logger
+        on eventLoop: any EventLoop, logger: Logger
     ) {
         let identity = preparation.identity
         self.configuration = configuration
         currentName = Mutex(preparation.name)
-        self.executor = executor
+        executor = NodeExecutor(on: eventLoop)
         self.logger = logger
         self.socket = socket
         self.worker = worker
         keyStore = preparation.keyStore
         interfaces = preparation.interfaces
-        eventLoop = executor
+        self.eventLoop = eventLoop
         user = identity.publicKey.userID
         ownKey = identity.publicKey
         key = identity.publicKey
@@ -263,12 +274,12 @@ public actor Node {
             .channelInitializer { $0.pipeline.addHandler(receiver) }
             .withBoundSocket(socket.descriptor)
             .flatMap { [self] channel in
-                assumeIsolated { $0.channel = channel }
+                onLoop { $0.channel = channel }
                 // Makes SwiftNIO read the packet information of the socket. The option needs an existing channel.
                 return channel.setOption(.receivePacketInfo, value: true)
             }
             .flatMapErrorThrowing { throw NodeError.socket("\($0)") }
-            .map { [self] in assumeIsolated { $0.open(preparation) } }
+            .map { [self] in onLoop { $0.open(preparation) } }
     }
 
     private func open(_ preparation: NodePreparation) {
@@ -287,7 +298,7 @@ public actor Node {
         if configuration.discovery {
             let loop = eventLoop
             discovery = Discovery(interfaces: configuration.interfaceSelection, logger: logger) { [weak self] event in
-                loop.execute { [weak self] in self?.assumeIsolated { $0.discovered(event) } }
+                loop.execute { [weak self] in self?.onLoop { $0.discovered(event) } }
             }
         }
         browseDepartedChats()
@@ -299,7 +310,7 @@ public actor Node {
 
     private func watchInterfaces() {
         let monitor = InterfaceMonitor(on: eventLoop) { [weak self] in
-            self?.assumeIsolated { $0.lookAtInterfaces() }
+            self?.onLoop { $0.lookAtInterfaces() }
         }
         if !monitor.isNotified { logger.info("the system does not announce changes of its networks") }
         interfaceMonitor = monitor
@@ -397,7 +408,7 @@ public actor Node {
         if next.isTypingShown, !wakesWhileTyping {
             wakesWhileTyping = true
             eventLoop.scheduleTask(in: TimeAmount(NodeLimits.longestSleepWhileTyping)) { [weak self] in
-                self?.assumeIsolated { node in
+                self?.onLoop { node in
                     node.wakesWhileTyping = false
                     node.advance()
                 }
@@ -438,7 +449,7 @@ public actor Node {
         let closed = worker.run(on: eventLoop) { [discovery] in _ = discovery?.stop() }
         discovery = nil
         drain()
-        afterFarewells { [self] in closed.whenComplete { _ in self.assumeIsolated { $0.close() } } }
+        afterFarewells { [self] in closed.whenComplete { _ in self.onLoop { $0.close() } } }
     }
 
     /// Closes the node after it has sent its farewells.
@@ -456,9 +467,9 @@ public actor Node {
         let dismissed = worker.run(on: eventLoop) { [lastWill] in lastWill?.dismiss() }
         lastWill = nil
         closed.and(dismissed).whenComplete { [self] _ in
-            assumeIsolated { node in
+            onLoop { node in
                 node.afterMoves { [self] in
-                    assumeIsolated { node in node.saveKnownPeers { [self] in assumeIsolated { $0.end() } } }
+                    onLoop { node in node.saveKnownPeers { [self] in onLoop { $0.end() } } }
                 }
             }
         }
@@ -477,7 +488,7 @@ public actor Node {
     func afterFarewells(_ body: @escaping @Sendable () -> Void) {
         guard endpoint.hasFarewells else { return body() }
         eventLoop.scheduleTask(in: TimeAmount(NodeLimits.farewellStep)) { [self] in
-            assumeIsolated { $0.afterFarewells(body) }
+            onLoop { $0.afterFarewells(body) }
         }
     }
 }
