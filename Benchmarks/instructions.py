@@ -44,10 +44,10 @@ COUNTED = [
 # Of each path: the system calls in its events, and what happens.
 PATHS = {
     "line to datagram": ({"read", "sendmsg"}, "a line with a key is read, and the typing datagram is sent"),
-    "datagram to line": ({"recvmsg", "write"}, "a typing datagram is received, and its line is written"),
-    "heartbeat": ({"recvmsg"}, "a heartbeat is received that changes nothing"),
+    "datagram to line": ({"recvmsg", "read", "write"}, "a typing datagram is received, and its line is written"),
+    "heartbeat": ({"recvmsg", "read"}, "a heartbeat is received that changes nothing"),
     "daemon: line to datagram": ({"read", "sendmsg"}, "the first, in a daemon for an attached front end"),
-    "daemon: datagram to line": ({"recvmsg", "write"}, "the second, in a daemon for an attached front end"),
+    "daemon: datagram to line": ({"recvmsg", "read", "write"}, "the second, in a daemon for an attached front end"),
 }
 # The modules of the table, by the beginning of a function's mangled name. The first match counts.
 MODULES = [(name, re.compile(pattern)) for name, pattern in [
@@ -153,7 +153,7 @@ class Measured:
         for index in range(WARM_UP + SAMPLES):
             edges.append(time.time())
             if self.path != "heartbeat":
-                (self.own if "read" in wanted else self.peer).compose(b"hello" if index % 2 == 0 else b"")
+                (self.own if "sendmsg" in wanted else self.peer).compose(b"hello" if index % 2 == 0 else b"")
             time.sleep(GAP)
         self.kill()
         events = []

@@ -41,6 +41,19 @@ struct HopLimitTests {
         await node.stop()
     }
 
+    @Test("datagrams without bytes are no end of the socket", arguments: Way.all)
+    func empty(_ way: Way) async throws {
+        let node = try await NodeTests.node("Alice") { $0.bindAddress = way.bind }
+        let initiation = try Self.initiation(in: Chat("lobby").keys, to: node.key)
+        for bytes in [[], [], initiation] { try Self.send(bytes, to: node.port, 255, isIPv4: way.isIPv4) }
+        try Self.send([], to: node.port, 255, isIPv4: way.isIPv4)
+        for _ in 0..<200 where await node.statistics().datagramsSent[.response] != 1 {
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        #expect(await node.statistics().datagramsSent[.response] == 1)
+        await node.stop()
+    }
+
     private static func initiation(in chat: ChatKeys, to remote: PublicKey) throws -> [UInt8] {
         var random = SystemRandomNumberGenerator()
         let pending = try PendingHandshake(

@@ -1,3 +1,4 @@
+#include <linux/filter.h>
 #include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/timex.h>
@@ -18,4 +19,16 @@ static inline int cprocess_name_thread(const char *name) { return prctl(PR_SET_N
 static inline long cprocess_clock_error(void) {
     struct timex report = {.modes = 0};
     return adjtimex(&report) < 0 ? -1 : report.maxerror;
+}
+
+/// Returns the filter with which the kernel drops the datagrams without content of a UDP socket. It sees a datagram from the
+/// UDP header of 8 bytes on. (With <sys/socket.h> in this header, Swift's module of glibc lacks the types of sockets.)
+static inline struct sock_fprog cprocess_content_filter(void) {
+    static struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0),
+        BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 8, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, 0xffffffff),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+    };
+    return (struct sock_fprog){.len = 4, .filter = code};
 }

@@ -1,3 +1,4 @@
+import CProcess
 import Glibc
 import InklingCore
 import InklingWire
@@ -61,6 +62,8 @@ struct UDPSocket {
             setsockopt(descriptor, CInt(IPPROTO_IPV6), IPV6_RECVPKTINFO, &on, size)
             setsockopt(descriptor, CInt(IPPROTO_IPV6), IPV6_RECVHOPLIMIT, &on, size)
         }
+        var filter = cprocess_content_filter()
+        setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &filter, socklen_t(MemoryLayout<sock_fprog>.size))
         // Makes the system report the hop limits of received datagrams. Each family has its own option (L-92).
         setsockopt(descriptor, CInt(IPPROTO_IP), IP_RECVTTL, &on, size)
         let own = Address(
@@ -141,36 +144,52 @@ struct UDPSocket {
         }
     }
 
-    /// The hop limit of the next datagram to read; nil if the kernel does not report hop limits. If no datagram waits, 0:
-    /// the next one is then not known to come from this link.
-    var nextHopLimit: Int? {
-        withUnsafeTemporaryAllocation(byteCount: 128, alignment: MemoryLayout<cmsghdr>.alignment) { control in
-            var message = msghdr()
-            message.msg_control = control.baseAddress
-            message.msg_controllen = control.count
-            guard recvmsg(descriptor, &message, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) >= 0 else { return 0 }
-            return UDPSocket.hopLimit(UnsafeRawBufferPointer(rebasing: control.prefix(Int(message.msg_controllen))))
+    /// What comes with a datagram beside its bytes.
+    struct Header {
+        var source: Address
+        /// Nil if unknown.
+        var arrival: Arrival?
+        /// Nil if unknown.
+        var hopLimit: Int?
+    }
+
+    /// The header of the next datagram to read; nil if no datagram waits. Removes datagrams without bytes, which can't be
+    /// told from an end.
+    func nextHeader() -> Header? {
+        var name = sockaddr_in6()
+        return withUnsafeMutablePointer(to: &name) { name in
+            withUnsafeTemporaryAllocation(byteCount: 256, alignment: MemoryLayout<cmsghdr>.alignment) { control in
+                var message = msghdr()
+                repeat {
+                    message.msg_name = UnsafeMutableRawPointer(name)
+                    message.msg_namelen = socklen_t(MemoryLayout<sockaddr_in6>.size)
+                    message.msg_control = control.baseAddress
+                    message.msg_controllen = control.count
+                    let length = recvmsg(descriptor, &message, CInt(MSG_PEEK | MSG_TRUNC))
+                    guard length == 0 else { return length > 0 ? header(name, control, message.msg_controllen) : nil }
+                } while recv(descriptor, nil, 0, 0) >= 0
+                return nil
+            }
         }
     }
 
-    /// Returns the hop limit among the control messages of a datagram.
-    private static func hopLimit(_ control: UnsafeRawBufferPointer) -> Int? {
-        let header = MemoryLayout<cmsghdr>.size
-        let word = MemoryLayout<Int>.size
-        var rest = control[...]
-        while rest.count >= header {
+    private func header(
+        _ name: UnsafeMutablePointer<sockaddr_in6>, _ control: UnsafeMutableRawBufferPointer, _ length: Int
+    ) -> Header? {
+        let source = UnsafeRawPointer(name).withMemoryRebound(to: sockaddr.self, capacity: 1) { Address($0, port: nil) }
+        guard let source else { return nil }
+        var header = Header(source: source)
+        var rest = UnsafeRawBufferPointer(rebasing: control.prefix(length))[...]
+        let (start, word) = (MemoryLayout<cmsghdr>.size, MemoryLayout<Int>.size)
+        while rest.count >= start {
             let message = UnsafeRawBufferPointer(rebasing: rest)
             let head = message.loadUnaligned(as: cmsghdr.self)
-            let length = Int(head.cmsg_len)
-            guard length >= header, length <= rest.count else { return nil }
-            switch (head.cmsg_level, head.cmsg_type) {
-            case (CInt(IPPROTO_IP), CInt(IP_TTL)), (CInt(IPPROTO_IPV6), CInt(IPV6_HOPLIMIT)):
-                guard length >= header + MemoryLayout<CInt>.size else { return nil }
-                return Int(message.loadUnaligned(fromByteOffset: header, as: CInt.self))
-            default: rest = rest.dropFirst((length + word - 1) / word * word)
-            }
+            guard head.cmsg_len >= start, head.cmsg_len <= rest.count else { break }
+            let content = UnsafeRawBufferPointer(rebasing: message[start..<Int(head.cmsg_len)])
+            header.take(head.cmsg_level, head.cmsg_type, content)
+            rest = rest.dropFirst((Int(head.cmsg_len) + word - 1) / word * word)
         }
-        return nil
+        return header
     }
 
     /// Whether no datagram waits.
@@ -209,6 +228,31 @@ struct UDPSocket {
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 body($0, socklen_t(MemoryLayout<sockaddr_in6>.size))
             }
+        }
+    }
+}
+
+extension UDPSocket.Header {
+    /// Takes what one control message says.
+    fileprivate mutating func take(_ level: CInt, _ type: CInt, _ content: UnsafeRawBufferPointer) {
+        switch (level, type) {
+        case (CInt(IPPROTO_IP), CInt(IP_TTL)), (CInt(IPPROTO_IPV6), CInt(IPV6_HOPLIMIT)):
+            guard content.count >= 4 else { return }
+            hopLimit = Int(content.loadUnaligned(as: CInt.self))
+        case (CInt(IPPROTO_IP), CInt(IP_PKTINFO)):
+            // struct in_pktinfo
+            guard content.count >= 12 else { return }
+            let address = UInt32(bigEndian: content.loadUnaligned(fromByteOffset: 8, as: UInt32.self))
+            arrival = Arrival(address: Address(ipv4: address, port: 0), interface: content.loadUnaligned(as: UInt32.self))
+        case (CInt(IPPROTO_IPV6), CInt(IPV6_PKTINFO)):
+            // struct in6_pktinfo, which has IPv4 addresses in IPv6 form
+            guard content.count >= 20 else { return }
+            let high = UInt64(bigEndian: content.loadUnaligned(as: UInt64.self))
+            let low = UInt64(bigEndian: content.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            arrival = Arrival(
+                address: Address(high: high, low: low, port: 0),
+                interface: content.loadUnaligned(fromByteOffset: 16, as: UInt32.self))
+        default: break
         }
     }
 }

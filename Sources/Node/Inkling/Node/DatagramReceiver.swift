@@ -1,28 +1,24 @@
 import InklingCore
 import NIOCore
-import Synchronization
 
 /// Passes received datagrams to the node, on the event loop of both.
 final class DatagramReceiver: ChannelInboundHandler, Sendable {
-    typealias InboundIn = AddressedEnvelope<ByteBuffer>
+    typealias InboundIn = ByteBuffer
 
     private let node: Node
-    private let buffers: DatagramBuffers
+    private let headers: DatagramHeaders
 
-    init(node: Node, buffers: DatagramBuffers) {
+    init(node: Node, headers: DatagramHeaders) {
         self.node = node
-        self.buffers = buffers
+        self.headers = headers
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let envelope = unwrapInboundIn(data)
-        guard let address = envelope.remoteAddress.withSockAddr({ name, _ in Address(name, port: nil) }) else { return }
-        let bytes = Array(envelope.data.readableBytesView)
-        let arrival = envelope.metadata?.packetInfo.flatMap { info in
-            info.destinationAddress.withSockAddr { name, _ in Address(name, port: 0) }
-                .map { Arrival(address: $0, interface: UInt32(info.interfaceIndex)) }
+        let bytes = Array(unwrapInboundIn(data).readableBytesView)
+        node.onLoop { node in
+            guard let header = headers.take() else { return }
+            node.received(bytes, from: header.source, at: header.arrival, hopLimit: header.hopLimit)
         }
-        node.onLoop { $0.received(bytes, from: address, at: arrival, hopLimit: buffers.hopLimit) }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -34,22 +30,28 @@ final class DatagramReceiver: ChannelInboundHandler, Sendable {
     }
 }
 
-/// The buffers for datagrams, and the hop limit of the datagram being read.
+/// The buffers for datagrams, and the header of the datagram being read.
 ///
-/// SwiftNIO does not report hop limits. But before each datagram SwiftNIO asks for the size of a buffer, while the
+/// SwiftNIO's channel for datagrams has no hop limits, and makes a text of each address. So the socket is read as a stream
+/// is: one datagram each time, without its header. But SwiftNIO asks for the size of a buffer before each read, while the
 /// datagram still waits in the socket.
-final class DatagramBuffers: RecvByteBufferAllocator {
+///
+/// A datagram that arrives between the two has no header, and is dropped.
+final class DatagramHeaders: RecvByteBufferAllocator {
     private let socket: UDPSocket
-    private let latest = Mutex<Int?>(nil)
+    /// Only the event loop uses the value.
+    nonisolated(unsafe) private var header: UDPSocket.Header?
 
     init(for socket: UDPSocket) { self.socket = socket }
 
-    /// The hop limit of the datagram read last; nil if unknown.
-    var hopLimit: Int? { latest.withLock { $0 } }
+    /// Takes the header of the datagram read last; nil if unknown.
+    func take() -> UDPSocket.Header? {
+        defer { header = nil }
+        return header
+    }
 
     func nextBufferSize() -> Int? {
-        let next = socket.nextHopLimit
-        latest.withLock { $0 = next }
+        header = socket.nextHeader()
         return NodeLimits.receiveBufferSize
     }
 

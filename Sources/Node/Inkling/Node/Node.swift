@@ -114,7 +114,7 @@ public actor Node {
     var standingNotices = StandingNotices()
     var lifecycle = Lifecycle.running
     /// The timers for deadlines of the protocol, the earliest last.
-    private var wakes: [(at: Instant, task: Scheduled<Void>)] = []
+    private var wakes: [(at: Instant, timer: NIOScheduledCallback)] = []
     /// Whether the node also wakes soon because a person is shown as typing.
     private var wakesWhileTyping = false
     private var interfaceMonitor: InterfaceMonitor?
@@ -266,18 +266,14 @@ public actor Node {
     private func begin(_ preparation: NodePreparation) -> EventLoopFuture<Void> {
         if configuration.lastWill { startLastWill() }
         endpoint.setNetworks(interfaces.networks, own: ownAddresses, port: port, now: clock.now)
-        let buffers = DatagramBuffers(for: socket)
-        let receiver = DatagramReceiver(node: self, buffers: buffers)
-        return DatagramBootstrap(group: eventLoop)
-            .channelOption(.recvAllocator, value: buffers)
+        let headers = DatagramHeaders(for: socket)
+        let receiver = DatagramReceiver(node: self, headers: headers)
+        return NIOPipeBootstrap(group: eventLoop)
+            .channelOption(.recvAllocator, value: headers)
             .channelOption(.maxMessagesPerRead, value: NodeLimits.datagramsPerRead)
             .channelInitializer { $0.pipeline.addHandler(receiver) }
-            .withBoundSocket(socket.descriptor)
-            .flatMap { [self] channel in
-                onLoop { $0.channel = channel }
-                // Makes SwiftNIO read the packet information of the socket. The option needs an existing channel.
-                return channel.setOption(.receivePacketInfo, value: true)
-            }
+            .takingOwnershipOfDescriptor(input: socket.descriptor)
+            .map { [self] channel in onLoop { $0.channel = channel } }
             .flatMapErrorThrowing { throw NodeError.socket("\($0)") }
             .map { [self] in onLoop { $0.open(preparation) } }
     }
@@ -384,10 +380,11 @@ public actor Node {
         drain()
     }
 
-    private func timerFired(at deadline: Instant) {
+    /// The earliest timer has fired.
+    fileprivate func timerFired() {
         // The event loop's clock stops in suspend. Other timers for times that have passed would fire too late.
-        let passed = max(deadline, clock.now)
-        for wake in wakes where wake.at <= passed { wake.task.cancel() }
+        let passed = max(wakes.popLast()?.at ?? clock.now, clock.now)
+        for wake in wakes where wake.at <= passed { wake.timer.cancel() }
         wakes.removeAll { $0.at <= passed }
         advance()
     }
@@ -416,13 +413,11 @@ public actor Node {
         }
         guard let deadline = next.deadline, !wakes.contains(where: { $0.at <= deadline }) else { return }
         // A later timer stays: often the next deadline is the same. A timer has no effect if nothing is due.
-        if wakes.count == NodeLimits.pendingTimers { wakes.removeFirst().task.cancel() }
-        let delay = max(deadline.nanoseconds - clock.now.nanoseconds, 0)
-        let task = eventLoop.scheduleTask(in: .nanoseconds(delay)) { [weak self] in
-            guard let self else { return }
-            self.onLoop { $0.timerFired(at: deadline) }
-        }
-        wakes.append((deadline, task))
+        if wakes.count == NodeLimits.pendingTimers { wakes.removeFirst().timer.cancel() }
+        let delay = TimeAmount.nanoseconds(max(deadline.nanoseconds - clock.now.nanoseconds, 0))
+        // Fails only when the event loop has ended.
+        guard let timer = try? eventLoop.scheduleCallback(in: delay, handler: NodeTimer(node: self)) else { return }
+        wakes.append((deadline, timer))
     }
 
     // MARK: Stopping
@@ -454,7 +449,7 @@ public actor Node {
 
     /// Closes the node after it has sent its farewells.
     private func close() {
-        for wake in wakes { wake.task.cancel() }
+        for wake in wakes { wake.timer.cancel() }
         wakes = []
         countingTimer?.cancel()
         countingTimer = nil
@@ -491,4 +486,11 @@ public actor Node {
             onLoop { $0.afterFarewells(body) }
         }
     }
+}
+
+/// Wakes a node at a deadline of the protocol.
+private struct NodeTimer: NIOScheduledCallbackHandler, Sendable {
+    weak let node: Node?
+
+    func handleScheduledCallback(eventLoop: some EventLoop) { node?.onLoop { $0.timerFired() } }
 }

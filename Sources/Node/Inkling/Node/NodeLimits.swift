@@ -31,7 +31,7 @@ package enum NodeLimits {
     /// the node can recognise longer ones.
     static let receiveBufferSize = 2_048
     /// The number of datagrams read each time that the socket is readable. With more than one, a datagram that arrives
-    /// between two reads would come without its hop limit (L-92). A single datagram would take two more system calls.
+    /// between two reads would come without its header. A single datagram would take two more system calls.
     static let datagramsPerRead: UInt = 1
     /// The wait for further people after the last arrival; see ``Node/waitForOthers(in:within:)``.
     package static let settling = Duration.milliseconds(500)

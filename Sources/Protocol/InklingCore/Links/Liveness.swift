@@ -24,6 +24,8 @@ struct Liveness: Sendable {
     private(set) var lastEvidence: Instant
     /// The idle interval in the peer's last heartbeat.
     private(set) var announcedInterval = Limits.idleInterval
+    /// The silence after which the link becomes suspect (L-26).
+    private var silence = Liveness.silence(of: Limits.idleInterval)
     /// The time when the link last came up, and the total time for which it was up before (L-84).
     private var upSince: Instant
     private var upBefore = Duration.zero
@@ -83,14 +85,15 @@ struct Liveness: Sendable {
     mutating func heard(_ now: Instant) {
         lastEvidence = now
         isStale = false
-        state = .up(until: now + Liveness.silence(of: announcedInterval))
+        state = .up(until: now + silence)
     }
 
     /// Records the idle interval in the peer's heartbeat (T-12).
     mutating func announced(_ interval: Duration) {
         guard interval != announcedInterval else { return }
         announcedInterval = interval
-        if case .up = state { state = .up(until: lastEvidence + Liveness.silence(of: interval)) }
+        silence = Liveness.silence(of: interval)
+        if case .up = state { state = .up(until: lastEvidence + silence) }
     }
 
     /// Makes the link suspect because of another sign that the peer may be gone. The first ping is due now (L-31).
