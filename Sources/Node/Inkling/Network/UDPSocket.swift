@@ -243,7 +243,8 @@ extension UDPSocket.Header {
             // struct in_pktinfo
             guard content.count >= 12 else { return }
             let address = UInt32(bigEndian: content.loadUnaligned(fromByteOffset: 8, as: UInt32.self))
-            arrival = Arrival(address: Address(ipv4: address, port: 0), interface: content.loadUnaligned(as: UInt32.self))
+            arrival = Arrival(
+                address: Address(ipv4: address, port: 0), interface: content.loadUnaligned(as: UInt32.self))
         case (CInt(IPPROTO_IPV6), CInt(IPV6_PKTINFO)):
             // struct in6_pktinfo, which has IPv4 addresses in IPv6 form
             guard content.count >= 20 else { return }

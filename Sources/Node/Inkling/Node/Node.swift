@@ -70,7 +70,8 @@ public actor Node {
     let started = Node.wallClock()
     var nodeAge: NodeAge
     var random = SystemRandomNumberGenerator()
-    var endpoint: Endpoint
+    // One turn at a time uses it, and none of its methods can call the node. So accesses never overlap.
+    @exclusivity(unchecked) var endpoint: Endpoint
     var discovery: Discovery?
     var channel: (any Channel)?
 

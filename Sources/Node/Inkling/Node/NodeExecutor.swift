@@ -13,7 +13,7 @@ final class NodeExecutor: SerialExecutor {
     /// The thread of a caller that is in a turn; 0 if there is none.
     private let caller = Atomic<UInt>(0)
     /// Whether the event loop is in a turn. Only the event loop's thread uses this.
-    nonisolated(unsafe) private var isInTurn = false
+    @exclusivity(unchecked) nonisolated(unsafe) private var isInTurn = false
     /// The calls that turns have left for observers, in their order. Only turns use this.
     nonisolated(unsafe) private var left: [@Sendable () -> Void] = []
     /// The same, taken from ended turns. Only the event loop's thread uses this.

@@ -75,6 +75,7 @@ final class ServiceHost {
                 texts: JSONTexts(indicator: .standard), on: loop, steady: { Clock.steady },
                 report: { logger.notice("\($0)") })
         service.stopNode = { [self] in stop($0) }
+        ProgramMemory.settle(on: loop)
     }
 
     /// Accepts front ends.
