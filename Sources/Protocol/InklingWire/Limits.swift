@@ -177,8 +177,6 @@ extension Limits {
     package static let departure = Duration.seconds(30 * 86_400)
     /// The time in which a chain of chats may move once more, after its burst (M-88).
     package static let moveInterval = Duration.seconds(10)
-    /// The time between two attempts at remembered addresses (D-23).
-    package static let rememberedInterval = Duration.seconds(5)
     /// The times of the first asks to an address added by hand (D-11).
     package static let asksByHand: [Duration] = [
         .zero, .milliseconds(300), .milliseconds(900), .milliseconds(2_100), .milliseconds(4_500),

@@ -77,8 +77,8 @@ struct LinkRuleTests {
                 World.person(1), run: 70, EpochPair(own: 0, peer: 0), at: LinkStage.peerAddress, now)
         }
         let endpoint = stage.endpoint
-        let destinations = endpoint.directory.destinations(
-            for: World.person(1), endpoint.links, endpoint.surroundings, now: stage.now)
+        let destinations = endpoint.directory.targets(
+            of: World.person(1), endpoint.links, endpoint.surroundings, now: stage.now)
         #expect(destinations.isEmpty)
     }
 

@@ -205,7 +205,6 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("fast period; slow interval", "\(s(Limits.fastPeriod)); \(s(Limits.slowInterval))"),
         LimitRow("rest; by hand, without a name", "\(s(Limits.rest)); \(s(Limits.shortRest))"),
         LimitRow("after suspension", s(Limits.afterSuspension)),
-        LimitRow("remembered addresses", s(Limits.rememberedInterval)),
         LimitRow("asks by hand", "\(list(Limits.asksByHand)); \(s(Limits.askInterval)); \(jitter)"),
         LimitRow("own key told", s(Limits.ownKeyAskInterval)),
         LimitRow("renamed", s(Limits.renamedInterval)),

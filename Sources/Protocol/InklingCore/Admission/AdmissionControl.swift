@@ -173,7 +173,6 @@ struct KnownAddresses: Sendable {
     private enum Owner: Hashable {
         case link(LinkID)
         case instance(InstanceID)
-        case remembered(PersonID)
     }
 
     private var owned: [Owner: (addresses: [Address], acquaintance: Acquaintance)] = [:]
@@ -204,18 +203,11 @@ struct KnownAddresses: Sendable {
         set(.instance(id), instance.addresses, .preferred)
     }
 
-    /// Updates the remembered addresses of a person.
-    mutating func update(_ person: PersonID, _ remembered: RememberedAddresses, _ surroundings: Surroundings) {
-        let addresses = surroundings.isPreferred(person) ? remembered[person]?.addresses ?? [] : []
-        set(.remembered(person), addresses, .preferred)
-    }
-
     /// Computes all entries again, because the standings have changed.
     mutating func rebuild(_ links: LinkTable, _ directory: PeerDirectory, _ surroundings: Surroundings) {
         self = KnownAddresses()
         for id in links.sortedIDs { update(id, links, surroundings) }
         for id in directory.instances.sortedIDs { update(id, directory.instances, surroundings) }
-        for person in directory.remembered.people { update(person, directory.remembered, surroundings) }
     }
 
     private mutating func set(_ owner: Owner, _ addresses: [Address], _ acquaintance: Acquaintance) {

@@ -24,8 +24,7 @@ extension Endpoint {
             guard !links[id].isDown, !links[id].liveness.isSuspect else { continue }
             if links[id].hints.networksChanged(now) { ping(id, .everywhere, now) }
         }
-        restartOpenings(now)
-        for person in people() { review(person, now) }
+        for person in Set(people() + openings.sortedIDs).sorted() { hasNews(of: person, now) }
     }
 
     /// Begins to hand out last wills, because a helper process now keeps them. Each session that sends hands over its
@@ -84,10 +83,7 @@ extension Endpoint {
             directory.keepLast(person, at: address, until: now + Limits.afterSuspension)
         }
         lastLinks = []
-        for person in people() {
-            hasNewCandidates(person, now)
-            planRemembered(person, now)
-        }
+        for person in people() { hasNews(of: person, now) }
     }
 
     /// Says bye to all peers, because the node ends. The deadlines of the next 120 ms send the copies of the byes.
@@ -112,9 +108,9 @@ extension Endpoint {
         for person in openings.sortedIDs { openings.remove(person) }
     }
 
-    /// Returns all people for whom the node knows an instance or a remembered address.
+    /// Returns all people for whom the node knows an instance.
     func people() -> [PersonID] {
-        Set(directory.instances.unordered.compactMap(\.person) + directory.remembered.people).sorted()
+        Set(directory.instances.unordered.compactMap(\.person)).sorted()
     }
 
     // MARK: Chats
@@ -319,7 +315,7 @@ extension Endpoint {
         defer { finish() }
         guard standings != surroundings.standings else { return }
         surroundings.standings = standings
-        directory.remembered.forgetStrangers(surroundings)
+        directory.forgetStrangers(surroundings)
         for id in links.sortedIDs where !links[id].isDown { remember(links[id]) }
         knownAddresses.rebuild(links, directory, surroundings)
     }
@@ -331,10 +327,10 @@ extension Endpoint {
         let person = PersonID(chat: chat, key: key)
         let unicast = addresses.filter(\.isUnicast)
         guard chats.contains(chat), key != surroundings.ownKey, !unicast.isEmpty, surroundings.isPreferred(person),
-            directory.remembered[person] == nil
+            directory.remembered(of: person).isEmpty
         else { return }
-        directory.remembered.remember(person, at: unicast, links, surroundings)
-        planRemembered(person, now)
+        directory.remember(person, at: unicast, links, surroundings)
+        hasNews(of: person, now)
     }
 
     // MARK: Blocking
@@ -365,8 +361,7 @@ extension Endpoint {
         for instance in directory.instances.instances(of: person) {
             directory.instances[instance.id].restsUntil = nil
         }
-        hasNewCandidates(person, now)
-        planRemembered(person, now)
+        hasNews(of: person, now)
     }
 
     /// Reports the effects of the user's own command at once, regardless of the pace of reports (T-26).

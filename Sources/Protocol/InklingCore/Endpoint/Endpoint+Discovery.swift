@@ -23,29 +23,18 @@ extension Endpoint {
             directory.bringBack(before, links, surroundings)
             review(before, now)
         }
-        let hasLeft = peerHasOtherCandidates(name, person, now)
-        if isNew || hasLeft { hasNewCandidates(person, now) }
+        doubtLinks(coveredBy: name, person, now)
+        if isNew { hasNews(of: person, now) }
     }
 
-    /// Handles a covered instance whose candidates no longer include its link's address: the peer may have moved
+    /// Pings the links that cover an instance whose candidates do not include their address: the peer may have moved
     /// (L-41).
-    ///
-    /// - Returns: Whether a link no longer covers the instance, because its address is another instance's.
-    private mutating func peerHasOtherCandidates(_ name: String, _ person: PersonID, _ now: Instant) -> Bool {
-        guard let id = directory.instances.id(of: .discovered(name), in: person.chat) else { return false }
-        var hasLeft = false
-        for link in links.ids(of: person) where directory.instances[id].links.contains(link) {
-            let address = links[link].address
-            guard !directory.instances[id].addresses.contains(address) else { continue }
-            let others = directory.instances.instances(of: person).filter { $0.id != id }
-            if others.contains(where: { $0.addresses.contains(address) }) {
-                directory.instances[id].links.remove(link)
-                hasLeft = true
-            } else {
-                probe(link, now)
-            }
+    private mutating func doubtLinks(coveredBy name: String, _ person: PersonID, _ now: Instant) {
+        guard let id = directory.instances.id(of: .discovered(name), in: person.chat) else { return }
+        let instance = directory.instances[id]
+        for link in links.ids(of: person) where instance.links.contains(link) {
+            if !instance.addresses.contains(links[link].address) { probe(link, now) }
         }
-        return hasLeft
     }
 
     /// Applies that discovery no longer lists an instance. The node pings the peer, but ends no link (L-29).
@@ -83,7 +72,7 @@ extension Endpoint {
         if case .last(_, let expires) = instance.origin, expires <= now { return removeInstance(id, now) }
         if let until = instance.restsUntil, until <= now {
             directory.instances[id].restsUntil = nil
-            if let person = instance.person { hasNewCandidates(person, now) }
+            if let person = instance.person { hasNews(of: person, now) }
         }
         guard let due = instance.nextAsk, due <= now else { return }
         guard !surroundings.isSuspended else { return directory.instances[id].nextAsk = now + Limits.askInterval }
@@ -140,7 +129,7 @@ extension Endpoint {
         if let before = instance.person { review(before, now) }
         guard let person = directory.instances[instance.id].person else { return }
         meet(person)
-        hasNewCandidates(person, now)
+        hasNews(of: person, now)
     }
 
     /// Handles an address whose node has our own identity. The node makes no link, and asks the address once a minute

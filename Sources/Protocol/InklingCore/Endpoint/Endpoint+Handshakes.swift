@@ -98,12 +98,10 @@ extension Endpoint {
         }
         effects.counters.handshakesCompleted += 1
         let joining = EpochRules.join(link: link.map { links[$0].epochs }, unconfirmed.epochs)
-        let joined = join(
+        let isJoined = join(
             unconfirmed.session.joining(at: now), joining, to: link, of: person, run: unconfirmed.run,
             unconfirmed.epochs, now)
-        guard let joined else { return }
-        receive(sealed, from: address, now)
-        peerOpened(person, unconfirmed.session.localIndex, joined, now)
+        if isJoined { receive(sealed, from: address, now) }
     }
 
     // MARK: Responses
@@ -129,9 +127,9 @@ extension Endpoint {
         let destination = attempt.wasSent(to: address) ? address : attempt.firstDestination ?? address
         let decision = EpochRules.response(
             link: link.map { (links[$0].epochs, links[$0].isDown) }, keyEpoch: epoch(of: person), named: attempt.epoch,
-            peer: peer.epoch, isFollowUp: attempt.isFollowUp)
+            peer: peer.epoch, isFollowUp: attempt.purpose == .followUp)
         switch decision {
-        case .drop: attemptFailed(attempt, now)
+        case .drop: effects.drop(.unexpected)
         case .forget: if let link { forget(link, .lostState, .replaced, now) }
         case .handshake(let epoch): followUp(attempt, epoch: epoch, isForLink: link != nil, at: destination, now)
         case .joining(let joining):
@@ -139,42 +137,38 @@ extension Endpoint {
                 localIndex: attempt.index, remoteIndex: index, role: .initiator, keys: keys, address: destination,
                 now: now)
             let pair = EpochPair(own: attempt.epoch, peer: peer.epoch)
-            let uncovered = directory.uncoveredCount(of: person, links)
-            guard let id = join(session, joining, to: link, of: person, run: peer.run, pair, now) else {
-                return attemptFailed(attempt, now)
-            }
-            let covers = directory.uncoveredCount(of: person, links) < uncovered
-            if attempt.isOfOpening { openingJoined(person, attempt.index, id, covers: covers, now) }
+            _ = join(session, joining, to: link, of: person, run: peer.run, pair, now)
         }
     }
 
     /// Adds a session to a link, by the decision on its epochs, if the link has room (L-68, L-77).
     ///
-    /// - Returns: The link; nil if the session was dropped.
+    /// - Returns: Whether the session joined; otherwise it was dropped.
     private mutating func join(
         _ session: Session, _ joining: EpochRules.Joining, to link: LinkID?, of person: PersonID, run: UInt64,
         _ pair: EpochPair, _ now: Instant
-    ) -> LinkID? {
+    ) -> Bool {
         let id: LinkID
         switch (joining, link) {
         case (.join, let link?):
             guard links[link].sessions.hasRoom(now) else {
                 effects.drop(.unexpected)
-                return nil
+                return false
             }
             id = link
         case (.replace, let link?):
             replace(link, by: pair, now)
             id = link
         case (.make, _):
-            guard let made = make(person, run: run, pair, at: session.address, now) else { return nil }
+            guard let made = make(person, run: run, pair, at: session.address, now) else { return false }
             id = made
         case (.drop, _), (.join, nil), (.replace, nil):
             effects.drop(.unexpected)
-            return nil
+            return false
         }
         join(session, to: id, now)
-        return id
+        review(person, now)
+        return true
     }
 
     /// Begins a handshake with another epoch at once, at the address of the response that requires it (L-65, L-66).
@@ -182,11 +176,8 @@ extension Endpoint {
         _ attempt: Attempt, epoch: UInt32, isForLink: Bool, at address: Address, _ now: Instant
     ) {
         let index = begin(
-            attempt.person, .followUp(ofOpening: attempt.isOfOpening), epoch: epoch,
-            isFavoured: attempt.isFavoured || isForLink, at: [address], now)
-        guard let index else { return attemptFailed(attempt, now) }
-        if attempt.isOfOpening, openings.contains(attempt.person) { openings[attempt.person].goOn(with: index) }
-        advance(attempt: index, now)
+            attempt.person, .followUp, epoch: epoch, isFavoured: attempt.isFavoured || isForLink, at: [address], now)
+        if let index { advance(attempt: index, now) }
     }
 
     /// Handles a retry: sends the same initiation with the retry's cookie, to that address alone (L-13).
@@ -196,7 +187,7 @@ extension Endpoint {
         }
         let isFavoured = attempt.isFavoured
         guard
-            attempt.isRemembered
+            attempt.purpose == .remembered
                 || initiations.take([address], isFavoured: isFavoured, &effects, now: now) != nil
         else { return effects.drop(.unexpected) }
         attempt.obeyRetry(from: address)
@@ -267,130 +258,68 @@ extension Endpoint {
 extension Endpoint {
     // MARK: Beginning and ending
 
-    /// Begins or ends a person's opening after a change of its possible addresses.
+    /// Begins or ends a person's opening after a change of its targets that is no news.
     mutating func review(_ person: PersonID, _ now: Instant) {
         guard hasToOpen(to: person, now) else { return stopOpening(with: person) }
-        if openings.find(person) == nil { restartOpening(with: person, now) }
+        if openings.find(person) == nil { hasNews(of: person, now) }
     }
 
-    /// Restarts an opening because of new candidates. A running attempt continues, counts as the first, and includes
-    /// the new candidates (L-102).
-    mutating func hasNewCandidates(_ person: PersonID, _ now: Instant) {
+    /// Begins a person's opening again (L-102). An attempt under way counts as the first, and takes in new targets.
+    ///
+    /// - Parameter instant: The time of the first attempt; nil for this node's turn (L-1).
+    mutating func hasNews(of person: PersonID, at instant: Instant? = nil, _ now: Instant) {
         guard hasToOpen(to: person, now) else { return stopOpening(with: person) }
-        guard openings.find(person)?.isUnderWay == true else { return restartOpening(with: person, now) }
-        openings[person].continueAsFirst()
-    }
-
-    /// Restarts an opening with its first attempt, at this node's turn (L-1).
-    mutating func restartOpening(with person: PersonID, _ now: Instant) {
-        cancelAttempt(of: person)
-        guard hasToOpen(to: person, now) else { return stopOpening(with: person) }
-        openings.insert(Opening(at: surroundings.turn(with: person.key, now)), for: person)
-    }
-
-    /// Restarts all openings with the first attempt. Resting instances stay at rest (L-40, L-42).
-    mutating func restartOpenings(_ now: Instant) {
-        for person in openings.sortedIDs { restartOpening(with: person, now) }
+        let opening = handshakes.attempt(with: person, .opening).map { Opening(underWaySince: $0.startedAt) }
+        openings.insert(opening ?? Opening(at: instant ?? surroundings.turn(with: person.key, now)), for: person)
     }
 
     mutating func stopOpening(with person: PersonID) {
         guard openings.contains(person) else { return }
-        cancelAttempt(of: person)
+        for purpose in [Attempt.Purpose.opening, .remembered] {
+            if let attempt = handshakes.attempt(with: person, purpose) { handshakes.remove(attempt.index) }
+        }
         openings.remove(person)
-    }
-
-    private mutating func cancelAttempt(of person: PersonID) {
-        if let index = openings.find(person)?.pending { handshakes.remove(index) }
     }
 
     private func hasToOpen(to person: PersonID, _ now: Instant) -> Bool {
         !surroundings.isSuspended && chats.contains(person.chat) && surroundings.admits(person)
-            && !directory.destinations(for: person, links, surroundings, now: now).isEmpty
+            && (links.ids(of: person).contains { links[$0].isDown }
+                || !directory.targets(of: person, links, surroundings, now: now).isEmpty)
     }
 
     // MARK: Links
 
-    /// Handles a link that came up. The opening's attempt succeeded, and the next attempt begins at once if uncovered
-    /// instances remain (L-91).
-    mutating func cameUp(_ link: Link, _ now: Instant) {
-        directory.remembered.plan(link.personID, at: nil)
-        guard let opening = openings.find(link.personID) else { return }
-        guard case .joined = opening.state else { return review(link.personID, now) }
-        succeeded(link.personID, now)
-    }
-
-    private mutating func succeeded(_ person: PersonID, _ now: Instant) {
-        guard hasToOpen(to: person, now) else { return stopOpening(with: person) }
-        openings.insert(Opening(at: now), for: person)
-    }
-
-    mutating func wentDown(_ link: Link, _ now: Instant) {
+    /// Handles a link that went down or was forgotten.
+    mutating func linkEnded(_ link: Link, _ now: Instant) {
         directory.uncover(link, links, surroundings)
-        hasNewCandidates(link.personID, now)
-        planRemembered(link.personID, now)
-    }
-
-    /// Handles a link that was forgotten: restarts its opening with the first attempt (L-87).
-    mutating func wasForgotten(_ link: Link, _ now: Instant) {
-        directory.uncover(link, links, surroundings)
-        restartOpening(with: link.personID, now)
-        planRemembered(link.personID, now)
-    }
-
-    /// Handles a session that a peer's handshake added to a down link. This node waits 3 s for the link to come up, and
-    /// then opens too.
-    mutating func peerOpened(_ person: PersonID, _ index: UInt32, _ id: LinkID, _ now: Instant) {
-        guard links.find(id)?.isDown == true, openings.find(person)?.isUnderWay != true else { return }
-        if openings.find(person) == nil { openings.insert(Opening(at: now), for: person) }
-        openings[person].join(index, now: now)
-    }
-
-    /// Handles a session that this opening's attempt added to a link. The link must come up within 3 s (L-91).
-    ///
-    /// - Parameter covers: Whether the session covers an instance that was uncovered before.
-    mutating func openingJoined(
-        _ person: PersonID, _ index: UInt32, _ id: LinkID, covers: Bool, _ now: Instant
-    ) {
-        guard openings.contains(person) else { return }
-        if links[id].isDown {
-            openings[person].join(index, now: now)
-        } else if covers {
-            succeeded(person, now)
-        } else if hasToOpen(to: person, now) {
-            openings[person].failed(&effects, now: now)
-        } else {
-            stopOpening(with: person)
-        }
+        hasNews(of: link.personID, now)
     }
 
     // MARK: Time
 
     mutating func advance(opening person: PersonID, _ now: Instant) {
-        guard let opening = openings.find(person) else { return }
-        switch opening.state {
-        case .attempting: return
-        case .joined(let index, let until):
-            guard until <= now else { return }
-            if let id = links.link(ofSession: index) { countFailure(of: person, at: [links[id].address]) }
-            openings[person].failed(&effects, now: now)
-        case .waiting(let until):
-            if until <= now { attempt(person, isFirst: opening.attempts == 0, now) }
-        }
-    }
-
-    private mutating func attempt(_ person: PersonID, isFirst: Bool, _ now: Instant) {
+        guard let opening = openings.find(person), opening.nextDeadline <= now else { return }
         guard hasToOpen(to: person, now) else { return stopOpening(with: person) }
-        let addresses = openable(person, now)
-        guard !addresses.isEmpty else { return openings[person].wait(until: now + Endpoint.crowdedDelay) }
-        let isFavoured = isFavoured(person)
-        guard initiations.hasRoom(for: addresses, isFavoured: isFavoured, now: now),
-            makePendingRoom(isFavoured: isFavoured, isFirst: isFirst, now)
-        else { return openings[person].wait(until: now + Endpoint.pendingDelay) }
         let epoch = openingEpoch(of: person)
+        let remembered = directory.targets(of: person, links, surroundings, now: now).remembered
+        if !remembered.isEmpty, handshakes.attempt(with: person, .remembered) == nil,
+            let index = begin(person, .remembered, epoch: epoch, isFavoured: true, at: remembered, now)
+        {
+            advance(attempt: index, now)
+        }
+        let listed = openable(person, now)
+        let isFavoured = isFavoured(person)
+        guard !listed.isEmpty else {
+            guard !remembered.isEmpty else { return openings[person].wait(until: now + Endpoint.emptyDelay) }
+            return openings[person].began(&effects, now: now)
+        }
+        guard initiations.hasRoom(for: listed, isFavoured: isFavoured, now: now),
+            makePendingRoom(isFavoured: isFavoured, isFirst: opening.attempts == 0)
+        else { return openings[person].wait(until: now + Endpoint.pendingDelay) }
         guard let index = begin(person, .opening, epoch: epoch, isFavoured: isFavoured, at: [], now) else {
             return forgetToldKey(of: person, now)
         }
-        openings[person].begin(index, now: now)
+        openings[person].began(&effects, now: now)
         for instance in directory.instances.instances(of: person)
         where !instance.isResting(now) && !directory.isCovered(instance, links) {
             directory.instances[instance.id].attempts += 1
@@ -399,8 +328,8 @@ extension Endpoint {
         advance(attempt: index, now)
     }
 
-    /// The delay of an opening while all of its addresses are crowded.
-    private static let crowdedDelay = Duration.seconds(1)
+    /// The delay of an opening while all of its addresses are crowded, or are those of links that may come up.
+    private static let emptyDelay = Duration.seconds(1)
     /// The delay of an opening when too many handshakes are pending, or the node has reached its limit of initiations.
     private static let pendingDelay = Duration.milliseconds(250)
     /// The delay of a transmission when the node has reached its limit of initiations.
@@ -424,14 +353,14 @@ extension Endpoint {
     /// current attempt (L-98).
     ///
     /// - Returns: Whether there is room.
-    private mutating func makePendingRoom(isFavoured: Bool, isFirst: Bool, _ now: Instant) -> Bool {
+    private mutating func makePendingRoom(isFavoured: Bool, isFirst: Bool) -> Bool {
         if handshakes.hasRoom(isFavoured: isFavoured) { return true }
         guard isFirst else { return false }
         func attempts(_ attempt: Attempt) -> Int { openings.find(attempt.person)?.attempts ?? 0 }
         let victim = handshakes.replaceable(isFavoured: isFavoured).filter { attempts($0) > 1 }
             .max { (attempts($0), $1.person) < (attempts($1), $0.person) }
         guard let victim else { return false }
-        attemptFailed(victim, now)
+        handshakes.remove(victim.index)
         return true
     }
 
@@ -441,11 +370,11 @@ extension Endpoint {
         guard var attempt = handshakes.attempt(index) else { return }
         switch attempt.step(now) {
         case .none: return
-        case .fail: attemptFailed(attempt, now)
+        case .fail: handshakes.remove(index)
         case .transmit:
             let addresses = attempt.purpose == .opening ? openable(attempt.person, now) : attempt.candidates
             let reachable =
-                attempt.isRemembered
+                attempt.purpose == .remembered
                 ? addresses : initiations.take(addresses, isFavoured: attempt.isFavoured, &effects, now: now)
             guard let reachable else {
                 attempt.putOff(until: now + Endpoint.transmissionDelay)
@@ -458,29 +387,10 @@ extension Endpoint {
         }
     }
 
-    /// Handles an attempt without a valid response, or whose response led to no link.
-    mutating func attemptFailed(_ attempt: Attempt, _ now: Instant) {
-        handshakes.remove(attempt.index)
-        guard attempt.isOfOpening, let opening = openings.find(attempt.person) else { return }
-        // The attempt of a received response is already removed here.
-        guard opening.pending == attempt.index || opening.pending == nil else { return }
-        countFailure(of: attempt.person, at: attempt.destinations)
-        guard hasToOpen(to: attempt.person, now) else { return stopOpening(with: attempt.person) }
-        openings[attempt.person].failed(&effects, now: now)
-    }
-
-    /// Counts a failed attempt for each instance to which it sent initiations (D-22).
-    private mutating func countFailure(of person: PersonID, at destinations: Set<Address>) {
-        for instance in directory.instances.instances(of: person)
-        where instance.addresses.contains(where: destinations.contains) && !directory.isCovered(instance, links) {
-            directory.instances[instance.id].failures += 1
-        }
-    }
-
     /// Returns the addresses for an opening's initiations. For a stranger, the node leaves out addresses at which too
     /// many keys are listed (L-2, D-17).
     private mutating func openable(_ person: PersonID, _ now: Instant) -> [Address] {
-        let addresses = directory.destinations(for: person, links, surroundings, now: now)
+        let addresses = directory.targets(of: person, links, surroundings, now: now).listed
         guard !surroundings.isPreferred(person) else { return addresses }
         let crowded = addresses.filter { isCrowded($0, for: person) }
         for address in crowded where !directory.crowds.hasLink(address, in: person.chat, links) {
@@ -537,34 +447,6 @@ extension Endpoint {
     /// Remembers the address of a preferred person's link (D-19).
     mutating func remember(_ link: Link) {
         guard surroundings.isPreferred(link.personID) else { return }
-        directory.remembered.remember(link.personID, at: [link.address], links, surroundings)
-    }
-
-    /// Plans attempts at a person's remembered addresses, unless the person has an up link (D-23). In a chat that it
-    /// departed from, the node waits for the person to show (M-92).
-    mutating func planRemembered(_ person: PersonID, _ now: Instant) {
-        let isNeeded = !links.hasLiveLink(to: person) && surroundings.departures[person.chat] == nil
-        directory.remembered.plan(person, at: isNeeded ? surroundings.turn(with: person.key, now) : nil)
-    }
-
-    mutating func advance(remembered person: PersonID, _ now: Instant) {
-        guard let entry = directory.remembered[person], let due = entry.nextAttempt, due <= now else { return }
-        guard !surroundings.isSuspended, chats.contains(person.chat), surroundings.admits(person),
-            !links.hasLiveLink(to: person)
-        else { return directory.remembered.plan(person, at: nil) }
-        let addresses = surroundings.usable(entry.addresses)
-        guard !addresses.isEmpty else {
-            return directory.remembered.plan(person, at: now + Limits.rememberedInterval)
-        }
-        let opening = openings.find(person)?.pending.flatMap { handshakes.attempt($0) }
-        if let opening, addresses.allSatisfy(opening.wasSent),
-            directory.remembered.putOff(person, until: now + Limits.largerKeyWait)
-        {
-            return
-        }
-        directory.remembered.began(person, now: now)
-        let index = begin(
-            person, .remembered, epoch: openingEpoch(of: person), isFavoured: true, at: addresses, now)
-        if let index { advance(attempt: index, now) }
+        directory.remember(link.personID, at: [link.address], links, surroundings)
     }
 }

@@ -75,7 +75,7 @@ extension Endpoint {
         remember(link)
         sendHeartbeat(id, now)
         if link.isNamed { reportReachable(link) }
-        cameUp(link, now)
+        hasNews(of: link.personID, at: now, now)
     }
 
     /// Takes a link down after too long a silence, or because it has no session left (L-27, L-38).
@@ -98,7 +98,7 @@ extension Endpoint {
         let link = links[id]
         reportUnreachable(before)
         reportGone(link, reason, now)
-        wentDown(link, now)
+        linkEnded(link, now)
     }
 
     // MARK: Ending
@@ -142,7 +142,7 @@ extension Endpoint {
         reportUnreachable(link)
         reportGone(link, presence, now)
         let hasEpoch = epochs[link.chat]?.forget(link.key) ?? true
-        wasForgotten(link, now)
+        linkEnded(link, now)
         if !hasEpoch { renewRun(in: link.chat, now) }
     }
 
@@ -161,7 +161,7 @@ extension Endpoint {
         }
         handshakes.removeAll { $0.chat == chat }
         epochs[chat] = Epochs(run: effects.number())
-        for person in openings.sortedIDs where person.chat == chat { restartOpening(with: person, now) }
+        for person in openings.sortedIDs where person.chat == chat { hasNews(of: person, now) }
     }
 
     // MARK: Time
@@ -250,7 +250,7 @@ extension Endpoint {
             links[id].liveness.stoodStill()
             rekey(id, isEverywhere: true, now)
         }
-        if isStop, !surroundings.isSuspended { restartOpenings(now) }
+        if isStop { for person in openings.sortedIDs { hasNews(of: person, now) } }
         finish()
     }
 

@@ -164,7 +164,6 @@ package struct Endpoint: Sendable {
         case .chat(let chat): advance(chat: chat, now)
         case .instance(let id): advance(instance: id, now)
         case .opening(let person): advance(opening: person, now)
-        case .remembered(let person): advance(remembered: person, now)
         case .handshake(let index): advance(handshake: index, now)
         case .link(let id): advance(link: id, now)
         case .reports(let chat): roster.advance(chat, links, &effects, now: now)
@@ -182,10 +181,6 @@ package struct Endpoint: Sendable {
             register(.instance(id))
             knownAddresses.update(id, directory.instances, surroundings)
             directory.crowds.update(id, directory.instances)
-        }
-        for person in directory.remembered.takeTouched() {
-            register(.remembered(person))
-            knownAddresses.update(person, directory.remembered, surroundings)
         }
         for person in openings.takeTouched() { register(.opening(person)) }
         for index in handshakes.takeTouched() { register(.handshake(index)) }
@@ -226,7 +221,6 @@ package struct Endpoint: Sendable {
                 earliest(chats.find(chat)?.announcer.nextDeadline, chats.find(chat)?.following.nextDeadline)
             case .instance(let id): directory.instances.find(id)?.nextDeadline
             case .opening(let person): openings.find(person)?.nextDeadline
-            case .remembered(let person): directory.remembered.deadline(of: person)
             case .handshake(let index): handshakes.deadline(of: index)
             case .link(let id): links.deadline(of: id)
             case .reports(let chat): roster.nextDeadline(in: chat)
@@ -333,7 +327,7 @@ extension Endpoint {
 
     /// Returns the last two addresses of links with a person in a chat, the latest first; empty for strangers (D-19).
     package func lastAddresses(of key: PublicKey, in chat: ChatID) -> [Address] {
-        directory.remembered[PersonID(chat: chat, key: key)]?.addresses ?? []
+        directory.remembered(of: PersonID(chat: chat, key: key))
     }
 
     /// Returns the secret of the talk with a person (W-41); nil for the own key, and for a key that makes it

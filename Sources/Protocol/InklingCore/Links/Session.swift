@@ -148,6 +148,9 @@ struct SessionSet: Sendable {
 
     var sending: Session? { sendingPlace.map { all[$0] } }
 
+    /// Returns whether a session joined less than 3 s before an instant (L-2).
+    func hasJoined(shortlyBefore now: Instant) -> Bool { all.contains { now - $0.joinedAt < Limits.joinPingPeriod } }
+
     /// The local index of the sending session, and whether that session is complete; nil without a session. Unlike
     /// ``sending``, the property copies no session.
     var sendingState: (index: UInt32, isComplete: Bool)? {

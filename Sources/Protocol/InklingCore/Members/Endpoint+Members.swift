@@ -80,7 +80,6 @@ extension Endpoint {
         for person in openings.sortedIDs where person.chat == chat && !surroundings.admits(person) {
             stopOpening(with: person)
         }
-        for person in directory.remembered.people where person.chat == chat { planRemembered(person, now) }
         for person in Set(present + people()).sorted() where person.chat == chat {
             meet(person)
             guard let earlier else {

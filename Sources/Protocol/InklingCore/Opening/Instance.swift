@@ -12,6 +12,8 @@ struct Instance: Sendable {
         case crowded(Address)
         /// The last address of a link that a suspension ended. The instance is forgotten at `expires` (L-88).
         case last(Address, expires: Instant)
+        /// The last two addresses of links with a preferred key, the latest first (D-19).
+        case remembered(PublicKey)
     }
 
     let id: InstanceID
@@ -25,9 +27,8 @@ struct Instance: Sendable {
     var offered: [Address] = []
     /// Whether discovery still lists the instance.
     var isListed = true
-    /// The numbers of begun and of failed attempts at the instance's candidates (D-22).
+    /// The number of attempts at the instance's candidates (D-22).
     var attempts = 0
-    var failures = 0
     /// The time until which the node does not open to the instance, after a bye (L-35).
     var restsUntil: Instant?
     /// The links that came up at a candidate, or that got a session from there.
@@ -57,6 +58,7 @@ struct Instance: Sendable {
     var isByHand: Bool { if case .byHand = origin { true } else { false } }
     var isDiscovered: Bool { if case .discovered = origin { true } else { false } }
     var isCrowded: Bool { if case .crowded = origin { true } else { false } }
+    var isRemembered: Bool { if case .remembered = origin { true } else { false } }
     /// Whether the node asks the instance's address for its key (D-11, D-17).
     var isAsked: Bool { isByHand || isCrowded }
 
@@ -135,7 +137,6 @@ struct InstanceTable: Sendable {
         instances[id].key = key
         instances[id].links = []
         instances[id].attempts = 0
-        instances[id].failures = 0
         instances[id].restsUntil = nil
         if let person = instances[id].person { byPerson.insert(id, for: person) }
     }

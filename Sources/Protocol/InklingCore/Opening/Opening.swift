@@ -1,83 +1,36 @@
 import InklingWire
 
-/// A node's attempts to make a link with a key in a chat, or to bring a link up.
+/// The times of a node's attempts to make links with a key in a chat, or to bring links up (L-5).
 struct Opening: Sendable {
-    enum State: Equatable, Sendable {
-        /// The next attempt begins at `until`.
-        case waiting(until: Instant)
-        /// A handshake is pending, with this index.
-        case attempting(UInt32)
-        /// The session with this index joined a link. The link must come up before `until` (L-91).
-        case joined(UInt32, until: Instant)
-    }
-
-    private(set) var state: State
-    /// The time when the first attempt began; nil before.
-    private(set) var since: Instant?
-    /// The number of attempts so far.
+    /// The time of the next attempt.
+    private(set) var nextDeadline: Instant
+    /// The number of attempts since the last news.
     private(set) var attempts = 0
-    /// The time when the last attempt began.
-    private var lastBegan: Instant?
+    /// The time when the first of these attempts began.
+    private var since: Instant
 
     /// The range within which jitter varies a delay, in percent (L-4, L-5).
     static let jitter = (100 - Limits.openingJitterPercent)...(100 + Limits.openingJitterPercent)
 
-    var nextDeadline: Instant? {
-        switch state {
-        case .attempting: nil
-        case .waiting(let until): until
-        case .joined(_, let until): until
-        }
-    }
-
-    /// The index of the pending handshake, if any.
-    var pending: UInt32? { if case .attempting(let index) = state { index } else { nil } }
-
-    var isUnderWay: Bool {
-        switch state {
-        case .attempting, .joined: true
-        case .waiting: false
-        }
-    }
-
-    // MARK: Changes
-
     /// An opening whose first attempt begins at `instant`.
-    init(at instant: Instant) { state = .waiting(until: instant) }
+    init(at instant: Instant) { (nextDeadline, since) = (instant, instant) }
 
-    mutating func wait(until instant: Instant) { state = .waiting(until: instant) }
-
-    mutating func begin(_ index: UInt32, now: Instant) {
-        state = .attempting(index)
-        since = since ?? now
-        lastBegan = now
-        attempts += 1
-    }
-
-    /// Counts the running attempt as the first one (L-102).
-    mutating func continueAsFirst() {
-        since = lastBegan
+    /// An opening whose first attempt is under way since `instant` (L-102).
+    init(underWaySince instant: Instant) {
+        (nextDeadline, since) = (instant + Limits.attempt, instant)
         attempts = 1
     }
 
-    /// Continues the attempt with a handshake that L-65 or L-66 requires.
-    mutating func goOn(with index: UInt32) { state = .attempting(index) }
+    mutating func wait(until instant: Instant) { nextDeadline = instant }
 
-    /// Records that a response opened and its session joined a link.
-    mutating func join(_ session: UInt32, now: Instant) {
-        state = .joined(session, until: now + Limits.joinPingPeriod)
-    }
-
-    /// Plans the next attempt after a failed one (L-5).
-    mutating func failed(_ effects: inout Effects, now: Instant) {
-        let isFast = since.map { now - $0 < Limits.fastPeriod } ?? true
-        guard isFast else {
-            let next = effects.instant(after: lastBegan ?? now, Limits.slowInterval, percent: Opening.jitter)
-            state = .waiting(until: max(next, now))
-            return
-        }
-        let pause = Limits.pauses[min(max(attempts - 1, 0), Limits.pauses.count - 1)]
-        state = .waiting(until: effects.instant(after: now, pause, percent: Opening.jitter))
+    /// Counts an attempt that begins now, and plans the next one.
+    mutating func began(_ effects: inout Effects, now: Instant) {
+        if attempts == 0 { since = now }
+        let pause = Limits.pauses[min(attempts, Limits.pauses.count - 1)]
+        attempts += 1
+        nextDeadline = effects.instant(after: now + Limits.attempt, pause, percent: Opening.jitter)
+        guard nextDeadline - since >= Limits.fastPeriod else { return }
+        nextDeadline = effects.instant(after: now, Limits.slowInterval, percent: Opening.jitter)
     }
 }
 
@@ -103,9 +56,8 @@ struct Attempt: Sendable {
         case remembered
         /// A new session of a link (L-37, L-42).
         case link(LinkID)
-        /// A response with other epochs (L-65, L-66). If an opening's attempt received it, the opening continues with
-        /// this attempt.
-        case followUp(ofOpening: Bool)
+        /// A response with other epochs (L-65, L-66).
+        case followUp
     }
 
     let person: PersonID
@@ -150,12 +102,6 @@ struct Attempt: Sendable {
 
     var initiation: Initiation { handshake.initiation }
     var index: UInt32 { initiation.senderIndex }
-    var isRemembered: Bool { purpose == .remembered }
-    var isFollowUp: Bool { if case .followUp = purpose { true } else { false } }
-    /// Whether the opening of the person's key depends on this attempt.
-    var isOfOpening: Bool { purpose == .opening || purpose == .followUp(ofOpening: true) }
-    /// The destinations of all transmissions so far.
-    var destinations: Set<Address> { Set(responsesLeft.keys) }
     var nextDeadline: Instant { earliest(transmissions.first, or: startedAt + Limits.attempt) }
 
     /// The action that is due.
@@ -260,10 +206,15 @@ struct Handshakes: Sendable {
 
     func deadline(of index: UInt32) -> Instant? { attempts.find(index)?.nextDeadline ?? unconfirmed[index]?.expiry }
 
-    /// Returns whether one more attempt may be pending (L-6). Attempts at remembered addresses have no limit (D-23).
+    /// Returns the pending attempt with a person that has this purpose.
+    func attempt(with person: PersonID, _ purpose: Attempt.Purpose) -> Attempt? {
+        attempts(with: person).first { $0.purpose == purpose }
+    }
+
+    /// Returns whether one more attempt may be pending (L-6, D-23).
     func hasRoom(isFavoured: Bool) -> Bool {
         guard attempts.count >= Limits.pendingInitiationsOfStrangers else { return true }
-        let counted = attempts.unorderedValues.filter { !$0.isRemembered }
+        let counted = attempts.unorderedValues.filter { $0.purpose != .remembered }
         guard counted.count < Limits.pendingInitiations else { return false }
         return isFavoured || counted.count { !$0.isFavoured } < Limits.pendingInitiationsOfStrangers
     }
@@ -271,7 +222,7 @@ struct Handshakes: Sendable {
     /// Returns the openings' attempts that a first attempt may replace. A stranger may replace only a stranger's
     /// attempt (L-98).
     func replaceable(isFavoured: Bool) -> [Attempt] {
-        attempts.unorderedValues.filter { $0.isOfOpening && (isFavoured || !$0.isFavoured) }
+        attempts.unorderedValues.filter { $0.purpose == .opening && (isFavoured || !$0.isFavoured) }
     }
 
     /// Returns the handshakes that were added, changed or removed since the last call.

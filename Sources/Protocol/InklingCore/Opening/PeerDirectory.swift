@@ -9,7 +9,6 @@ struct PeerDirectory: Sendable {
     var instances = InstanceTable()
     var crowds = Crowds()
     var displaced = DisplacedInstances()
-    var remembered = RememberedAddresses()
     private(set) var peersByHand: [Address] = []
     /// The addresses added by hand that belong to this node's own identity and that a notice has reported (D-14).
     private var toldOneself: Set<Address> = []
@@ -19,20 +18,17 @@ struct PeerDirectory: Sendable {
 
     // MARK: Covering
 
-    /// Returns whether an up or suspect link covers an instance.
+    /// Returns whether an up or suspect link covers an instance. Any such link of the key covers remembered addresses.
     func isCovered(_ instance: Instance, _ links: LinkTable) -> Bool {
         guard let person = instance.person else { return false }
-        return links.ids(of: person).contains { !links[$0].isDown && covers(links[$0], instance) }
+        return links.ids(of: person).contains {
+            !links[$0].isDown && (instance.isRemembered || covers(links[$0], instance))
+        }
     }
 
     /// Returns whether a link would cover an instance of its person if the link were up.
     func covers(_ link: Link, _ instance: Instance) -> Bool {
-        instance.links.contains(link.id) || instance.addresses.contains(link.address)
-    }
-
-    /// Returns the number of a person's instances that no link covers.
-    func uncoveredCount(of person: PersonID, _ links: LinkTable) -> Int {
-        instances.instances(of: person).count { !isCovered($0, links) }
+        !instance.isRemembered && (instance.links.contains(link.id) || instance.addresses.contains(link.address))
     }
 
     func instances(coveredBy link: Link) -> [Instance] {
@@ -47,10 +43,8 @@ struct PeerDirectory: Sendable {
 
     /// Marks the instances at certain addresses as covered by a link. The link came up, or got a session while up.
     mutating func cover(_ link: Link, at addresses: [Address]) {
-        for instance in instances.instances(of: link.personID) {
-            guard instance.addresses.contains(where: addresses.contains), !instance.links.contains(link.id) else {
-                continue
-            }
+        for instance in instances.instances(of: link.personID)
+        where !instance.links.contains(link.id) && instance.addresses.contains(where: addresses.contains) {
             instances[instance.id].links.insert(link.id)
         }
     }
@@ -67,27 +61,46 @@ struct PeerDirectory: Sendable {
 
     // MARK: Where to open
 
-    /// Returns the addresses for an opening: the candidates of uncovered instances that do not rest, and the addresses
-    /// of down links. Addresses of up links are left out (L-2, L-3).
-    func destinations(
-        for person: PersonID, _ links: LinkTable, _ surroundings: Surroundings, now: Instant
-    ) -> [Address] {
-        var addresses: [Address] = []
+    /// The addresses for an opening (L-2). Those of up links are left out.
+    struct Targets {
+        /// The candidates of uncovered instances that do not rest, and the addresses of down links.
+        var listed: [Address] = []
+        /// The remembered addresses of a person without an up link (D-23). A departed chat has none (M-92).
+        var remembered: [Address] = []
+
+        var isEmpty: Bool { listed.isEmpty && remembered.isEmpty }
+    }
+
+    func targets(
+        of person: PersonID, _ links: LinkTable, _ surroundings: Surroundings, now: Instant
+    ) -> Targets {
+        var (listed, remembered): ([Address], [Address]) = ([], [])
         for instance in instances.instances(of: person)
         where !instance.isResting(now) && !isCovered(instance, links) {
-            addresses += instance.addresses
+            if !instance.isRemembered {
+                listed += instance.addresses
+            } else if surroundings.departures[person.chat] == nil {
+                remembered += surroundings.usable(instance.addresses)
+            }
         }
-        for id in links.ids(of: person) where links[id].isDown { addresses.append(links[id].address) }
-        guard !addresses.isEmpty else { return [] }
+        // A link that a session has just joined may come up by itself.
+        for id in links.ids(of: person) where links[id].isDown && !links[id].sessions.hasJoined(shortlyBefore: now) {
+            listed.append(links[id].address)
+        }
+        guard !(listed.isEmpty && remembered.isEmpty) else { return Targets() }
         var seen = Set(links.liveAddresses(of: person))
-        return addresses.filter { !surroundings.isOneself($0) && seen.insert($0).inserted }
+        func unseen(_ addresses: [Address]) -> [Address] {
+            addresses.filter { !surroundings.isOneself($0) && seen.insert($0).inserted }
+        }
+        remembered = unseen(remembered)
+        return Targets(listed: unseen(listed), remembered: remembered)
     }
 
     // MARK: Discovery
 
     /// Applies that discovery lists an instance of a chat, or lists it with other addresses.
     ///
-    /// - Returns: Whether the instance has new candidates, and the person to whom it belonged before.
+    /// - Returns: Whether that is news (L-102), and the person to whom the instance belonged before.
     mutating func found(
         _ name: String, _ person: PersonID, addresses: [Address], _ links: LinkTable, _ surroundings: Surroundings
     ) -> (isNew: Bool, before: PersonID?) {
@@ -95,20 +108,18 @@ struct PeerDirectory: Sendable {
             let before = instances[id].person
             guard before == person || hasRoom(for: person) else {
                 instances.remove(id)
-                displaced.insert(
-                    .init(name: name, person: person, addresses: addresses, attempts: 0, failures: 0))
-                return (false, before)
+                displaced.insert(.init(name: name, person: person, addresses: addresses, attempts: 0))
+                return (true, before)
             }
             return (update(id, person, offered: addresses, links, surroundings), before)
         }
         let known = displaced.remove(name, in: person.chat)
         let isSame = known?.person == person
         let instance = DisplacedInstances.Instance(
-            name: name, person: person, addresses: addresses, attempts: isSame ? known?.attempts ?? 0 : 0,
-            failures: isSame ? known?.failures ?? 0 : 0)
+            name: name, person: person, addresses: addresses, attempts: isSame ? known?.attempts ?? 0 : 0)
         guard makeRoom(for: person, links) else {
             displaced.insert(instance)
-            return (false, nil)
+            return (!isSame || known?.addresses != addresses, nil)
         }
         add(instance, links, surroundings)
         return (true, nil)
@@ -215,10 +226,9 @@ struct PeerDirectory: Sendable {
         if departed.count > PeerDirectory.departedCapacity { departed.removeFirst() }
         for instance in instances.instances(of: link.personID)
         where instance.addresses.contains(link.address) || !link.isDown && instance.links.contains(link.id) {
-            let pause = instance.isByHand ? Limits.shortRest : longest
+            let pause = instance.isByHand || instance.isRemembered ? Limits.shortRest : longest
             instances[instance.id].restsUntil = now + pause
         }
-        remembered.rest(link.personID, now: now)
     }
 
     /// Returns whether a peer that said bye had an address (D-16).
@@ -240,13 +250,11 @@ struct PeerDirectory: Sendable {
     /// Ends the rests of all instances (L-88).
     mutating func endRests() {
         for id in instances.sortedIDs where instances[id].restsUntil != nil { instances[id].restsUntil = nil }
-        remembered.endRests()
     }
 
     mutating func removeAll(of chat: ChatID) {
         for id in instances.sortedIDs where instances[id].chat == chat { instances.remove(id) }
         displaced.removeAll(of: chat)
-        remembered.removeAll(of: chat)
     }
 }
 
@@ -368,102 +376,6 @@ package struct ListedNames {
     }
 }
 
-/// The last addresses of links with preferred people. The node opens to them independently of discovery (D-19, D-23).
-struct RememberedAddresses: Sendable {
-    struct Entry: Sendable {
-        /// At most two addresses, the latest first.
-        var addresses: [Address]
-        /// The time of the next attempt; nil while the person has an up link.
-        var nextAttempt: Instant?
-        /// The time until which the node does not open to the addresses, after a bye.
-        var restsUntil: Instant?
-        /// Whether the next attempt was already postponed in favour of the opening's.
-        var wasPutOff = false
-        let order: UInt64
-    }
-
-    private var entries = Table<PersonID, Entry>()
-    private var newest: UInt64 = 0
-
-    subscript(person: PersonID) -> Entry? { entries.find(person) }
-
-    var people: [PersonID] { entries.sortedIDs }
-
-    func deadline(of person: PersonID) -> Instant? { entries.find(person)?.nextAttempt }
-
-    mutating func takeTouched() -> Touched<PersonID> { entries.takeTouched() }
-
-    /// Remembers the addresses of a person's link.
-    mutating func remember(
-        _ person: PersonID, at addresses: [Address], _ links: LinkTable, _ surroundings: Surroundings
-    ) {
-        if let entry = entries.find(person) {
-            guard entry.addresses.first != addresses.first else { return }
-            let all = addresses + entry.addresses.filter { !addresses.contains($0) }
-            entries[person].addresses = Array(all.prefix(Limits.rememberedAddressesPerKey))
-            return
-        }
-        guard makeRoom(for: person, links, surroundings) else { return }
-        newest += 1
-        entries.insert(
-            Entry(addresses: Array(addresses.prefix(Limits.rememberedAddressesPerKey)), order: newest), for: person)
-    }
-
-    /// Makes room for a person (D-19). The method evicts an entry of the lowest rank that is not above the new
-    /// person's. Among these, entries without a link go first, then the oldest.
-    private mutating func makeRoom(
-        for person: PersonID, _ links: LinkTable, _ surroundings: Surroundings
-    ) -> Bool {
-        guard entries.count >= Limits.rememberedKeys else { return true }
-        func rank(_ other: PersonID) -> (Standing, Int, UInt64) {
-            (surroundings.standing(of: other), links.hasLink(to: other) ? 1 : 0, entries[other].order)
-        }
-        guard let victim = entries.sortedIDs.min(by: { rank($0) < rank($1) }),
-            rank(victim).0 <= surroundings.standing(of: person)
-        else { return false }
-        entries.remove(victim)
-        return true
-    }
-
-    /// Plans the next attempt, after the end of a rest.
-    mutating func plan(_ person: PersonID, at instant: Instant?) {
-        guard let entry = entries.find(person) else { return }
-        entries[person].nextAttempt = instant.map { max($0, entry.restsUntil ?? $0) }
-    }
-
-    /// Postpones the next attempt once, in favour of the opening's attempt (D-23).
-    mutating func putOff(_ person: PersonID, until instant: Instant) -> Bool {
-        guard let entry = entries.find(person), !entry.wasPutOff else { return false }
-        entries[person].wasPutOff = true
-        entries[person].nextAttempt = instant
-        return true
-    }
-
-    /// Records that an attempt begins. The next one follows 5 s later (D-23).
-    mutating func began(_ person: PersonID, now: Instant) {
-        entries[person].wasPutOff = false
-        entries[person].nextAttempt = now + Limits.rememberedInterval
-    }
-
-    mutating func rest(_ person: PersonID, now: Instant) {
-        guard entries.contains(person) else { return }
-        entries[person].restsUntil = now + Limits.shortRest
-    }
-
-    mutating func endRests() {
-        for person in entries.sortedIDs { entries[person].restsUntil = nil }
-    }
-
-    /// Forgets the addresses of people who have become strangers.
-    mutating func forgetStrangers(_ surroundings: Surroundings) {
-        for person in entries.sortedIDs where !surroundings.isPreferred(person) { entries.remove(person) }
-    }
-
-    mutating func removeAll(of chat: ChatID) {
-        for person in entries.sortedIDs where person.chat == chat { entries.remove(person) }
-    }
-}
-
 /// The instances that discovery lists but that found no room among the instances of their key (D-22), the oldest first.
 struct DisplacedInstances: Sendable {
     struct Instance: Sendable {
@@ -472,7 +384,6 @@ struct DisplacedInstances: Sendable {
         /// The addresses that discovery lists.
         let addresses: [Address]
         let attempts: Int
-        let failures: Int
     }
 
     private var instances: [Instance] = []
@@ -505,7 +416,6 @@ extension PeerDirectory {
         let id = instances.add(.discovered(instance.name), chat: person.chat, key: person.key, addresses: candidates)
         instances[id].offered = instance.addresses
         instances[id].attempts = instance.attempts
-        instances[id].failures = instance.failures
     }
 
     /// Brings back an instance that had found no room, after another instance of the person was removed (D-22).
@@ -516,7 +426,7 @@ extension PeerDirectory {
         add(instance, links, surroundings)
     }
 
-    /// Makes room for one more discovered instance of a key (D-22). The method evicts the instance with the most failed
+    /// Makes room for one more discovered instance of a key (D-22). The method evicts the instance with the most
     /// attempts; among equals, the one known longest. Covered instances and those without an attempt stay.
     ///
     /// - Returns: Whether there is room.
@@ -524,15 +434,59 @@ extension PeerDirectory {
         let others = instances.instances(of: person).filter(\.isDiscovered)
         guard others.count >= Limits.instancesPerKey else { return true }
         let victim = others.filter { $0.attempts > 0 && !isCovered($0, links) }
-            .max { ($0.failures, $1.id) < ($1.failures, $0.id) }
+            .max { ($0.attempts, $1.id) < ($1.attempts, $0.id) }
         guard let victim else { return false }
         if case .discovered(let name) = victim.origin {
             displaced.insert(
-                .init(
-                    name: name, person: person, addresses: victim.offered, attempts: victim.attempts,
-                    failures: victim.failures))
+                .init(name: name, person: person, addresses: victim.offered, attempts: victim.attempts))
         }
         instances.remove(victim.id)
         return true
+    }
+}
+
+/// The last addresses of links with preferred people, which need no discovery (D-19).
+extension PeerDirectory {
+    /// Returns the remembered addresses of a person, the latest first.
+    func remembered(of person: PersonID) -> [Address] {
+        instances.id(of: .remembered(person.key), in: person.chat).map { instances[$0].addresses } ?? []
+    }
+
+    /// Remembers addresses of a person's links, the latest first.
+    mutating func remember(
+        _ person: PersonID, at addresses: [Address], _ links: LinkTable, _ surroundings: Surroundings
+    ) {
+        let known = remembered(of: person)
+        guard known.first != addresses.first else { return }
+        let all = Array((addresses + known.filter { !addresses.contains($0) }).prefix(Limits.rememberedAddressesPerKey))
+        if let id = instances.id(of: .remembered(person.key), in: person.chat) {
+            instances[id].addresses = all
+        } else if makeRoomToRemember(person, links, surroundings) {
+            _ = instances.add(.remembered(person.key), chat: person.chat, key: person.key, addresses: all)
+        }
+    }
+
+    /// Makes room for a person. The method forgets a person of the lowest rank that is not above the new one's. Among
+    /// these, people without a link go first, then the oldest.
+    private mutating func makeRoomToRemember(
+        _ person: PersonID, _ links: LinkTable, _ surroundings: Surroundings
+    ) -> Bool {
+        let others = instances.unordered.filter(\.isRemembered)
+        guard others.count >= Limits.rememberedKeys else { return true }
+        func rank(_ other: Instance) -> (Standing, Int, InstanceID) {
+            let person = PersonID(chat: other.chat, key: other.key ?? surroundings.ownKey)
+            return (surroundings.standing(of: person), links.hasLink(to: person) ? 1 : 0, other.id)
+        }
+        guard let victim = others.min(by: { rank($0) < rank($1) }), rank(victim).0 <= surroundings.standing(of: person)
+        else { return false }
+        instances.remove(victim.id)
+        return true
+    }
+
+    /// Forgets the addresses of people who have become strangers.
+    mutating func forgetStrangers(_ surroundings: Surroundings) {
+        for id in instances.sortedIDs where instances[id].isRemembered {
+            if let person = instances[id].person, !surroundings.isPreferred(person) { instances.remove(id) }
+        }
     }
 }

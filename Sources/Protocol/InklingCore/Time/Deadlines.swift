@@ -6,7 +6,6 @@ enum Timer: Hashable, Comparable, Sendable {
     case chat(ChatID)
     case instance(InstanceID)
     case opening(PersonID)
-    case remembered(PersonID)
     /// A pending handshake or an unconfirmed session, by its index.
     case handshake(UInt32)
     case link(LinkID)
