@@ -153,8 +153,9 @@ class Chat:
     def covers_by_hand(self, link: Link) -> bool:
         return any(i.by_hand and self.covers(link, i) for i in self.openings.instances)
 
-    def addresses(self, key: bytes, are_down: bool) -> list[Address]:
-        return [link.address for link in self.links_of(key) if link.is_down == are_down]
+    def addresses(self, key: bytes, are_down: bool, joined_before: Optional[int] = None) -> list[Address]:
+        return [link.address for link in self.links_of(key) if link.is_down == are_down and
+                (joined_before is None or all((session.joined_at or 0) <= joined_before for session in link.sessions))]
 
     def own_key_told(self, address: Address) -> None:
         if self.departure is not None:
@@ -180,11 +181,7 @@ class Chat:
                               self._clock.now)
             session.chat = self
             self.openings.answered(attempt)
-            joined = self._join(session, decision)
-            if joined is None:
-                self.openings.dropped(attempt.key)
-            elif joined.state == "up":
-                self.openings.link_came_up(attempt.key)         # L-91: up at joining
+            self._join(session, decision)
 
     def epoch_to_answer(self, key: bytes, run: bytes, epoch: int) -> Optional[int]:
         """L-62, L-63."""
@@ -254,12 +251,12 @@ class Chat:
 
     def came_up(self, link: Link) -> None:
         link.covered = self._holding(link.key, [link.address, *(session.address for session in link.sessions)])
-        self.openings.link_came_up(link.key)
+        self.openings.news(link.key, at_once=True)
 
     def went_down(self, link: Link) -> None:
         link.covered = []
         self.people.update(link.key, "silence")
-        self.openings.update(link.key, begins_again=True)
+        self.openings.news(link.key)
 
     def changed(self, link: Link) -> None:
         self.people.update(link.key)
@@ -502,8 +499,8 @@ class Chat:
         """The instances of an unblocked key are new."""
         for instance in self.openings.instances:
             if instance.key is not None and user_id(instance.key) == user:
-                instance.rests_until = instance.failed = 0
-                self.openings.update(instance.key)
+                instance.rests_until = instance.attempts = 0
+                self.openings.news(instance.key)
 
     def close(self, reason: int, why: str) -> None:
         """L-32: the node leaves the chat, or quits."""

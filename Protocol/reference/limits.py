@@ -34,7 +34,6 @@ PINGS, PINGS_SPENT_UNHEARD = 10, 5              # L-26, L-45
 PING_STEP = 125 * MS                            # L-26, L-51, L-71
 UNHEARD_PAUSE = 10 * S                          # L-45
 AWAITED = 3 * S                                 # L-80, L-51
-CHECK_PAUSE = 1 * S                             # L-73
 HINT_PAUSE = 1 * S                              # L-29, L-40
 JOIN_STEP, JOIN_TIME = 250 * MS, 3 * S          # L-74, L-75
 KEPT_SHOWN = 3 * S                              # L-103
@@ -61,7 +60,7 @@ SILENT_RATE, SILENT_BURST, SILENT_KEPT = 4, 40, 10          # L-54
 ADDRESSES = 1_024                                           # L-54
 RESPONSES_OPENED, OTHER_RESPONSES = 4, 20                   # L-49
 TRANSMISSION_WAIT, ATTEMPT_WAIT = 50 * MS, 250 * MS         # L-6, L-54: until a refused one is tried again
-ASK_STEPS = (300 * MS, 600 * MS, 1_200 * MS, 2_400 * MS)    # D-11
+TARGETS_WAIT = 1 * S                                        # until an opening without targets looks for some again
 ASK_STEP, OWN_ASK_STEP = 5 * S, 60 * S                      # D-11, D-14
 
 # Admission

@@ -5,7 +5,7 @@ from typing import Any, Optional, Sequence
 
 from clock import Bucket, Timer, cancel
 from context import Context
-from limits import (AMPLIFICATION, AWAITED, CHECK_PAUSE, COPIES, DOWN_TIME, HINT_PAUSE, INTERVAL_UNIT, JOIN_STEP,
+from limits import (AMPLIFICATION, AWAITED, COPIES, DOWN_TIME, HINT_PAUSE, INTERVAL_UNIT, JOIN_STEP,
                     JOIN_TIME, LAST_COUNTER, LEAST_PINGS, LEAST_UNITS, LEAST_UP, LINK_BURST, LINK_RATE, NAME_STEP,
                     NAME_TIME, PINGS, PINGS_SPENT_UNHEARD, PING_STEP, RECORD_BURST, RECORD_RATE, REKEY_REPEAT,
                      REKEY_SPREAD, REPLACEABLE_SESSION, S, SEALED_EXTRA, SESSIONS_PER_LINK, SESSION_LIFE, SHORT_REST,
@@ -66,7 +66,7 @@ class Link:
         self._last_ping = -PING_STEP
         self._check_address: Optional[Address] = None
         self._bytes_in = self._bytes_out = 0
-        self._last_check, self._no_check_before, self._check_from = -PING_STEP, 0, 0
+        self._last_check, self._check_from = -PING_STEP, 0
         is_on_link = self.context.net.is_on_link(self.address)
         self.sender = Sender(self.clock, self, is_on_link)
         self.receiver = Receiver(self.clock, self, self.context.pools)
@@ -307,7 +307,7 @@ class Link:
             self._take_records(by_type, counter, is_newest)
         if Bye in by_type and self.state != FORGOTTEN:
             return self._host.received_bye(self, by_type[Bye].reason)
-        is_checked = source != self.address and self._is_allowed(source)    # L-100
+        is_checked = source != self.address and self._is_allowed(source)    # L-51
         if self.is_down and not is_checked and self.clock.now - self._last_ping >= PING_STEP:
             self._send_ping([self.address], with_heartbeat=True)            # L-71
         if is_unheard and is_newest and ping is None and self.state == UP and not late:
@@ -409,11 +409,10 @@ class Link:
             self._bytes_out += self.send(frames, [source], via=via)
 
     def _take_pong(self, token: int, ping: Optional[SentPing], source: Address, via: Any) -> None:
-        """L-80, L-51, L-73, L-100."""
+        """L-80, L-24, L-73."""
         if ping is None:
             if source != self.address:
                 self._check_from = self.clock.now
-                self._no_check_before = self.clock.now + CHECK_PAUSE
             return
         del self._pings[token]
         is_confirmed = source in ping.addresses and ping.at >= self._check_from and source == self._newest_source
@@ -451,9 +450,9 @@ class Link:
         return self._bytes_out + size <= AMPLIFICATION * self._bytes_in
 
     def _check(self, source: Address) -> None:
-        """L-51, L-100: one ping to another address."""
+        """L-51: one ping to another address."""
         now = self.clock.now
-        if source == self.address or not self._is_allowed(source) or now < self._no_check_before:
+        if source == self.address or not self._is_allowed(source):
             return
         if now - self._last_check >= PING_STEP and self._may_send_to_unconfirmed(SEALED_EXTRA + 3):
             self._last_check = now

@@ -79,7 +79,7 @@ class Node:
                     if link.is_alive:
                         link.is_stale = True
                         chat.handshake(link, [link.address, *chat.covered_addresses(link)])
-                chat.openings.begin_all_again()
+                chat.openings.news_of_all()
 
     def socket_empty(self, now: int) -> None:
         """The socket was read until nothing was left."""
@@ -195,7 +195,7 @@ class Node:
         for link in self.links():
             link.hint()
         for chat in self.everywhere():
-            chat.openings.begin_all_again()
+            chat.openings.news_of_all()
 
     def links(self) -> list[Link]:
         return [link for chat in self.everywhere() for link in chat.links.values()]
@@ -377,7 +377,7 @@ class Node:
                 key = chat.keys.open_static(tell.key, tell.nonce, tell.token)
             except TextError as error:
                 return self.context.drop(error.code)
-            asking.token = None
+            asking.tokens = []
             self.beginning.answered(source)
             return chat.openings.told(asking, key)
         self.context.drop("tell")

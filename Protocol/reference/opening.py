@@ -1,12 +1,12 @@
-"""Openings: how a node makes a link with a key, or brings it up again (L-1 to L-7, L-35, L-91, L-101, D-11, D-24)."""
+"""Openings: how a node makes a link with a key, or brings it up again (L-1 to L-7, L-35, L-101, L-102, D-11, D-24)."""
 
 from typing import Any, Callable, Optional
 
 from clock import Timer, cancel
 from context import Context
-from limits import (ASK_STEP, ASK_STEPS, ATTEMPT, ATTEMPT_STEPS, ATTEMPT_WAIT, FAST_PERIOD, JOIN_TIME, LARGER_KEY_WAIT,
-                    MAX_CANDIDATES, MAX_INSTANCES, OWN_ASK_STEP, PAUSES, RESPONSES_OPENED, SHORT_REST,
-                    SLOW_STEP, SPREAD, TRANSMISSION_WAIT)
+from limits import (ASK_STEP, ATTEMPT, ATTEMPT_STEPS, ATTEMPT_WAIT, FAST_PERIOD, JOIN_TIME, LARGER_KEY_WAIT, MAX_CANDIDATES,
+                    MAX_INSTANCES, OWN_ASK_STEP, PAUSES, RESPONSES_OPENED, SHORT_REST, SLOW_STEP, SPREAD, TARGETS_WAIT,
+                    TRANSMISSION_WAIT)
 from noise import HandshakeError, Initiator
 from session import Address
 from wire import ZEROS, Ask, Initiation
@@ -19,7 +19,7 @@ class Instance:
         self.name, self.key, self.by_hand = name, key, by_hand
         self.candidates = candidates[:MAX_CANDIDATES]           # D-9
         self.rests_until = 0                                    # L-35
-        self.failed = 0                                         # D-22
+        self.attempts = 0                                       # D-22
 
 
 class Attempt:
@@ -89,7 +89,7 @@ class Attempt:
 
 
 class Opening:
-    """The attempts for one key of a chat, while there is something to open to."""
+    """The attempts for one key of a chat, while it has targets (L-2, L-5)."""
 
     def __init__(self, openings: "Openings", key: bytes) -> None:
         self._openings, self.key = openings, key
@@ -97,16 +97,15 @@ class Opening:
         self.attempt: Optional[Attempt] = None
         self._timer: Optional[Timer] = None
         self.attempts = self._started_at = self._attempt_at = 0
-        self._awaits_up = False
-        self._known: set[Address] = set()
-        self.begin()
+        self.news()
 
-    def begin(self) -> None:
-        """Begins (again) with the first attempt."""
-        self.stop()
-        self._attempt_at, self.attempts = 0, 0
-        self._known = set(self._openings.targets(self.key))
-        waits = self._context.identity.public > self.key        # L-1
+    def news(self, at_once: bool = False) -> None:
+        """L-102, L-1."""
+        if self.attempt is not None:
+            self.attempts, self._started_at = 1, self._attempt_at
+            return self._at(max(0, self._attempt_at + ATTEMPT - self._context.clock.now))
+        self.attempts = 0
+        waits = self._context.identity.public > self.key and not at_once
         self._at(LARGER_KEY_WAIT if waits else 0)
 
     def _at(self, delay: int) -> None:
@@ -114,74 +113,44 @@ class Opening:
         self._timer = self._context.clock.after(delay, self._next)
 
     def _next(self) -> None:
-        """Begins an attempt, waits for the end of a rest, or ends the opening."""
+        """Begins an attempt, waits for targets, or ends the opening."""
         if not self._openings.is_wanted(self.key):
             return self._openings.end(self)
         if not self._openings.targets(self.key):
-            return                                              # until a rest ends (L-102)
+            return self._at(TARGETS_WAIT)
         try:
             attempt = Attempt(self._context, self._host, self._openings.gate, self.key,
-                              self._host.epoch_to_name(self.key), self._transmission_targets, self.failed, False,
+                              self._host.epoch_to_name(self.key), lambda: self._openings.targets(self.key), self._ended, False,
                               self.attempts + 1)
         except HandshakeError:
             return self._openings.end(self)                     # W-4: nobody has such a key
         if not self._openings.gate.may_begin(attempt):
             return self._at(ATTEMPT_WAIT)
+        now, spread = self._context.clock.now, self._context.spread
+        self._attempt_at, self.attempt = now, attempt
+        if self.attempts == 0:
+            self._started_at = now
+        else:
+            self._openings.ask_beside(self.key)                 # D-24
+        delay = ATTEMPT + spread(PAUSES[min(self.attempts, len(PAUSES) - 1)], SPREAD)
         self.attempts += 1
-        self._attempt_at, self.attempt = self._context.clock.now, attempt
-        if self.attempts == 1:
-            self._started_at = self._attempt_at
-        attempt.start()
-        self._openings.ask_beside(self.key)                     # D-24
-
-    def _transmission_targets(self) -> list[Address]:
-        targets = self._openings.targets(self.key)
-        self._known |= set(targets)
-        return targets
-
-    def failed(self) -> None:
-        """L-5, L-91."""
-        self.attempt, self._awaits_up = None, False
         for instance in self._openings.uncovered(self.key):
-            instance.failed += 1
-        now = self._context.clock.now
-        if now - self._started_at >= FAST_PERIOD:
-            due = self._attempt_at + self._context.spread(SLOW_STEP, SPREAD)
-            return self._at(max(0, due - now))
-        self._at(self._context.spread(PAUSES[min(self.attempts - 1, len(PAUSES) - 1)], SPREAD))
+            instance.attempts += 1                              # D-22
+        self._at(delay if now + delay - self._started_at < FAST_PERIOD else spread(SLOW_STEP, SPREAD))
+        attempt.start()
+
+    def _ended(self) -> None:
+        self.attempt = None
 
     def answered(self) -> None:
-        """A response made a session join; 3 s later a link is up, or the attempt has failed (L-91)."""
+        """A response completed the attempt; the next one begins at its time."""
         if self.attempt is not None:
             self.attempt.stop()
-        self.attempt, self._awaits_up = None, True
-        cancel(self._timer)
-        self._timer = self._context.clock.after(JOIN_TIME, self.failed)
-
-    def link_came_up(self) -> None:
-        """After a success the next begins at once, if an instance is uncovered."""
-        if self._awaits_up:
-            self._awaits_up, self.attempts = False, 0
-            self._at(0)
-        elif not self._openings.is_wanted(self.key):
-            self._openings.end(self)
-
-    def update(self, begins_again: bool) -> None:
-        """L-102: a new or rested candidate, or a link that went down."""
-        if not self._openings.is_wanted(self.key):
-            return self._openings.end(self)
-        if not begins_again and set(self._openings.targets(self.key)) <= self._known:
-            return
-        if self.attempt is None and not self._awaits_up:
-            return self.begin()
-        self._known |= set(self._openings.targets(self.key))
-        self.attempts, self._started_at = 1, self._attempt_at
+        self.attempt = None
 
     def stop(self) -> None:
         cancel(self._timer)
-        if self.attempt is not None:
-            self.attempt.stop()
-        self.attempt, self._awaits_up = None, False
+        self.answered()
 
 
 class Openings:
@@ -206,12 +175,13 @@ class Openings:
         self.host.meet(key)
         known = next((i for i in self.instances if i.name == name and not i.by_hand), None)
         if known is not None and known.key == key:
+            is_news = not set(usable[:MAX_CANDIDATES]) <= set(known.candidates)
             known.candidates = usable[:MAX_CANDIDATES]
-        else:
-            if known is not None:
-                self.instances.remove(known)
-            self._add(Instance(name, key, usable))
-        self.update(key)
+            return self.news(key) if is_news else self.update(key)
+        if known is not None:
+            self.instances.remove(known)
+        self._add(Instance(name, key, usable))
+        self.news(key)
 
     def vanished(self, name: str) -> None:
         for instance in [i for i in self.instances if i.name == name and not i.by_hand]:
@@ -221,9 +191,9 @@ class Openings:
     def _add(self, instance: Instance) -> None:
         """D-9, D-22."""
         same = [i for i in self.instances if i.key == instance.key and not i.by_hand]
-        tried = [i for i in same if i.failed and not self.host.is_covered(i)]
+        tried = [i for i in same if i.attempts and not self.host.is_covered(i)]
         if len(same) >= MAX_INSTANCES and tried:
-            self.instances.remove(max(tried, key=lambda i: i.failed))
+            self.instances.remove(max(tried, key=lambda i: i.attempts))
         if len(same) < MAX_INSTANCES or tried:
             self.instances.append(instance)
 
@@ -237,7 +207,7 @@ class Openings:
         if key is None:
             asking.start()
         else:
-            self.update(key)
+            self.news(key)
 
     def by_hand(self) -> list[Instance]:
         return [instance for instance in self.instances if instance.by_hand]
@@ -250,14 +220,14 @@ class Openings:
             instance.key = None
             asking.told_own()
         elif key != former:
-            instance.key, instance.failed, instance.rests_until = key, 0, 0
+            instance.key, instance.attempts, instance.rests_until = key, 0, 0
             asking.stop()
-            self.update(key)
+            self.news(key)
         if former is not None and former != key:
             self.update(former)
 
     def asking_for(self, address: Address, token: bytes) -> Optional["Asking"]:
-        return next((a for a in self._asks.values() if a.token == token and a.instance.candidates == [address]), None)
+        return next((a for a in self._asks.values() if token in a.tokens and a.instance.candidates == [address]), None)
 
     def ask_beside(self, key: bytes) -> None:
         for instance in self.uncovered(key):
@@ -273,18 +243,19 @@ class Openings:
         return bool(self.uncovered(key)) or bool(self.host.addresses(key, are_down=True))
 
     def targets(self, key: bytes) -> list[Address]:
-        """L-2, L-3."""
+        """L-2."""
         now, live = self.context.clock.now, self.host.addresses(key, are_down=False)
         addresses = [a for i in self.uncovered(key) if i.rests_until <= now for a in i.candidates]
-        addresses += self.host.addresses(key, are_down=True)
+        addresses += self.host.addresses(key, are_down=True, joined_before=now - JOIN_TIME)
         return [a for a in dict.fromkeys(addresses) if a not in live]
 
-    def update(self, key: bytes, begins_again: bool = False) -> None:
+    def update(self, key: bytes) -> None:
         """Instances, links or blocks of a key changed."""
         opening = self._openings.get(key)
-        if opening is not None:
-            opening.update(begins_again)
-        elif self.is_wanted(key):
+        if not self.is_wanted(key):
+            if opening is not None:
+                self.end(opening)
+        elif opening is None:
             self._openings[key] = Opening(self, key)
 
     def end(self, opening: Opening) -> None:
@@ -292,20 +263,16 @@ class Openings:
         if self._openings.get(opening.key) is opening:
             del self._openings[opening.key]
 
-    def begin_again(self, key: bytes) -> None:
-        """L-87."""
-        if not self.is_wanted(key):
-            if key in self._openings:
-                self.end(self._openings[key])
-        elif key in self._openings:
-            self._openings[key].begin()
-        else:
-            self._openings[key] = Opening(self, key)
+    def news(self, key: bytes, at_once: bool = False) -> None:
+        """L-102."""
+        self.update(key)
+        if key in self._openings:
+            self._openings[key].news(at_once)
 
-    def begin_all_again(self) -> None:
+    def news_of_all(self) -> None:
         """L-40, L-42."""
         for key in list(self._openings):
-            self.begin_again(key)
+            self.news(key)
 
     def answered(self, attempt: Attempt) -> None:
         """A response completed an attempt: a session joined."""
@@ -317,34 +284,19 @@ class Openings:
         if opening is not None and opening.attempt is attempt:
             opening.answered()
 
-    def dropped(self, key: bytes) -> None:
-        """L-91: the session of an attempt was dropped."""
-        if key in self._openings:
-            self._openings[key].failed()
-
-    def link_came_up(self, key: bytes) -> None:
-        if key in self._openings:
-            self._openings[key].link_came_up()
-        self.update(key)
-
     def handshake(self, mark: Any, key: bytes, epoch: int, targets: list[Address],
                   caused_by: Optional[Attempt] = None) -> None:
         """Begins a handshake for a link, or for the attempt that caused it (L-101). There is one for each mark."""
-        former, opening = self._for_links.pop(mark, None), self._openings.get(key)
+        former = self._for_links.pop(mark, None)
         if former is not None and former is not caused_by:
             former.stop()
-        is_of_opening = caused_by is not None and opening is not None and opening.attempt is caused_by
         if caused_by is not None:
-            caused_by.stop()
+            self.answered(caused_by)
 
         def ended() -> None:
             self._for_links.pop(mark, None)
-            if opening is not None and opening.attempt is attempt:
-                opening.failed()
         attempt = Attempt(self.context, self.host, self.gate, key, epoch, lambda: targets, ended, True)
         attempt.caused_handshake = caused_by is not None
-        if is_of_opening and opening is not None:
-            opening.attempt = attempt
         self._for_links[mark] = attempt
         attempt.start()
 
@@ -354,13 +306,15 @@ class Openings:
             if attempt.key == key:
                 attempt.stop()
                 del self._for_links[mark]
+        if key in self._openings:
+            self._openings[key].answered()
 
     def rest(self, instances: list[Instance], key: bytes, length: int) -> None:
         """L-35, L-106."""
         for instance in instances:
             instance.rests_until = self.context.clock.now + (SHORT_REST if instance.by_hand else length)
-            self.context.clock.at(instance.rests_until, lambda: self.update(key))
-        self.begin_again(key)
+            self.context.clock.at(instance.rests_until, lambda: self.news(key))
+        self.news(key)
 
     def close(self) -> None:
         for opening in list(self._openings.values()):
@@ -377,22 +331,32 @@ class Asking:
 
     def __init__(self, openings: Openings, instance: Instance) -> None:
         self._openings, self.instance = openings, instance
-        self.token: Optional[bytes] = None
-        self._steps = list(ASK_STEPS)
+        self.tokens: list[bytes] = []                           # D-12: of the last two asks, the latest first
+        self._asks, self._since = 0, openings.context.clock.now
         self._timer: Optional[Timer] = None
         self._has_told_own = False
 
     def start(self) -> None:
         self.send()
         context = self._openings.context
-        step = OWN_ASK_STEP if self._has_told_own else context.spread(self._steps.pop(0) if self._steps else ASK_STEP,
-                                                                      SPREAD)
+        step = OWN_ASK_STEP if self._has_told_own else context.spread(self._step(), SPREAD)
         self._timer = context.clock.after(step, self.start)
+
+    def _step(self) -> int:
+        """D-11: the times of attempts for 90 s."""
+        if self._openings.context.clock.now - self._since >= FAST_PERIOD:
+            return ASK_STEP
+        attempt, place = divmod(self._asks, len(ATTEMPT_STEPS) + 1)
+        self._asks += 1
+        if place < len(ATTEMPT_STEPS):
+            return ATTEMPT_STEPS[place]
+        return ATTEMPT - sum(ATTEMPT_STEPS) + PAUSES[min(attempt, len(PAUSES) - 1)]
 
     def send(self) -> None:
         context = self._openings.context
-        self.token = context.random.randbytes(8)
-        ask = Ask(self.token, self._openings.host.keys.ask_check(self.token), ZEROS)
+        token = context.random.randbytes(8)
+        self.tokens = [token, *self.tokens[:1]]
+        ask = Ask(token, self._openings.host.keys.ask_check(token), ZEROS)
         context.transmit(self.instance.candidates[0], ask.encode())
 
     def told_own(self) -> None:

@@ -77,7 +77,7 @@ class States:
         self.change("down")
 
     def leave(self):
-        self.change("forgotten", why="left")
+        self.change("forgotten", why="silence")
         for delay in COPIES:
             self.seen.append({"at": self.now + delay, "frames": [small("bye", "quit")]})
 
@@ -331,7 +331,11 @@ SILENCE = "20 up, 30 online, 12750 suspect, 14000 down, 14000 offline"
 
 # name, clauses, end, datagrams of the peer, states
 STATES = [
-    ("an awaited pong brings a new link up, and record 0 shows it", "L-74 L-80 L-85 L-28 T-28", 1_500, JOIN, "20 up, 30 online"),
+    ("an awaited pong brings a new link up, and record 0 shows it", "L-74 L-80 L-85 L-28 L-111 T-28", 1_500, JOIN, "20 up, 30 online"),
+    ("a heartbeat beside the awaited pong counts", "L-111 W-30 T-12", 9_000,
+     [(20, heartbeat(interval=50), small("ping", 1), small("pong", "t1")), JOIN[1]], "20 up, 30 online, 8780 suspect"),
+    ("a status on a down link counts as the highest", "T-13 L-71 L-80", 1_900,
+     [(20, BEAT, 50), (30, heartbeat(interval=255), small("pong", "t1"), 40)], "30 up, 1780 suspect"),
     ("a new link without a pong is forgotten after 60 s", "L-74 L-83", 60_000, [], "60000 forgotten"),
     ("other datagrams on a down link draw a ping each 125 ms, and an old token counts for nothing", "L-71 L-80", 5_300,
      [(3_500, UNHEARD, small("ping", 7)), (3_600, BEAT), (3_625, BEAT), (5_000, UNHEARD, small("pong", "t1")),
@@ -397,10 +401,10 @@ SENDER = [
      "0:send=1 2800:ack=2 3000:send=1 4100:ack=3 4200:send=1 4300:ack=4 4400:send=1",
      "0r1 250r1 750r1 1750r1 2750r1 2800d1 3000r2 4000r2 4100d2 4200r3 4300d3 4400r4 4700r4 5300r4"),
     ("off-link the timer begins at 1 s and doubles", "M-11", False, 16_000, "0:send=1", "0r1 1000r1 3000r1 7000r1 15000r1"),
-    ("the timer follows the samples", "M-11 M-32", True, 2_300, "0:send=1 100:ack=2 1000:send=1 1100:ack=3 2000:send=1",
+    ("the timer follows the samples", "M-11 M-32 M-99", True, 2_300, "0:send=1 100:ack=2 1000:send=1 1100:ack=3 2000:send=1",
      "0r1 100d1 1000r2 1100d2 2000r3 2250r3"),
     ("the timer is at least 200 ms", "M-11", True, 700, "0:send=1 20:ack=2 100:send=1", "0r1 20d1 100r2 300r2 700r2"),
-    ("a record sent twice gives no sample", "M-32", True, 2_500, "0:send=1 280:ack=2 400:send=1 1300:ack=3 1400:send=1",
+    ("a record sent twice gives no sample", "M-32 M-99", True, 2_500, "0:send=1 280:ack=2 400:send=1 1300:ack=3 1400:send=1",
      "0r1 250r1 280d1 400r2 900r2 1300d2 1400r3 2400r3"),
     ("an ack of something new starts the timer again", "M-32", True, 500, "0:send=2 100:ack=2", "0r1 0r2 400r2"),
     ("three later records named send a record again", "M-12 M-35", True, 100,

@@ -1,5 +1,7 @@
 """clauses.py: compares the specification in Protocol/ with itself, the tests and the code.
 - The words MUST and SHOULD stand only in the first sentence of a list item that begins with a number, as `[W-3]`.
+- A clause of the protocol has at most 45 words. README.md has an index of the clauses that are not in the first text of
+  their letter.
 - The texts give each number once. A test, a conformance case, a vector, or the suite's list of clauses that no case can
   see names the number. Each number that is named anywhere exists.
 - Each limit in Limits.swift and DaemonLimits.swift names its clause. daemon.md has the limits of the daemon, of the
@@ -20,6 +22,8 @@ sys.path.insert(0, str(ROOT / "Scripts/protocol.d"))
 import texts
 
 CASES = "Sources/Proof/InklingConformance/Cases"
+# The most words of a clause of the protocol.
+LONGEST = 45
 KEY_WORD = re.compile(r"(?<![A-Za-z])(MUST|SHALL|SHOULD|REQUIRED|RECOMMENDED)(?![A-Za-z])")
 NUMBER = re.compile(r"(?<![A-Za-z0-9-])[A-Z]-\d+(?![0-9A-Za-z-])")
 # The files with limits. In the first two each limit names its clause.
@@ -70,6 +74,26 @@ def sentences():
             end = re.search(r"[.?!]\)? (?=[A-Z`*])", rule[1])
             if end and KEY_WORD.search(rule[1], end.end()):
                 yield f"Protocol/{path.name}:{line}: a second rule under one number: {rule[1][end.end():]}"
+
+
+def lengths():
+    for path in sorted(texts.FOLDER.glob("*.md")):
+        for line, words in blocks(path.read_text()):
+            rule = re.match(r"- \[([A-Z]+-\d+)\] (.*)", words)
+            if rule and rule[1][0] not in "AJ" and (count := len(rule[2].split())) > LONGEST:
+                yield f"Protocol/{path.name}:{line}: {rule[1]} has {count} words, and {LONGEST} are allowed"
+
+
+def index():
+    """The index in README.md against the texts."""
+    text = (texts.FOLDER / "README.md").read_text()
+    for name, letters in (("protection.md", "LDM"), ("daemon.md", "JA")):
+        found = re.search(rf"^\|\[{name}\]\({name}\)\|[^|]*\|([^|]*)\|", text, re.MULTILINE)
+        ranges = re.findall(r"([A-Z])-(\d+)(?: to [A-Z]-(\d+))?", found[1] if found else "")
+        listed = {f"{letter}-{n}" for letter, first, last in ranges for n in range(int(first), int(last or first) + 1)}
+        there = {*re.findall(rf"^- \[([{letters}]-\d+)\]", (texts.FOLDER / name).read_text(), re.MULTILINE)}
+        yield from (f"README.md lists {number} in {name}, which lacks it" for number in sorted(listed - there))
+        yield from (f"README.md does not list {number} in {name}" for number in sorted(there - listed))
 
 
 def numbers():
@@ -180,7 +204,7 @@ def copies():
             yield line
 
 
-faults = [fault for check in (sentences, numbers, claims, limits, mutants, copies) for fault in check()]
+faults = [fault for check in (sentences, lengths, index, numbers, claims, limits, mutants, copies) for fault in check()]
 print("\n".join(faults)
       or f"clauses: {len(texts.clauses())} rules, each numbered, named by a test, and as the code has it")
 sys.exit(bool(faults))

@@ -111,8 +111,6 @@ extension Limits {
     package static let checkInterval = Duration.milliseconds(125)
     /// The time for which a node awaits the pong of a ping (L-80, L-51).
     package static let pongAwaited = Duration.seconds(3)
-    /// The pause of address checks after a pong with a wrong token (L-73).
-    package static let checkPause = Duration.seconds(1)
     /// The time between two pings on a new session (L-74).
     package static let joinPingInterval = Duration.milliseconds(250)
     /// The age at which a node stops the pings on a new session, and drops an incomplete session (L-74, L-75).
@@ -177,11 +175,7 @@ extension Limits {
     package static let departure = Duration.seconds(30 * 86_400)
     /// The time in which a chain of chats may move once more, after its burst (M-88).
     package static let moveInterval = Duration.seconds(10)
-    /// The times of the first asks to an address added by hand (D-11).
-    package static let asksByHand: [Duration] = [
-        .zero, .milliseconds(300), .milliseconds(900), .milliseconds(2_100), .milliseconds(4_500),
-    ]
-    /// The time between two later asks (D-11).
+    /// The time between two asks to an address added by hand, after 90 s (D-11).
     package static let askInterval = Duration.seconds(5)
     /// The time between two look-ups of a host added by hand that has no up link (D-24).
     package static let hostLookUp = Duration.seconds(60)

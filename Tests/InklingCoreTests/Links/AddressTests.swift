@@ -13,7 +13,7 @@ struct AddressTests {
         stage.pings.filter { $0.to == address }.map(\.token)
     }
 
-    @Test("Newer evidence from elsewhere makes a pong confirm nothing (L-100)")
+    @Test("Newer evidence from elsewhere makes a pong confirm nothing (L-24)")
     func newerEvidence() throws {
         var stage = LinkStage(isShown: true)
         stage.receive([.beat], from: elsewhere)
@@ -60,7 +60,7 @@ struct AddressTests {
         #expect(pings(stage, to: World.remote(5)).count == 1)
     }
 
-    @Test("On a down link each datagram from elsewhere is checked, and its pong brings the link up there (L-100, L-71)")
+    @Test("On a down link each datagram from elsewhere is checked, and its pong brings the link up there (L-51, L-71)")
     func downLink() throws {
         var stage = LinkStage()
         stage.run(.seconds(4))

@@ -69,7 +69,7 @@ struct LinkRuleTests {
         #expect(!stage.isUp && stage.link != nil)
     }
 
-    @Test("Nothing is sent to the address of an up link, also for a down link there (L-3)")
+    @Test("Nothing is sent to the address of an up link, also for a down link there (L-2)")
     func sameAddress() {
         var stage = LinkStage(isShown: true)
         stage.with { endpoint, now in

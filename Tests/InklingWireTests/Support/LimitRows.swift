@@ -181,7 +181,7 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
                 + s(Limits.unheardInterval)),
         LimitRow("pings for hints, networks", "\(seconds(Limits.hintInterval)) a second"),
         LimitRow("pings on a down link, to another address", ms(Limits.checkInterval)),
-        LimitRow("awaited ping; wrong token", "\(s(Limits.pongAwaited)); \(s(Limits.checkPause))"),
+        LimitRow("awaited ping", s(Limits.pongAwaited)),
         LimitRow("pings of a new session", "\(ms(Limits.joinPingInterval)), \(s(Limits.joinPingPeriod))"),
         LimitRow("down", s(Limits.downPeriod)),
         LimitRow("up too short; without a name", "\(s(Limits.shortestUp)); \(s(Limits.unnamedPeriod))"),
@@ -205,7 +205,7 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
         LimitRow("fast period; slow interval", "\(s(Limits.fastPeriod)); \(s(Limits.slowInterval))"),
         LimitRow("rest; by hand, without a name", "\(s(Limits.rest)); \(s(Limits.shortRest))"),
         LimitRow("after suspension", s(Limits.afterSuspension)),
-        LimitRow("asks by hand", "\(list(Limits.asksByHand)); \(s(Limits.askInterval)); \(jitter)"),
+        LimitRow("asks by hand after 90 s", "\(s(Limits.askInterval)); \(jitter)"),
         LimitRow("own key told", s(Limits.ownKeyAskInterval)),
         LimitRow("renamed", s(Limits.renamedInterval)),
     ]

@@ -214,7 +214,7 @@ extension Catalogue {
             try peer.hear(on: session)
             try peer.bringUp(session, at: program)
         },
-        Case("L-3.1", "an address that a live link has is not opened to") { trial in
+        Case("L-2.2", "an address that a live link has is not opened to") { trial in
             let (program, peer) = try trial.startByHand(programIsSmaller: false)
             peer.habits.answersInitiations = false
             try peer.tellKey()
@@ -225,7 +225,7 @@ extension Catalogue {
             }
             try peer.ping()
         },
-        Case("L-3.2", "an address that was added twice is opened to by one handshake at a time") { trial in
+        Case("L-2.3", "an address that was added twice is opened to by one handshake at a time") { trial in
             let peer = try trial.peer()
             peer.habits.answersInitiations = false
             let program = try trial.start(peers: [peer, peer], needs: .peer)

@@ -5,7 +5,7 @@ extension Catalogue {
     static let departureCases: [Case] = [
         Case(
             "M-65.1", "chosen keys get the successor and then a bye, and all others a bye at once",
-            also: "A-42", "A-44", "M-89", "M-92"
+            also: "M-100", "A-42", "A-44", "M-89", "M-92"
         ) { trial in
             let (program, invite) = try trial.startOwning()
             let alice = try trial.member("Alice", of: invite, at: program)

@@ -165,7 +165,7 @@ extension Catalogue {
                 try later.awaitInitiation(within: .seconds(15))
             }
         },
-        Case("L-3.3", "instances of one key that share a candidate are opened to by one attempt at a time") { trial in
+        Case("L-2.4", "instances of one key that share a candidate are opened to by one attempt at a time") { trial in
             let (program, peer) = try start(trial)
             peer.habits = .none
             for _ in 0..<2 { try advertise(peer, in: trial) }

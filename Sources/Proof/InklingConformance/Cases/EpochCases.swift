@@ -160,7 +160,7 @@ extension Catalogue {
         },
         Case(
             "L-69.1", "a greater epoch of the peer begins a new state: sent messages fail, queued ones follow",
-            also: "L-68", "M-18"
+            also: "L-107", "L-68", "M-18"
         ) { trial in
             let (program, peer, first) = try trial.startInSession(needs: .messages)
             peer.habits.acknowledges = false

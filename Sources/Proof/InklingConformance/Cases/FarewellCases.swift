@@ -34,8 +34,10 @@ extension Catalogue {
     }
 
     static let farewellCases: [Case] = [
-        Case("L-32.1", "`quit`, the end of input, SIGINT and SIGTERM say bye with reason 0, three times", also: "J-10")
-        { trial in
+        Case(
+            "L-32.1", "`quit`, the end of input, SIGINT and SIGTERM say bye with reason 0, three times", also: "L-109",
+            "J-10"
+        ) { trial in
             let ends: [(Program) -> Void] = [
                 { $0.tell(["do": "quit"]) }, { $0.closeInput() }, { $0.signal(.interrupt) }, { $0.signal(.terminate) },
             ]
@@ -47,7 +49,8 @@ extension Catalogue {
                 _ = try program.awaitExit()
             }
         },
-        Case("L-32.2", "to leave a chat says bye with reason 1 to its peers, and to no others") { trial in
+        Case("L-32.2", "to leave a chat says bye with reason 1 to its peers, and to no others", also: "L-109") {
+            trial in
             let program = try trial.start(needs: .chats)
             let other = trial.chatName + "-other"
             program.tell(["do": "join", "chat": .string(other)])
@@ -61,7 +64,7 @@ extension Catalogue {
             try there.ping()
             try expect(there.byes.isEmpty, "no bye in the other chat", actual: there.summary(since: start))
         },
-        Case("L-32.3", "SIGTSTP says bye with reason 2, and SIGCONT brings the same run back") { trial in
+        Case("L-32.3", "SIGTSTP says bye with reason 2, and SIGCONT brings the same run back", also: "L-109") { trial in
             let peer = try trial.peer()
             let program = try trial.start(peers: [peer], needs: .peer, .suspend)
             let session = try peer.awaitLink(from: program)
@@ -80,7 +83,7 @@ extension Catalogue {
                 actual: "the run \(again.run), and the epoch \(again.epoch)")
             try program.awaitPresence("online", of: peer.user)
         },
-        Case("L-32.4", "to block a person says bye with reason 1 to it alone", also: "L-36") { trial in
+        Case("L-32.4", "to block a person says bye with reason 1 to it alone", also: "L-109", "L-36") { trial in
             let program = try trial.start(needs: .block)
             let blocked = try trial.peer()
             let other = try trial.peer(named: "Bob")

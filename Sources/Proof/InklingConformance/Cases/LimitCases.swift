@@ -55,7 +55,7 @@ extension Catalogue {
         },
         Case(
             "L-39.2", "a node keeps 1,024 links, and takes more in a chat below its share, or of a verified person",
-            also: "L-52", "L-99", "L-32", "L-78", load: .heavy
+            also: "L-52", "L-99", "L-112", "L-32", "L-78", load: .heavy
         ) { trial in
             let (program, peer) = try fill(trial)
             try meetMore(1, peer, program)

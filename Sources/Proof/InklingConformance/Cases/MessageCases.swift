@@ -74,7 +74,9 @@ extension Catalogue {
             program.send("fits")
             try expectCut(try awaitRecords(1, trial, peer), of: "fits")
         },
-        Case("M-9.1", "each datagram with a message begins with a typing frame that says no typing", also: "T-10") {
+        Case(
+            "M-9.1", "each datagram with a message begins with a typing frame that says no typing", also: "M-98", "T-10"
+        ) {
             trial in
             let (program, peer) = try trial.startForMessages()
             program.compose("hello")

@@ -21,7 +21,7 @@ extension Catalogue {
     }
 
     static let presenceCases: [Case] = [
-        Case("T-11.1", "an idle node sends a heartbeat every 750 to 1000 ms, at random") { trial in
+        Case("T-11.1", "an idle node sends a heartbeat every 750 to 1000 ms, at random", also: "T-30") { trial in
             let (program, peer) = try trial.startLinked()
             trial.run(for: .milliseconds(500))
             let start = trial.now

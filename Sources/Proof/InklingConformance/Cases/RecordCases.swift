@@ -293,7 +293,7 @@ extension Catalogue {
         Case(
             "M-32.1",
             "an ack of a record that was sent twice leaves the doubled timer, and a round trip ends the doubling",
-            also: "M-11"
+            also: "M-11", "M-99"
         ) { trial in
             let (program, peer) = try trial.startForMessages()
             program.send("one")

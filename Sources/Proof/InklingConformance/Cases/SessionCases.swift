@@ -1,6 +1,6 @@
 import InklingWire
 
-/// The sessions of a link, and how the link comes up: L-70 to L-77, L-80 to L-86, L-91 to L-93, L-100.
+/// The sessions of a link, and how the link comes up: L-70 to L-77, L-80 to L-86, L-92, L-93, and L-5, L-51.
 extension Catalogue {
     static let sessionCases: [Case] = [
         Case("L-70.1", "a node sends on the session that was completed last, and receives on all") { trial in
@@ -116,7 +116,8 @@ extension Catalogue {
             try program.awaitPresence("online", of: peer.user)
             try program.awaitTyping(true, of: peer.user)
         },
-        Case("L-82.1", "each pong of a link that is up carries record 0 until it is acknowledged", also: "L-28") {
+        Case("L-108.1", "each pong of a link that is up carries record 0 until it is acknowledged", also: "L-28", "M-9")
+        {
             trial in
             let program = try trial.start()
             let peer = try trial.peer()
@@ -148,7 +149,7 @@ extension Catalogue {
             try trial.judge("the bye", at: bye.at, after: up.at, is: .seconds(10))
             try expect(bye.bye == .quit, "the reason 0", actual: "another one")
         },
-        Case("L-91.1", "an attempt whose session brings no link up in 3 s has failed, and the next begins") { trial in
+        Case("L-5.3", "after an attempt whose session brings no link up, the next begins at its time") { trial in
             let (program, peer) = try trial.startByHand(habits: .quiet)
             try peer.tellKey()
             let first = try peer.awaitInitiation(since: .zero)
@@ -157,7 +158,7 @@ extension Catalogue {
             let next = try trial.wait(
                 .seconds(5), for: "another attempt",
                 until: { peer.initiations.first { $0.value.senderIndex != first.value.senderIndex } })
-            try trial.judge("the next attempt", at: next.at, after: session.createdAt, is: .seconds(3))
+            try trial.judge("the next attempt", at: next.at, after: first.at, is: .seconds(3))
             peer.habits = .all
             try peer.awaitLink(from: program)
         },
@@ -194,8 +195,8 @@ extension Catalogue {
             try program.awaitFailure("lost-state", for: peer.user)
         },
         Case(
-            "L-100.1", "on a down link a datagram from elsewhere draws a ping there, whose pong brings the link up",
-            also: "L-51", "L-81"
+            "L-51.5", "on a down link a datagram from elsewhere draws a ping there, whose pong brings the link up",
+            also: "L-24", "L-81"
         ) { trial in
             let (program, peer) = try trial.startWithQuietPeer()
             let session = try peer.openSession(to: program)

@@ -162,7 +162,8 @@ extension Catalogue {
                 try trial.judge("an unheard heartbeat", at: heartbeat.at, after: last, is: .milliseconds(3_000 + delay))
             }
         },
-        Case("L-45.3", "unheard datagrams make a link suspect at most once in 10 s", load: .long) { trial in
+        Case("L-45.3", "unheard datagrams make a link suspect at most once in 10 s", also: "L-110", load: .long) {
+            trial in
             let (program, peer) = try trial.startLinked()
             trial.run(for: .settled)
             func pings(after wait: Duration) -> Int {
@@ -179,7 +180,7 @@ extension Catalogue {
                 "pings after an unheard datagram, none in the 10 s, and some after that",
                 actual: "\(first), \(second) and \(third) pings")
         },
-        Case("L-45.1", "an unheard heartbeat makes the link suspect, with five pings left") { trial in
+        Case("L-45.1", "an unheard heartbeat makes the link suspect, with five pings left", also: "L-110") { trial in
             let (program, peer) = try trial.startLinked()
             trial.run(for: .settled)
             peer.habits = .none
@@ -189,7 +190,7 @@ extension Catalogue {
             let pings = Set(peer.received(since: start).filter { $0.ping != nil }.map(\.counter)).count
             try expect(pings >= 5, "five pings", actual: "\(pings) came")
         },
-        Case("L-45.4", "an unheard heartbeat within 3 s of coming up makes no link suspect") { trial in
+        Case("L-45.4", "an unheard heartbeat within 3 s of coming up makes no link suspect", also: "L-110") { trial in
             let (program, peer) = try trial.startLinked()
             let start = trial.now
             peer.send([.unheard])

@@ -169,6 +169,7 @@ extension Clause {
         "M-85": socket,
         "M-86": socket,
         "M-96": socket,
+        "M-101": socket,
         "A-68": socket,
         "T-25": "the time of day of the machine would have to be set",
         "D-8": "a daemon publishes the addresses of its own machine alone, so none that is off-link can be advertised",

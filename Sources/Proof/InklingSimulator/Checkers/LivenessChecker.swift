@@ -199,7 +199,7 @@ final class LivenessChecker {
     ) -> Bool {
         let faultEnd = simulation.network.faultEnd(between: writer.index, viewer.index)
         let length = faultEnd - lastHandshake(between: writer, viewer)
-        return simulation.now < faultEnd + LivenessChecker.recovery && length >= .zero
+        return simulation.now < faultEnd + LivenessChecker.recovery
             && length < Limits.joinPingPeriod + simulation.longestDelay + .milliseconds(500)
     }
 

@@ -80,7 +80,7 @@ extension Endpoint {
             return removeInstance(id, now)
         }
         ask(id)
-        let pause = directory.instances[id].askPace.asked()
+        let pause = directory.instances[id].askPace.asked(now)
         directory.instances[id].nextAsk = effects.instant(after: now, pause, percent: Opening.jitter)
     }
 
@@ -98,7 +98,7 @@ extension Endpoint {
             let keys = chats.find(directory.instances[id].chat)?.keys
         else { return }
         let token = effects.number()
-        directory.instances[id].askToken = token
+        directory.instances[id].askTokens = [token] + directory.instances[id].askTokens.prefix(1)
         effects.send(Datagram.ask(keys.ask(token: token)).encode(), to: address, .ask)
     }
 
@@ -121,7 +121,7 @@ extension Endpoint {
         else { return effects.drop(.unexpected) }
         guard let key = try? keys.open(tell) else { return effects.drop(.malformed) }
         initiations.answered(from: address, &effects)
-        directory.instances[instance.id].askToken = nil
+        directory.instances[instance.id].askTokens = []
         if key == surroundings.ownKey { return toldOwnKey(by: instance, at: address, now) }
         directory.instances[instance.id].nextAsk = nil
         guard key != instance.key else { return }

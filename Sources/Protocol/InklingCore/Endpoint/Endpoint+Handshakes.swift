@@ -300,6 +300,8 @@ extension Endpoint {
     mutating func advance(opening person: PersonID, _ now: Instant) {
         guard let opening = openings.find(person), opening.nextDeadline <= now else { return }
         guard hasToOpen(to: person, now) else { return stopOpening(with: person) }
+        // An attempt may end at this instant.
+        for attempt in handshakes.attempts(with: person) { advance(attempt: attempt.index, now) }
         let epoch = openingEpoch(of: person)
         let remembered = directory.targets(of: person, links, surroundings, now: now).remembered
         if !remembered.isEmpty, handshakes.attempt(with: person, .remembered) == nil,
@@ -323,7 +325,8 @@ extension Endpoint {
         for instance in directory.instances.instances(of: person)
         where !instance.isResting(now) && !directory.isCovered(instance, links) {
             directory.instances[instance.id].attempts += 1
-            if instance.isAsked { ask(instance.id) }
+            // A tell has just given the key of a first attempt (D-24).
+            if instance.isAsked, opening.attempts > 0 { ask(instance.id) }
         }
         advance(attempt: index, now)
     }

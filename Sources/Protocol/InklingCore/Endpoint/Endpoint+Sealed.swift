@@ -183,7 +183,7 @@ extension Endpoint {
 
     // MARK: Addresses
 
-    /// Records the source of a datagram. The node pings a new source that the link may follow (L-51, L-100).
+    /// Records the source of a datagram. The node pings a new source that the link may follow (L-51).
     private mutating func note(
         _ received: ReceivedFrames, on id: LinkID, from source: Address, isEvidence: Bool, draws: Bool, _ now: Instant
     ) {
@@ -198,14 +198,12 @@ extension Endpoint {
         sendElsewhere([.ping(token)], .ping, on: id, to: source)
     }
 
-    /// Applies a pong from another address than the link's: the link may move there (L-51, L-73).
+    /// Applies a pong from another address than the link's: the link may move there (L-24, L-73).
     private mutating func apply(_ answer: PingClock.Answer, on id: LinkID, from source: Address, _ now: Instant) {
         guard source != links[id].address else { return }
         switch answer {
         case .awaited: return
-        case .unexpected:
-            links[id].pings.endChecks()
-            links[id].check.end(now)
+        case .unexpected: links[id].pings.endChecks()
         case .confirmed:
             guard !surroundings.isBehind, links[id].check.isNewest(source), mayFollow(id, to: source) else { return }
             move(id, to: source)
@@ -220,7 +218,7 @@ extension Endpoint {
     }
 
     /// Sends a ping on a down link that received a datagram, at most every 125 ms (L-71). The address check pings
-    /// addresses to which the link may move (L-100).
+    /// addresses to which the link may move (L-51).
     private mutating func pingDown(_ id: LinkID, from source: Address, _ now: Instant) {
         guard source == links[id].address || !mayFollow(id, to: source) else { return }
         if let last = links[id].pings.lastSent, now - last < Limits.checkInterval { return }

@@ -454,12 +454,9 @@ struct AddressCheck: Sendable {
         return true
     }
 
-    /// Pauses the check, because a pong with a wrong token came from an address that is not the link's (L-73).
-    mutating func end(_ now: Instant) { nextPing = now + Limits.checkPause }
-
     // MARK: Queries
 
-    /// Returns whether the newest datagram came from an address (L-100).
+    /// Returns whether the newest datagram came from an address (L-24).
     func isNewest(_ address: Address) -> Bool { address == newest }
 }
 

@@ -33,8 +33,8 @@ struct Instance: Sendable {
     var restsUntil: Instant?
     /// The links that came up at a candidate, or that got a session from there.
     var links: Set<LinkID> = []
-    /// The token of the latest ask (D-12).
-    var askToken: UInt64?
+    /// The tokens of the last two asks, the latest first, until a tell serves one (D-12).
+    var askTokens: [UInt64] = []
     var askPace = AskPace()
     /// The time of the next ask; nil once the key is known.
     var nextAsk: Instant?

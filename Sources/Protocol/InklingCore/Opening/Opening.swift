@@ -34,15 +34,21 @@ struct Opening: Sendable {
     }
 }
 
-/// The pace of asks to an address whose key is unknown (D-11).
+/// The pace of asks to an address whose key is unknown: the times of attempts for 90 s, and then every 5 s (D-11).
 struct AskPace: Sendable {
     private var asks = 0
+    private var since: Instant?
 
-    /// Returns the pause after an ask that is sent now. The pause doubles, and later stays constant.
-    mutating func asked() -> Duration {
+    /// Returns the pause after an ask that is sent now.
+    mutating func asked(_ now: Instant) -> Duration {
+        let first = since ?? now
+        since = first
+        guard now - first < Limits.fastPeriod else { return Limits.askInterval }
+        let times = Limits.transmissions
+        let (attempt, place) = asks.quotientAndRemainder(dividingBy: times.count)
         asks += 1
-        let times = Limits.asksByHand
-        return asks < times.count ? times[asks] - times[asks - 1] : Limits.askInterval
+        if place + 1 < times.count { return times[place + 1] - times[place] }
+        return Limits.attempt - times[place] + Limits.pauses[min(attempt, Limits.pauses.count - 1)]
     }
 }
 

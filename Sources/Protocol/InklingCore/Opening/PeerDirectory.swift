@@ -205,9 +205,9 @@ struct PeerDirectory: Sendable {
         instances[id].nextAsk = now
     }
 
-    /// Returns the instance whose latest ask a tell answers (D-12).
+    /// Returns the instance one of whose last two asks a tell answers (D-12).
     func instance(asking token: UInt64, at address: Address) -> Instance? {
-        instances.unordered.first { $0.askToken == token && $0.addresses == [address] }
+        instances.unordered.first { $0.askTokens.contains(token) && $0.addresses == [address] }
     }
 
     /// Records that an address added by hand belongs to this node's own identity (D-14).

@@ -173,7 +173,7 @@ package func countsAsTyping(_ text: String) -> Bool {
 private func isVisible(_ scalar: Unicode.Scalar) -> Bool {
     guard !scalar.isASCII else { return (0x21...0x7E).contains(scalar.value) }
     let properties = scalar.properties
-    if properties.isWhitespace || properties.isDefaultIgnorableCodePoint { return false }
+    if properties.isDefaultIgnorableCodePoint { return false }
     switch properties.generalCategory {
     case .control, .format, .surrogate, .unassigned, .spaceSeparator, .lineSeparator, .paragraphSeparator:
         return false
