@@ -143,13 +143,14 @@ let package = Package(
         .systemLibrary(
             name: "CDNSSD", path: "Sources/Node/CDNSSD", providers: [.apt(["libavahi-compat-libdnssd-dev"])]),
         .systemLibrary(name: "CProcess", path: "Sources/Node/CProcess"),
+        .systemLibrary(name: "CSQLite", path: "Sources/Node/CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .target(
             name: "InklingModel", dependencies: ["CUTF8Proc", "InklingWire"], path: "Sources/Node/InklingModel",
             swiftSettings: strict),
         .target(
             name: "Inkling",
             dependencies: [
-                "CDNSSD", "CProcess", "InklingCore", "InklingModel", "InklingWire",
+                "CDNSSD", "CProcess", "CSQLite", "InklingCore", "InklingModel", "InklingWire",
                 .product(name: "Logging", package: "swift-log"), .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
@@ -258,7 +259,7 @@ let package = Package(
         .testTarget(
             name: "InklingTests",
             dependencies: [
-                "Inkling", "InklingCore", "InklingModel", "InklingText", "InklingWire", "ProcessSupport",
+                "CSQLite", "Inkling", "InklingCore", "InklingModel", "InklingText", "InklingWire", "ProcessSupport",
                 "SeededRandom",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -47,8 +47,8 @@ can_be_root() { [ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null 2>&1; }
 require_swift() {
     command -v swift >/dev/null 2>&1 || die "Swift 6.2 or later is needed: see https://www.swift.org/install"
     install libavahi-compat-libdnssd-dev=/usr/include/dns_sd.h libdbus-1-dev=/usr/include/dbus-1.0/dbus/dbus.h \
-        libsodium-dev=/usr/include/sodium.h libtomlplusplus-dev=/usr/include/toml++/toml.h \
-        libutf8proc-dev=/usr/include/utf8proc.h pkg-config=pkg-config
+        libsodium-dev=/usr/include/sodium.h libsqlite3-dev=/usr/include/sqlite3.h \
+        libtomlplusplus-dev=/usr/include/toml++/toml.h libutf8proc-dev=/usr/include/utf8proc.h pkg-config=pkg-config
 }
 
 # The options of every build, so that all share one. Each function and constant gets a section of its own, and no symbol

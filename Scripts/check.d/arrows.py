@@ -23,8 +23,9 @@ InklingCore*: InklingWire
 
 CDNSSD:
 CProcess:
+CSQLite:
 InklingModel*: InklingWire CUTF8Proc
-Inkling: InklingWire InklingCore InklingModel CDNSSD CProcess CUTF8Proc NIOCore NIOPosix Logging
+Inkling: InklingWire InklingCore InklingModel CDNSSD CProcess CSQLite CUTF8Proc NIOCore NIOPosix Logging
 
 InklingService: Inkling InklingModel NIOCore NIOPosix
 
