@@ -154,7 +154,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"), .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
-            path: "Sources/Node/Inkling", swiftSettings: strict),
+            path: "Sources/Node/Inkling", swiftSettings: strict + testable),
         // One service for all front ends of a user.
         .target(
             name: "InklingService",

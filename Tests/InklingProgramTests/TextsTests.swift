@@ -83,7 +83,7 @@ struct TextsTests {
             (
                 "kitchen",
                 "the commands are chat, invite, peers, send, watch, web, tray, daemon, status, stop, join, leave, chats, "
-                    + "doctor, identity; to open a chat: inkling chat kitchen"
+                    + "doctor, identity, forget; to open a chat: inkling chat kitchen"
             ), ("deamon", "did you mean: inkling daemon"),
             ("identity x", "the commands are show, export, import"), ("help snd", "did you mean: inkling send"),
             ("help identity shwo", "did you mean: inkling identity show"),

@@ -1,4 +1,3 @@
-import Inkling
 import InklingService
 import InklingModel
 import InklingWire
@@ -7,6 +6,8 @@ import NIOCore
 import NIOPosix
 import ProcessSupport
 import Testing
+
+@testable import Inkling
 
 /// Numbers and times that no node writes, from a member and from the disk, at a daemon with real nodes and files.
 @Suite("Numbers and times from members and from the disk", .serialized, .timeLimit(.minutes(2)))
@@ -24,7 +25,7 @@ struct ImpossibleTimeTests {
     private struct TextNode: Sendable {
         let loop: any EventLoop
         let node: NIOLoopBound<ServedNode>
-        let logs: NIOLoopBound<TextLogs>
+        let logs: NIOLoopBound<StoredTexts>
 
         init(_ name: String, in folder: TemporaryFolder, peers: [UInt16] = []) async throws {
             var configuration = Configuration(name: name)
@@ -35,7 +36,7 @@ struct ImpossibleTimeTests {
             configuration.peers = peers.map { "127.0.0.1:\($0)" }
             let settings = configuration
             let loop = MultiThreadedEventLoopGroup.singleton.next()
-            let started = loop.makePromise(of: (NIOLoopBound<ServedNode>, NIOLoopBound<TextLogs>).self)
+            let started = loop.makePromise(of: (NIOLoopBound<ServedNode>, NIOLoopBound<StoredTexts>).self)
             loop.execute {
                 ServedNode.start(settings, on: loop, logger: quiet) { result in
                     started.completeWith(
@@ -87,17 +88,26 @@ struct ImpossibleTimeTests {
         }
     }
 
-    private static func logs(in folder: TemporaryFolder, on loop: any EventLoop) -> TextLogs {
+    private static func logs(in folder: TemporaryFolder, on loop: any EventLoop) -> StoredTexts {
         let threads = NIOThreadPool(numberOfThreads: 1)
         threads.start()
-        return TextLogs(in: folder.path, on: loop, threads: threads)
+        return StoredTexts(TextDatabase(in: folder.path, on: loop, threads: threads))
     }
 
     /// Writes records as an earlier or a hostile program leaves them in a folder.
     private static func write(_ records: [[UInt8]], in folder: TemporaryFolder) throws {
-        let store = SealedStore(in: folder.path, .texts, limits: TextLogs.limits)
-        let log = try log()
-        #expect(store.append(records, to: log) == nil && store.flush(log) == nil)
+        let tables = TextTables(in: folder.path, limits: .init()) { $0 }
+        let log = LogName(.texts, try log())
+        try tables.begin(log)
+        for (place, record) in records.enumerated() {
+            let kind: RowKind =
+                switch record[0] {
+                case TextRecord.highestEntry(0).bytes[0]: .highestEntry
+                case 8: .waiting
+                default: .unread
+                }
+            try tables.put(record, kind, Int64(place), in: log)
+        }
     }
 
     /// Returns a record whose time of arrival or writing is another one.

@@ -69,7 +69,9 @@ final class TextNode: Sendable {
                 switch result {
                 case .success(let node):
                     let store = FaultyTexts(
-                        TextLogs(in: folder, on: loop, threads: NIOThreadPool(numberOfThreads: 1).started()))
+                        StoredTexts(
+                            TextDatabase(
+                                in: folder, on: loop, threads: NIOThreadPool(numberOfThreads: 1).started())))
                     let made = State(node, store)
                     state.value = made
                     node.keepTexts(in: store, holds: holds)
@@ -172,10 +174,10 @@ final class TextNode: Sendable {
 
 /// A store whose appends the tests can make fail.
 private final class FaultyTexts: TextStore {
-    private let store: TextLogs
+    private let store: StoredTexts
     var failure: String?
 
-    init(_ store: TextLogs) { self.store = store }
+    init(_ store: StoredTexts) { self.store = store }
 
     var logs: Set<TextLogID> { store.logs }
     func begin(_ report: @escaping (TextFault) -> Void) { store.begin(report) }

@@ -1,5 +1,4 @@
 import Glibc
-import Inkling
 import InklingCore
 import InklingModel
 import InklingWire
@@ -9,39 +8,13 @@ import ProcessSupport
 import Synchronization
 import Testing
 
+@testable import Inkling
+
 /// The texts of a state directory, over several runs, on a disk that can fail.
 final class TextStage: FileStage, Sendable {
-    /// A disk whose calls a test can refuse or hold.
-    final class Disk: Sendable {
-        /// The bytes that the disk still takes; nil for any number.
-        let room = Mutex<Int?>(nil)
-        let flushes = Mutex(0)
-        let flushesFail = Mutex(false)
-        /// Whether no flush ends.
-        let holdsFlushes = Mutex(false)
-
-        func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-            let count = room.withLock { room in
-                let count = min(bytes.count, room ?? bytes.count)
-                room = room.map { $0 - count }
-                return count
-            }
-            guard count > 0 else {
-                errno = ENOSPC
-                return -1
-            }
-            return Glibc.write(descriptor, bytes.baseAddress, count)
-        }
-
-        func flush(_ descriptor: Int32) -> Int32 {
-            while holdsFlushes.withLock(\.self) { usleep(1_000) }
-            flushes.withLock { $0 += 1 }
-            guard !flushesFail.withLock(\.self) else {
-                errno = EIO
-                return -1
-            }
-            return fdatasync(descriptor)
-        }
+    private struct Run {
+        let database: TextDatabase
+        let texts: StoredTexts
     }
 
     private static let threads: NIOThreadPool = {
@@ -51,42 +24,49 @@ final class TextStage: FileStage, Sendable {
     }()
 
     let folder: TemporaryFolder
-    let disk = Disk()
+    let disk: FaultyDisk
     let log: TextLogID
+    let limits: TextTables.Limits
     let loop = MultiThreadedEventLoopGroup.singleton.next()
-    private let logs: NIOLoopBoundBox<TextLogs?>
+    private let current: NIOLoopBoundBox<Run?>
     private let reported = Mutex<[TextFault]>([])
 
-    init() async throws {
-        folder = try TemporaryFolder()
+    init(limits: TextTables.Limits = .init(), in folder: TemporaryFolder? = nil) async throws {
+        self.folder = try folder ?? TemporaryFolder()
+        self.limits = limits
+        disk = FaultyDisk(under: self.folder.path)
         log = TextLogID(try Chat("team", secret: Secret("abcdefghijklmnopqrstuvwxya")))
-        logs = NIOLoopBoundBox.makeEmptyBox(eventLoop: loop)
+        current = NIOLoopBoundBox.makeEmptyBox(eventLoop: loop)
         try await restart()
     }
 
+    /// Ends a run when it is done, or without its end as a kill does.
+    func end(isKilled: Bool = false) async throws {
+        if !isKilled, try await loop.submit({ [self] in current.value != nil }).get() { try await idle() }
+        try await loop.submit { [self] in current.value = nil }.get()
+    }
+
     /// Starts another run when the last one is done, and returns when its first work is done.
-    func restart() async throws {
-        if try await loop.submit({ [self] in logs.value != nil }).get() { try await idle() }
+    func restart(isKilled: Bool = false) async throws {
+        try await end(isKilled: isKilled)
         try await loop.submit { [self] in
-            let logs = open()
-            self.logs.value = logs
-            logs.begin { fault in self.reported.withLock { $0.append(fault) } }
+            let run = open()
+            current.value = run
+            run.texts.begin { fault in self.reported.withLock { $0.append(fault) } }
         }.get()
         try await idle()
     }
 
-    private func open() -> TextLogs {
-        let store = SealedStore(
-            in: folder.path, .texts, limits: TextLogs.limits, write: { [disk] in disk.write($0, $1) },
-            flush: { [disk] in disk.flush($0) })
-        return TextLogs(store, on: loop, threads: Self.threads)
+    private func open() -> Run {
+        let database = TextDatabase(in: folder.path, limits: limits, on: loop, threads: Self.threads)
+        return Run(database: database, texts: StoredTexts(database))
     }
 
     /// Returns the state that another run would find.
-    func found(_ log: TextLogID? = nil) -> TextState { open().state(of: log ?? self.log) }
+    func found(_ log: TextLogID? = nil) -> TextState { open().texts.state(of: log ?? self.log) }
 
     func idle() async throws {
-        _ = try await promised { (logs, done: @escaping (Bool) -> Void) in logs.whenIdle { done(true) } }
+        _ = try await promised { (texts, done: @escaping (Bool) -> Void) in texts.whenIdle { done(true) } }
     }
 
     /// Appends records, and returns the reason of a failure.
@@ -95,23 +75,48 @@ final class TextStage: FileStage, Sendable {
         try await promised { [self] in $0.append(records, to: log ?? self.log, completion: $1) }
     }
 
-    func end() async throws -> String? { try await promised { [log] in $0.end(log, completion: $1) } }
+    func endLog() async throws -> String? { try await promised { [log] in $0.end(log, completion: $1) } }
 
     func rekey(_ logs: [TextLogID]) async throws -> String? { try await promised { $0.rekey(logs, completion: $1) } }
 
     func state(_ log: TextLogID? = nil) async throws -> TextState {
-        try await loop.submit { [self] in logs.value?.state(of: log ?? self.log) ?? TextState() }.get()
+        try await loop.submit { [self] in current.value?.texts.state(of: log ?? self.log) ?? TextState() }.get()
     }
 
-    func ids() async throws -> Set<TextLogID> { try await loop.submit { [self] in logs.value?.logs ?? [] }.get() }
+    func ids() async throws -> Set<TextLogID> {
+        try await loop.submit { [self] in current.value?.texts.logs ?? [] }.get()
+    }
 
-    /// Calls `body` with the logs on the event loop, and returns the value that it passes on.
+    /// Calls `body` with the texts on the event loop, and returns the value that it passes on.
     func promised<Value: Sendable>(
-        _ body: @escaping @Sendable (TextLogs, @escaping (Value) -> Void) -> Void
+        _ body: @escaping @Sendable (StoredTexts, @escaping (Value) -> Void) -> Void
     ) async throws -> Value {
         let done = loop.makePromise(of: Value.self)
-        loop.execute { [self] in logs.value.map { body($0) { done.succeed($0) } } }
+        loop.execute { [self] in current.value.map { body($0.texts) { done.succeed($0) } } }
         return try await done.futureResult.get()
+    }
+
+    /// Performs a job with the tables, and returns its result.
+    func perform<Value: Sendable>(
+        _ work: @escaping @Sendable (TextTables) throws(Database.Failure) -> Value
+    ) async throws -> Value? {
+        let done = loop.makePromise(of: Value?.self)
+        loop.execute { [self] in
+            current.value?.database.perform(work) { value, _ in done.succeed(value) }
+        }
+        return try await done.futureResult.get()
+    }
+
+    /// Returns the number of rows on disk.
+    func rowCount() async throws -> Int64 {
+        try await perform { tables throws(Database.Failure) in
+            try tables.database.integer("SELECT count(*) FROM rows")
+        } ?? -1
+    }
+
+    /// Ends a log of any kind.
+    func end(_ log: LogName) async throws {
+        _ = try await perform { tables throws(Database.Failure) in try tables.end(log) }
     }
 
     /// Removes and returns the faults that were reported.
@@ -124,13 +129,8 @@ final class TextStage: FileStage, Sendable {
 
     // MARK: Files
 
-    var keyFile: String { "\(folder.path)/texts.key" }
-
-    /// The paths of the segments, in order within each log.
-    var segments: [String] { paths(in: "\(folder.path)/texts") }
-
-    /// The size of all segments.
-    var size: Int { segments.reduce(0) { $0 + bytes($1).count } }
+    var keyFile: String { "\(folder.path)/keys" }
+    var file: String { "\(folder.path)/texts.db" }
 }
 
 /// A stage with files.
@@ -152,7 +152,7 @@ extension FileStage {
     func bytes(_ path: String) -> [UInt8] {
         guard let file = fopen(path, "r") else { return [] }
         defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: 1 << 20)
+        var bytes = [UInt8](repeating: 0, count: 32 << 20)
         let count = fread(&bytes, 1, bytes.count, file)
         return Array(bytes.prefix(count))
     }

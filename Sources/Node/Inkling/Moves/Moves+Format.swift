@@ -78,7 +78,7 @@ extension Moves.Chain {
         guard version == Self.version else { throw .newer }
         guard let file = try? JSONDecoder().decode(File.self, from: data),
             (0...Int(Int32.max)).contains(file.turn), let place = file.chat.place,
-            ([file.log] + (file.ownLog.map { [$0] } ?? [])).allSatisfy({ SealedKeys.isID($0) }),
+            ([file.log] + (file.ownLog.map { [$0] } ?? [])).allSatisfy({ LogName.isID($0) }),
             (1...MovesLimits.leftChats).contains(file.left.count), file.departures.count <= MovesLimits.departures
         else { throw .damaged }
         let left = file.left.compactMap { ChatFingerprint(text: $0) }
@@ -158,7 +158,7 @@ extension Moves {
         var chains: [Chain] = []
         for move in file.moves.compactMap(\.move) {
             guard let former = ChatFingerprint(text: move.former), let place = move.chat.place,
-                SealedKeys.isID(move.log)
+                LogName.isID(move.log)
             else { continue }
             if let index = chains.firstIndex(where: { $0.place.fingerprint == place.fingerprint }) {
                 chains[index].left = (chains[index].left + [former]).suffix(MovesLimits.leftChats)

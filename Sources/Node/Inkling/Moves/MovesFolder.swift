@@ -125,9 +125,9 @@ package final class MovesFolder: Sendable {
             guard errno != ENOENT else { return [] }
             throw .unreadable(reason: StateFile.text(errno))
         }
-        return SealedLog.names(in: path).sorted().compactMap { name in
+        return EarlierLogs.names(in: path).sorted().compactMap { name in
             let parts = name.split(separator: ".", maxSplits: 1)
-            return parts.count == 2 && SealedKeys.isID(parts[0]) && parts[1] == "json" ? String(parts[0]) : nil
+            return parts.count == 2 && LogName.isID(parts[0]) && parts[1] == "json" ? String(parts[0]) : nil
         }
     }
 

@@ -62,6 +62,7 @@ package final class Database {
     private static let cache = 512
 
     package let path: String
+    private let isReadOnly: Bool
     private let connection: OpaquePointer
     private var statements: [String: OpaquePointer] = [:]
 
@@ -70,7 +71,7 @@ package final class Database {
     /// - Parameter isReadOnly: Whether the file must exist, and stays as it is.
     package init(_ path: String, _ schema: Schema, isReadOnly: Bool = false) throws(Failure) {
         try Self.secure(path, isReadOnly)
-        self.path = path
+        (self.path, self.isReadOnly) = (path, isReadOnly)
         var opened: OpaquePointer?
         let flags = (isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOMUTEX
         // A relative path could look like a URI.
@@ -86,11 +87,9 @@ package final class Database {
             "mmap_size=0", "temp_store=MEMORY", "cell_size_check=ON", "secure_delete=ON", "cache_size=-\(Self.cache)",
         ] { try run("PRAGMA \(setting)") }
         if !isReadOnly {
-            for setting in ["auto_vacuum=INCREMENTAL", "journal_mode=TRUNCATE", "synchronous=EXTRA"] {
-                try run("PRAGMA \(setting)")
-            }
+            for setting in ["journal_mode=TRUNCATE", "synchronous=EXTRA"] { try run("PRAGMA \(setting)") }
         }
-        try check(schema, isReadOnly)
+        try check(schema)
     }
 
     deinit {
@@ -114,9 +113,10 @@ package final class Database {
     }
 
     /// Makes the tables of a new file, and checks those of another one.
-    private func check(_ schema: Schema, _ isReadOnly: Bool) throws(Failure) {
+    private func check(_ schema: Schema) throws(Failure) {
         let (application, version) = (try integer("PRAGMA application_id"), try integer("PRAGMA user_version"))
         if application == 0, version == 0, try integer("SELECT count(*) FROM sqlite_schema") == 0, !isReadOnly {
+            try run("PRAGMA auto_vacuum=INCREMENTAL")
             try transaction { () throws(Failure) in
                 for table in schema.tables { try run(table) }
                 try run("PRAGMA application_id=\(schema.application)")
@@ -149,7 +149,7 @@ package final class Database {
         return result
     }
 
-    /// Passes the rows of a statement to `body`, until it returns false. The body must not run the same statement.
+    /// Passes the rows of a statement to `body` while the body returns true. The body must not run the same statement.
     package func rows(
         _ sql: String, _ values: [Value] = [], _ body: (Row) throws(Failure) -> Bool
     ) throws(Failure) {
@@ -202,7 +202,8 @@ package final class Database {
         case SQLITE_CORRUPT, SQLITE_NOTADB: return .damaged
         case SQLITE_BUSY, SQLITE_LOCKED: return .busy
         case SQLITE_FULL: return .refused(StateFile.text(ENOSPC))
-        case SQLITE_READONLY: return .refused(StateFile.text(EROFS))
+        // A damaged header can declare the file read-only.
+        case SQLITE_READONLY: return code == SQLITE_READONLY && !isReadOnly ? .damaged : .refused(StateFile.text(EROFS))
         default:
             let system = sqlite3_system_errno(connection)
             return .refused(system == 0 ? String(cString: sqlite3_errmsg(connection)) : StateFile.text(system))

@@ -23,15 +23,23 @@ package struct PeopleByStanding<Value: Sendable>: Sendable {
     var keys: [PublicKey] { inOrder.map(\.0) }
 
     /// Sets a person's value; does nothing if the user knows all others better and there is no room.
-    mutating func set(_ value: Value, for key: PublicKey, _ standings: [PublicKey: Standing]) {
+    ///
+    /// - Returns: Whether the person has the value, and the person who was forgotten for that.
+    @discardableResult
+    mutating func set(
+        _ value: Value, for key: PublicKey, _ standings: [PublicKey: Standing]
+    ) -> (isSet: Bool, forgotten: PublicKey?) {
+        var forgotten: PublicKey?
         if entries[key] == nil, entries.count >= Limits.peopleSeen {
             func rank(_ key: PublicKey) -> Standing { standings[key] ?? .stranger }
             let least = entries.min { (rank($0.key), $0.value.change) < (rank($1.key), $1.value.change) }
-            guard let least, rank(least.key) <= rank(key) else { return }
+            guard let least, rank(least.key) <= rank(key) else { return (false, nil) }
             entries[least.key] = nil
+            forgotten = least.key
         }
         changes += 1
         entries[key] = Entry(value: value, change: changes)
+        return (true, forgotten)
     }
 
     package func contains(_ key: PublicKey) -> Bool { entries[key] != nil }

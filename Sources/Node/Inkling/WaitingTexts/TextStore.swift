@@ -8,7 +8,7 @@ package struct TextLogID: Hashable, Sendable {
 
     /// The log of these digits; nil for any other text.
     package init?(digits: String) {
-        guard SealedKeys.isID(digits) else { return nil }
+        guard LogName.isID(digits) else { return nil }
         self.digits = digits
     }
 

@@ -23,7 +23,7 @@ package struct InklingCommand: ParsableCommand {
             WebCommand.self, TrayCommand.self,
             DaemonCommand.self, StatusCommand.self, StopCommand.self, JoinCommand.self, LeaveCommand.self,
             ChatsCommand.self,
-            DoctorCommand.self, IdentityCommand.self,
+            DoctorCommand.self, IdentityCommand.self, ForgetCommand.self,
         ])
 
     package init() {}

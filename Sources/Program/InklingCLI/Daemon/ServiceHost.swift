@@ -16,7 +16,8 @@ final class ServiceHost {
     private let server: ControlServer?
     private let store: KeptChatsStore
     private var history: MessageHistory?
-    private var textLogs: TextLogs?
+    /// Nil for a driven node, and without a state directory.
+    private var database: TextDatabase?
 
     /// The longest wait for the disk at the end.
     private static let longestWrite = TimeAmount.seconds(5)
@@ -41,13 +42,13 @@ final class ServiceHost {
         let kept = store.present(of: node)
         var texts = UnreadTexts()
         if level != .driven, let directory {
-            let history = MessageHistory(
-                in: directory, on: loop, logID: { [unowned node] in node.logID(of: $0) }, threads: .alone())
+            let database = TextDatabase(
+                in: directory, merging: MessageHistory.merging, on: loop, threads: .alone())
+            self.database = database
+            let history = MessageHistory(database) { [unowned node] in node.logID(of: $0) }
             self.history = history
             node.setHasHistory { [unowned history] in history.has($0) }
-            let textLogs = TextLogs(in: directory, standings: node.standings, on: loop, threads: .alone())
-            self.textLogs = textLogs
-            node.keepTexts(in: textLogs, holds: kept.holds)
+            node.keepTexts(in: StoredTexts(database, standings: node.standings), holds: kept.holds)
             texts = UnreadTexts(
                 restored: { [unowned node] in node.takeRestoredTexts(in: $0) },
                 read: { [unowned node] in node.readTexts($0, in: $1) },
@@ -92,7 +93,7 @@ final class ServiceHost {
     func stop(_ completion: @escaping () -> Void) {
         let written = { [self] in
             store.whenIdle { [self] in
-                whenIdle(history?.whenIdle) { [self] in whenIdle(textLogs?.whenIdle, completion) }
+                if let database { database.whenIdle(completion) } else { completion() }
             }
         }
         if let server {
@@ -108,10 +109,6 @@ final class ServiceHost {
                 if let server { server.close(written) } else { written() }
             }
         }
-    }
-
-    private func whenIdle(_ store: ((@escaping () -> Void) -> Void)?, _ completion: @escaping () -> Void) {
-        if let store { store(completion) } else { completion() }
     }
 }
 

@@ -105,8 +105,24 @@ final class Doctor {
                         check, "you are \(identity.user), but nothing new can be kept in \(directory)",
                         fix: "chmod u+rwx \(directory)"))
             }
+            examineMessages(in: directory)
         } catch {
             report(.problem(check, error.text, spoken: Self.spokenState))
+        }
+    }
+
+    /// Checks the files of messages, and says what lies in them.
+    private func examineMessages(in directory: String) {
+        let check = "messages"
+        do throws(Database.Failure) {
+            let messages = try StoredMessages(in: directory)
+            if messages.bytes > 0 { report(.ok(check, "\(messages.text)")) }
+        } catch {
+            report(
+                .problem(
+                    check, "\(directory)/\(TextTables.fileName) can't be read: \(error.reason)",
+                    look: "ls -l \(directory)",
+                    spoken: "The file with my messages can't be read: I have to look at it."))
         }
     }
 

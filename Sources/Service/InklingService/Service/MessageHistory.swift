@@ -1,7 +1,6 @@
 import Inkling
 import InklingModel
 import NIOCore
-import NIOPosix
 
 /// A part of a chat's history that a front end asks for.
 package struct HistoryQuery: Sendable {
@@ -62,42 +61,63 @@ final class NoHistory: ChatHistory {
     }
 }
 
-/// The histories in a state directory. A thread of their own, which may block, does one job after the other. The object
-/// belongs to its event loop.
+/// The histories in a ``TextDatabase``. The object belongs to its event loop.
 package final class MessageHistory: ChatHistory {
-    private let store: SealedStore
+    /// An own message of this run. Numbers begin again in each run, and chats are apart.
+    private struct Own: Hashable {
+        let log: String
+        let number: MessageID
+        let at: Timestamp
+    }
+
+    /// Where the outcomes of an own message go.
+    private enum Place {
+        /// The message is about to be written. The argument is the message with its outcomes.
+        case pending([UInt8]?)
+        case entry(UInt64)
+    }
+
+    /// The most own messages whose outcomes the history still adds.
+    private static let lastOwn = 4_096
+    /// The messages that a search looks through before other work comes.
+    private static let slice = 256
+
+    private let database: TextDatabase
     /// Returns the ID of a chat's log.
     private let logID: (Chat) -> String
-    private let eventLoop: any EventLoop
-    private lazy var threads = makeThreads()
-    private let makeThreads: () -> NIOThreadPool
     private var logs: Set<String>
-    private var jobs = 0
+    /// The places of the last own messages, and their order.
+    private var places: [Own: Place] = [:]
+    private var order = CircularBuffer<Own>()
     /// The bytes of messages that wait to be kept.
     private var backlog = 0
-    private var isBacklogFull = false
-    private var idle: [() -> Void] = []
+    private var isFailing = false
     private var report: (Notice) -> Void = { _ in }
 
     /// Reads which chats have a history.
     ///
-    /// - Parameters:
-    ///   - logID: Returns the ID of a chat's log. A chat that has moved has the log of the first chat.
-    ///   - threads: Makes a pool of one thread.
-    package init(
-        in directory: String, on eventLoop: any EventLoop, logID: @escaping (Chat) -> String = \.logID,
-        threads: @escaping @autoclosure () -> NIOThreadPool
-    ) {
-        self.logID = logID
-        store = SealedStore(in: directory)
-        logs = store.logs
-        self.eventLoop = eventLoop
-        makeThreads = threads
+    /// - Parameter logID: Returns the ID of a chat's log. A chat that has moved has the log of the first chat.
+    package init(_ database: TextDatabase, logID: @escaping (Chat) -> String = \.logID) {
+        (self.database, self.logID) = (database, logID)
+        logs = database.logs(.history)
     }
 
     package func begin(_ report: @escaping (Notice) -> Void) {
         self.report = report
-        run({ $0.removeRemains() }, {})
+        database.begin { [weak self] fault in
+            // Without a history, nothing of it is lost.
+            if let self, !logs.isEmpty || Self.concernsAll(fault) {
+                report(.other(code: "history-damaged", text: fault.text(about: "kept messages")))
+            }
+        }
+    }
+
+    /// Whether nobody knows which chats have a history.
+    private static func concernsAll(_ fault: StoreFault) -> Bool {
+        switch fault {
+        case .keysUnusable, .keysMissing, .earlier, .earlierUnusable: true
+        default: false
+        }
     }
 
     /// Returns whether there is a history with an ID.
@@ -107,10 +127,13 @@ package final class MessageHistory: ChatHistory {
 
     package func set(_ isOn: Bool, for chat: Chat, _ completion: @escaping (String?) -> Void) {
         let id = logID(chat)
+        let log = LogName(.history, id)
         // Messages that come from now on wait behind this job.
         let had = logs.contains(id)
         if isOn { logs.insert(id) } else { logs.remove(id) }
-        run({ isOn ? $0.begin(id) : $0.end(id) }) { [self] reason in
+        database.perform { tables throws(Database.Failure) in
+            if isOn { try tables.begin(log) } else { try tables.end(log) }
+        } _: { [self] (_: Void?, reason) in
             if reason != nil { if had { logs.insert(id) } else { logs.remove(id) } }
             completion(
                 reason.map {
@@ -126,120 +149,162 @@ package final class MessageHistory: ChatHistory {
     ) {
         guard keeps(chat) else { return }
         let size = message.text.utf8.count + DaemonLimits.messageOverhead
-        guard backlog + size <= DaemonLimits.historyBacklog else {
-            if !isBacklogFull { report(Self.unwritable("The disk is too slow")) }
-            isBacklogFull = true
+        guard backlog + size <= DaemonLimits.historyBacklog else { return wrote("The disk is too slow") }
+        let log = LogName(.history, logID(chat))
+        let bytes = Self.bytes(message, node)
+        let own: Own? =
+            if case .own(let own, _, _) = message.content {
+                Own(log: log.id, number: own.message, at: own.at)
+            } else { nil }
+        guard !isOutcome else {
+            switch own.flatMap({ places[$0] }) {
+            case nil: return
+            case .pending: if let own { places[own] = .pending(bytes) }
+            case .entry(let entry): replace(bytes, entry, log)
+            }
             return
         }
         backlog += size
-        let id = logID(chat)
-        run({ $0.append(Self.bytes(message, isOutcome, node), isNote: isOutcome, to: id) }) { [self] number in
-            if let number, !isOutcome { completion(number) }
+        if let own { remember(own) }
+        database.change { tables throws(Database.Failure) in
+            try tables.append(bytes, to: log)
+        } _: { [self] number, reason in
             backlog -= size
-            if backlog == 0 { isBacklogFull = false }
+            wrote(reason)
+            if let own, case .pending(let outcome) = places[own] {
+                places[own] = number.map { .entry($0) }
+                if let number, let outcome { replace(outcome, number, log) }
+            }
+            if let number { completion(number) }
         }
+    }
+
+    private func replace(_ bytes: [UInt8], _ entry: UInt64, _ log: LogName) {
+        database.change { tables throws(Database.Failure) in
+            try tables.replace(bytes, entry: entry, in: log)
+        } _: { [self] (_: Void?, reason) in
+            wrote(reason)
+        }
+    }
+
+    private func remember(_ own: Own) {
+        places[own] = .pending(nil)
+        order.append(own)
+        if order.count > Self.lastOwn { places[order.removeFirst()] = nil }
+    }
+
+    /// Reports that messages are not kept, once until a write succeeds.
+    private func wrote(_ reason: String?) {
+        if let reason, !isFailing {
+            report(
+                .other(
+                    code: "history-not-kept",
+                    text: "New messages are not kept. \(reason). Make room on the disk, or make the folder writable."))
+        }
+        isFailing = reason != nil
     }
 
     package func list(_ query: HistoryQuery, in chat: Chat, _ completion: @escaping (HistoryPage) -> Void) {
         guard keeps(chat) else { return completion(HistoryPage()) }
-        let (id, name) = (logID(chat), chat.name)
-        run({ Self.page(query, of: $0, id, in: name) }, completion)
+        read(Search(query, in: chat.name), LogName(.history, logID(chat)), completion)
+    }
+
+    /// Reads a slice after the other. Messages that come meanwhile are written between them.
+    private func read(_ search: Search, _ log: LogName, _ completion: @escaping (HistoryPage) -> Void) {
+        database.perform { tables throws(Database.Failure) in
+            var (search, count) = (search, 0)
+            try tables.read(log, before: search.before, limit: Self.slice) { entry, bytes in
+                count += 1
+                return search.add(bytes, entry)
+            }
+            if count < Self.slice { search.isDone = true }
+            return search
+        } _: { [self] (found: Search?, _) in
+            guard let found, !found.isDone else { return completion((found ?? search).result) }
+            read(found, log, completion)
+        }
     }
 
     /// Calls back when no job is left.
-    package func whenIdle(_ completion: @escaping () -> Void) {
-        guard jobs > 0 else { return completion() }
-        idle.append(completion)
-    }
-
-    private func run<Value: Sendable>(
-        _ job: @escaping @Sendable (SealedStore) -> Value, _ completion: @escaping (Value) -> Void
-    ) {
-        jobs += 1
-        threads.runIfActive(eventLoop: eventLoop) { [store] in (job(store), store.takeFaults()) }
-            .assumeIsolated().whenSuccess { [self] value, faults in
-                jobs -= 1
-                for fault in faults { report(Self.notice(fault)) }
-                completion(value)
-                guard jobs == 0 else { return }
-                for completion in idle { completion() }
-                idle = []
-            }
-    }
+    package func whenIdle(_ completion: @escaping () -> Void) { database.whenIdle(completion) }
 
     // MARK: Messages
 
-    private static func bytes(_ message: RecentMessage, _ isOutcome: Bool, _ node: NodeIdentity) -> [UInt8] {
-        var message = message
-        if isOutcome, case .own(var own, let delivered, let failed) = message.content {
-            own.text = ""
-            message.content = .own(own, delivered: delivered, failed: failed)
-        }
-        var line: [UInt8] = []
-        ListedMessage(message, user: Person(user: node.user, name: node.name)).append(to: &line)
-        return line
-    }
+    /// A page in the making.
+    private struct Search: Sendable {
+        private let query: HistoryQuery
+        private let chat: String
+        /// The number behind the next message.
+        private(set) var before: UInt64
+        var isDone = false
+        private var page = HistoryPage()
+        private var size = 0
 
-    private static func page(
-        _ query: HistoryQuery, of store: SealedStore, _ id: String, in chat: String
-    ) -> HistoryPage {
-        var page = HistoryPage()
-        var size = 0
-        var outcomes: [MessageID: RecentMessage] = [:]
-        store.read(id, before: query.before) { record in
-            guard record.isNote || record.number < query.before,
-                let members = try? JSONMembers(record.bytes),
-                var message = LineReader.object(ListedMessage.self, members)?.recent(in: chat)
+        init(_ query: HistoryQuery, in chat: String) { (self.query, self.chat, before) = (query, chat, query.before) }
+
+        var result: HistoryPage {
+            var page = page
+            page.messages.reverse()
+            return page
+        }
+
+        /// Adds the next message if it is wanted.
+        ///
+        /// - Returns: Whether an earlier one may be wanted.
+        mutating func add(_ bytes: [UInt8], _ entry: UInt64) -> Bool {
+            before = entry
+            guard var message = MessageHistory.message(bytes, in: chat), query.text?.occurs(in: message.text) ?? true
             else { return true }
-            if case .own(let own, _, _) = message.content {
-                if record.isNote {
-                    outcomes[own.message] = message
-                    return true
-                }
-                if let noted = outcomes.removeValue(forKey: own.message),
-                    case .own(let same, let delivered, let failed) = noted.content, same.at == own.at
-                {
-                    message.content = .own(own, delivered: delivered, failed: failed)
-                }
-            }
-            guard query.text?.occurs(in: message.text) ?? true else { return true }
-            message.entry = record.number
+            message.entry = entry
             size += RecentMessages.size(of: message)
             guard page.messages.count < query.count, page.messages.isEmpty || size <= DaemonLimits.recentBytes else {
                 page.isBeginning = false
+                isDone = true
                 return false
             }
             page.messages.append(message)
             return true
         }
-        page.messages.reverse()
-        return page
     }
 
-    // MARK: Notices
+    private static func bytes(_ message: RecentMessage, _ node: NodeIdentity) -> [UInt8] {
+        var message = message
+        message.entry = nil
+        return bytes(ListedMessage(message, user: Person(user: node.user, name: node.name)))
+    }
 
-    private static func notice(_ fault: SealedStore.Fault) -> Notice {
-        switch fault {
-        case .damaged(let path):
-            damage("\(path) is damaged. Kept messages in it can't be read. If you have a copy, put it back.")
-        case .missing(let path):
-            damage("\(path) is missing, and the kept messages in it too. If you have a copy, put it back.")
-        case .keysMissing(let path):
-            damage(
-                "\(path) is missing, so kept messages can't be read, and no new ones are kept. Put back a copy and start "
-                    + "the daemon again, or begin again: /history on")
-        case .keysUnusable(let path, let reason):
-            damage(
-                "\(path) can't be used: \(reason). So kept messages can't be read, and no new ones are kept. Repair or "
-                    + "remove it, and start the daemon again.")
-        case .unwritable(let path, let reason): unwritable("\(path) can't be written: \(reason)")
+    private static func bytes(_ message: ListedMessage) -> [UInt8] {
+        var line: [UInt8] = []
+        message.append(to: &line)
+        return line
+    }
+
+    private static func message(_ bytes: [UInt8], in chat: String) -> RecentMessage? {
+        guard let members = try? JSONMembers(bytes) else { return nil }
+        return LineReader.object(ListedMessage.self, members)?.recent(in: chat)
+    }
+
+    /// Puts the outcomes that an earlier build noted behind own messages into these messages.
+    @Sendable
+    package static func merging(_ records: [EarlierLogs.Record]) -> [EarlierLogs.Record] {
+        guard records.contains(where: \.isNote) else { return records }
+        var merged = records
+        var outcomes: [MessageID: RecentMessage] = [:]
+        for index in records.indices.reversed() {
+            guard let members = try? JSONMembers(records[index].bytes),
+                var listed = LineReader.object(ListedMessage.self, members),
+                let message = listed.recent(in: ""), case .own(let own, _, _) = message.content
+            else { continue }
+            guard !records[index].isNote else {
+                outcomes[own.message] = message
+                continue
+            }
+            guard let noted = outcomes.removeValue(forKey: own.message),
+                case .own(let same, let delivered, let failed) = noted.content, same.at == own.at
+            else { continue }
+            (listed.delivered, listed.failed) = (delivered, failed)
+            merged[index].bytes = bytes(listed)
         }
-    }
-
-    private static func damage(_ text: String) -> Notice { .other(code: "history-damaged", text: text) }
-
-    private static func unwritable(_ reason: String) -> Notice {
-        let advice = "Make room on the disk, or make the folder writable."
-        return .other(code: "history-not-kept", text: "New messages are not kept. \(reason). \(advice)")
+        return merged
     }
 }
