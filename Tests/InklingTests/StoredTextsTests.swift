@@ -276,3 +276,77 @@ struct StoredTextsTests {
         }
     }
 }
+
+/// The time that texts and histories take.
+@Suite("Speed of texts on disk", .serialized, .timeLimit(.minutes(3)))
+struct StoredTextsSpeedTests {
+    private static func best(_ count: Int = 5, _ body: () async throws -> Void) async throws -> Duration {
+        var best = Duration.seconds(99)
+        for _ in 0..<count {
+            let begun = ContinuousClock.now
+            try await body()
+            best = min(best, ContinuousClock.now - begun)
+        }
+        return best
+    }
+
+    @Test("a start with 1,000 waiting texts, 1,000 unread ones and six full histories takes at most 30 ms longer")
+    func start() async throws {
+        let stage = try await TextStage()
+        func open() async throws -> Duration {
+            try await Self.best { #expect(stage.found().entries.count >= 0) }
+        }
+        let empty = try await open()
+        for start in stride(from: 1, through: 901, by: 100) {
+            let numbers = start..<start + 100
+            try await stage.append(
+                numbers.flatMap {
+                    [
+                        try SomeText.waiting($0, for: $0 % 5, size: 200),
+                        try SomeText.received($0, from: $0, size: 200),
+                    ]
+                })
+        }
+        for number in 0..<6 {
+            let log = LogName(.history, String(repeating: "\(number)", count: 32))
+            _ = try await stage.perform { tables throws(Database.Failure) in
+                try tables.begin(log)
+                try tables.transaction { () throws(Database.Failure) in
+                    for _ in 0..<10_000 { _ = try tables.append(Array(repeating: 0x2E, count: 250), to: log) }
+                }
+            }
+        }
+        let full = try await open()
+        print("figure: opening empty texts \(empty), full ones of \(stage.bytes(stage.file).count >> 10) KiB \(full)")
+        #expect(full - empty <= .milliseconds(30) * Self.slowness)
+    }
+
+    @Test("1,000 texts a second come to the disk, each completed after it")
+    func pace() async throws {
+        let stage = try await TextStage()
+        let count = 4_000
+        let begun = ContinuousClock.now
+        // As from links with 16 texts on their way.
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for first in 1...16 {
+                group.addTask { () async throws in
+                    for number in stride(from: first, through: count, by: 16) {
+                        let reason = try await stage.append([try SomeText.received(number, size: 300)])
+                        #expect(reason == nil)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let time = ContinuousClock.now - begun
+        print("figure: \(count) texts on disk in \(time)")
+        #expect(time < .seconds(4) * Self.slowness)
+    }
+
+    /// A debug build takes several times as long.
+    #if DEBUG
+        private static let slowness = 10
+    #else
+        private static let slowness = 1
+    #endif
+}

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/timex.h>
+#include <sys/vfs.h>
 
 // In glibc 2.34 and later; <spawn.h> hides it from Swift.
 int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
@@ -46,4 +47,10 @@ static inline int cprocess_release_code(void) {
     unsigned long start = ((unsigned long)&__executable_start + page - 1) & ~(page - 1);
     unsigned long end = (unsigned long)&etext & ~(page - 1);
     return madvise((void *)start, end - start, MADV_DONTNEED);
+}
+
+/// Returns the kind of the file system of a path, as a number of statfs(2); 0 after a failure.
+static inline unsigned int cprocess_file_system(const char *path) {
+    struct statfs status;
+    return statfs(path, &status) == 0 ? (unsigned int)status.f_type : 0;
 }

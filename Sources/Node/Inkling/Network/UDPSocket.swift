@@ -144,7 +144,7 @@ struct UDPSocket {
         }
     }
 
-    /// What comes with a datagram beside its bytes.
+    /// The facts about a received datagram beside its bytes.
     struct Header {
         var source: Address
         /// Nil if unknown.

@@ -1,3 +1,4 @@
+import CProcess
 import Glibc
 import InklingModel
 
@@ -25,6 +26,17 @@ package struct StoredMessages: Hashable, Sendable {
                 }
                 return true
             }
+    }
+
+    /// Returns the kind of a file system over a network or in a program, where locks and flushes are less sure; nil for
+    /// another one.
+    package static func remoteKind(of directory: String) -> String? {
+        switch cprocess_file_system(directory) {
+        case 0x6969: "NFS"
+        case 0xFF53_4D42, 0xFE53_4D42, 0x517B: "CIFS"
+        case 0x6573_5546: "FUSE"
+        default: nil
+        }
     }
 
     /// The files, the keys first.

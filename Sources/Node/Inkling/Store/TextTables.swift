@@ -321,8 +321,8 @@ package final class TextTables {
 
     private func share(_ jobs: ArraySlice<StoreJob>) -> [Database.Failure?] {
         do throws(Database.Failure) {
-            for job in jobs { if let log = job.log { try begin(log) } }
             try saved { () throws(Database.Failure) in
+                for job in jobs { if let log = job.log { try begin(log) } }
                 try transaction { () throws(Database.Failure) in for job in jobs { try job.work(self) } }
             }
             try? observer(self, .committed)

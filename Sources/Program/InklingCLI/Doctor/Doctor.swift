@@ -116,7 +116,15 @@ final class Doctor {
         let check = "messages"
         do throws(Database.Failure) {
             let messages = try StoredMessages(in: directory)
-            if messages.bytes > 0 { report(.ok(check, "\(messages.text)")) }
+            if let kind = StoredMessages.remoteKind(of: directory) {
+                report(
+                    .note(
+                        check,
+                        "\(messages.text), on a file system of the kind \(kind): slower than a disk of this machine, and a "
+                            + "power failure can cost messages"))
+            } else if messages.bytes > 0 {
+                report(.ok(check, messages.text))
+            }
         } catch {
             report(
                 .problem(

@@ -72,8 +72,8 @@ package final class MessageHistory: ChatHistory {
 
     /// Where the outcomes of an own message go.
     private enum Place {
-        /// The message is about to be written. The argument is the message with its outcomes.
-        case pending([UInt8]?)
+        /// The message is about to be written. The argument is the message with its outcomes, if they are known.
+        case pending(RecentMessage?)
         case entry(UInt64)
     }
 
@@ -151,7 +151,6 @@ package final class MessageHistory: ChatHistory {
         let size = message.text.utf8.count + DaemonLimits.messageOverhead
         guard backlog + size <= DaemonLimits.historyBacklog else { return wrote("The disk is too slow") }
         let log = LogName(.history, logID(chat))
-        let bytes = Self.bytes(message, node)
         let own: Own? =
             if case .own(let own, _, _) = message.content {
                 Own(log: log.id, number: own.message, at: own.at)
@@ -159,29 +158,29 @@ package final class MessageHistory: ChatHistory {
         guard !isOutcome else {
             switch own.flatMap({ places[$0] }) {
             case nil: return
-            case .pending: if let own { places[own] = .pending(bytes) }
-            case .entry(let entry): replace(bytes, entry, log)
+            case .pending: if let own { places[own] = .pending(message) }
+            case .entry(let entry): replace(message, of: node, entry, log)
             }
             return
         }
         backlog += size
         if let own { remember(own) }
         database.change { tables throws(Database.Failure) in
-            try tables.append(bytes, to: log)
+            try tables.append(Self.bytes(message, node), to: log)
         } _: { [self] number, reason in
             backlog -= size
             wrote(reason)
             if let own, case .pending(let outcome) = places[own] {
                 places[own] = number.map { .entry($0) }
-                if let number, let outcome { replace(outcome, number, log) }
+                if let number, let outcome { replace(outcome, of: node, number, log) }
             }
             if let number { completion(number) }
         }
     }
 
-    private func replace(_ bytes: [UInt8], _ entry: UInt64, _ log: LogName) {
+    private func replace(_ message: RecentMessage, of node: NodeIdentity, _ entry: UInt64, _ log: LogName) {
         database.change { tables throws(Database.Failure) in
-            try tables.replace(bytes, entry: entry, in: log)
+            try tables.replace(Self.bytes(message, node), entry: entry, in: log)
         } _: { [self] (_: Void?, reason) in
             wrote(reason)
         }
