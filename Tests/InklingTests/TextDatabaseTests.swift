@@ -327,7 +327,7 @@ struct TextDatabaseTests {
     }
 }
 
-/// What the user sees of the files, and removes.
+/// The files as the user counts and removes them.
 @Suite("Messages on disk", .timeLimit(.minutes(1)))
 struct StoredMessagesTests {
     @Test("the files tell how many messages they hold, and `remove` erases the keys and leaves nothing")
