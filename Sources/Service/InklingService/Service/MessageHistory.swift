@@ -123,7 +123,14 @@ package final class MessageHistory: ChatHistory {
     /// Returns whether there is a history with an ID.
     package func has(_ id: String) -> Bool { logs.contains(id) }
 
-    package func keeps(_ chat: Chat) -> Bool { !logs.isEmpty && logs.contains(logID(chat)) }
+    package func keeps(_ chat: Chat) -> Bool { log(of: chat) != nil }
+
+    /// Returns the log of a chat with a history.
+    private func log(of chat: Chat) -> LogName? {
+        guard !logs.isEmpty else { return nil }
+        let id = logID(chat)
+        return logs.contains(id) ? LogName(.history, id) : nil
+    }
 
     package func set(_ isOn: Bool, for chat: Chat, _ completion: @escaping (String?) -> Void) {
         let id = logID(chat)
@@ -147,10 +154,9 @@ package final class MessageHistory: ChatHistory {
         _ message: RecentMessage, isOutcome: Bool, of node: NodeIdentity, in chat: Chat,
         _ completion: @escaping (UInt64) -> Void = { _ in }
     ) {
-        guard keeps(chat) else { return }
+        guard let log = log(of: chat) else { return }
         let size = message.text.utf8.count + DaemonLimits.messageOverhead
         guard backlog + size <= DaemonLimits.historyBacklog else { return wrote("The disk is too slow") }
-        let log = LogName(.history, logID(chat))
         let own: Own? =
             if case .own(let own, _, _) = message.content {
                 Own(log: log.id, number: own.message, at: own.at)
@@ -204,8 +210,8 @@ package final class MessageHistory: ChatHistory {
     }
 
     package func list(_ query: HistoryQuery, in chat: Chat, _ completion: @escaping (HistoryPage) -> Void) {
-        guard keeps(chat) else { return completion(HistoryPage()) }
-        read(Search(query, in: chat.name), LogName(.history, logID(chat)), completion)
+        guard let log = log(of: chat) else { return completion(HistoryPage()) }
+        read(Search(query, in: chat.name), log, completion)
     }
 
     /// Reads a slice after the other. Messages that come meanwhile are written between them.
