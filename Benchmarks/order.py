@@ -20,7 +20,7 @@ from processes import Daemon, FrontEnd, Program, Terminal, is_online, peers
 
 TURNS = 10
 LIBRARY = PROGRAM.with_name("inkling-benchmark")
-WAYS = "node", "daemon", "prompt", "send", "call", "sequence"
+WAYS = "node", "daemon", "attached", "prompt", "send", "call", "sequence"
 
 
 def begin(way, build, work, port, valgrind, running):
@@ -37,6 +37,9 @@ def begin(way, build, work, port, valgrind, running):
         daemon = start(Daemon(build, "Own", port, work, *peers(port + 1), under=valgrind, timeout=PATIENCE))
         own, process = start(FrontEnd(daemon)), daemon.process.pid
         own.say(b'{"do":"join","chat":"kitchen"}')
+    elif way == "attached":
+        own = start(start(Daemon(build, "Own", port, work, *peers(port + 1))).attached(under=valgrind))
+        process = own.process.pid
     else:
         arguments = build.chat("Own", port, work, "--no-discovery", *peers(port + 1), json=way == "node")
         own = start((Program if way == "node" else Terminal)(*valgrind, *arguments))
@@ -60,7 +63,7 @@ def turn(ends, number):
 
 
 def functions(build, work):
-    """The functions of each way, each before those that it calls."""
+    """The functions of all ways, those of each way together."""
     def run(number):
         way, port = WAYS[number], 7000 + 10 * number
         file = work / way
@@ -86,6 +89,7 @@ def control(process, action):
 
 
 def along(calls):
+    """The functions of a file of callgrind's, each before the functions that it calls."""
     called = {name for names in calls.values() for name in names}
     waiting = [name for name in reversed(calls) if name not in called]
     found = {}

@@ -219,9 +219,11 @@ class Daemon(Process):
         front_end.say(b'{"do":"join","chat":"kitchen"}')
         return front_end
 
-    def attached(self):
-        """A program that passes JSON lines between standard streams and the daemon, in the chat `kitchen`."""
-        return Program(self.inkling, "chat", "kitchen", "--json", "--no-config", "--attach", "--state-dir", self.state)
+    def attached(self, under=()):
+        """A program that passes JSON lines between standard streams and the daemon, in the chat `kitchen`. `under` is a
+        command that runs the program."""
+        return Program(*under, self.inkling, "chat", "kitchen", "--json", "--no-config", "--attach",
+                       "--state-dir", self.state)
 
     def command(self, *arguments):
         """Runs a command to its end, and returns its time in microseconds."""

@@ -69,7 +69,8 @@ class Speed:
                         for index, build in enumerate(builds)]
         if self.benchmark.wants("library"):
             program = builds[0].folder / "inkling-benchmark"
-            for way, end in ("call", "callback"), ("sequence", "`for await`"):
+            ways = {"call": "callback", "task": "`for await` on the node's thread", "sequence": "`for await`"}
+            for way, end in ways.items():
                 systems.append(Library(f"Inkling's library, call → {end}", program, self.ports(2), way))
         if self.benchmark.wants("attached"):
             for way, begin in ("standard streams", Daemon.attached), ("sockets", Daemon.at_socket):

@@ -63,6 +63,24 @@ struct ChatHandleTests {
         }
     }
 
+    @Test("a task on the node's executor gets what a stream has on the node's thread, and may call the node")
+    func task() async throws {
+        try await Self.withPair { alice, bob in
+            let task = Task(executorPreference: bob.node.taskExecutor) {
+                for await people in bob.typing where !people.isEmpty {
+                    #expect(bob.node.eventLoop.inEventLoop)
+                    await bob.compose("h")
+                    #expect(bob.node.eventLoop.inEventLoop)
+                    return people.map(\.user)
+                }
+                return []
+            }
+            await alice.compose("h")
+            #expect(await task.value == [alice.node.user])
+            #expect(await NodeTests.first(of: alice.typing) { !$0.isEmpty }?.map(\.user) == [bob.node.user])
+        }
+    }
+
     @Test("a call to an idle node returns without its event loop, and one to a busy node waits for the turn")
     func atOnce() async throws {
         try await Self.withPair { alice, bob in

@@ -7,7 +7,8 @@ import Logging
 ///     inkling-benchmark WAY PORT PEER
 ///
 /// The way `send` begins to type at each line with an odd number on standard input, and stops at the others. The way
-/// `call` reports the typists that `onTyping` brings. The way `sequence` reports those of `typing`.
+/// `call` reports the typists that `onTyping` brings. The way `sequence` reports those of `typing`, and
+/// `task` does so on the node's thread.
 ///
 /// Times are in nanoseconds since 1970. The first line comes when the peer is there.
 @main struct LibraryBenchmark {
@@ -29,6 +30,8 @@ import Logging
         switch arguments[1] {
         case "send": await send(to: chat)
         case "call": chat.onTyping { report($0) }
+        case "task":
+            Task(executorPreference: node.taskExecutor) { for await people in chat.typing { report(people) } }
         default: for await people in chat.typing { report(people) }
         }
         try await Task.sleep(for: .seconds(86_400))

@@ -55,6 +55,15 @@ public actor Node {
     public nonisolated let isTemporary: Bool
 
     nonisolated let executor: NodeExecutor
+    /// The executor for tasks that read the node's sequences on its own thread. They get each element without a change of
+    /// thread:
+    ///
+    /// ```swift
+    /// Task(executorPreference: node.taskExecutor) { for await people in chat.typing { show(people) } }
+    /// ```
+    ///
+    /// Meanwhile the node does nothing else, so such a task waits for nothing but sequences and calls of the library.
+    public nonisolated let taskExecutor: any TaskExecutor
     package nonisolated let eventLoop: any EventLoop
     nonisolated let currentName: Mutex<String>
     /// The thread for work that would block the event loop.
@@ -191,6 +200,7 @@ public actor Node {
         self.configuration = configuration
         currentName = Mutex(preparation.name)
         executor = NodeExecutor(on: eventLoop)
+        taskExecutor = LoopTaskExecutor(on: eventLoop)
         self.logger = logger
         self.socket = socket
         self.worker = worker

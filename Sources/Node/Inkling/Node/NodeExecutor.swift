@@ -79,3 +79,15 @@ final class NodeExecutor: SerialExecutor {
         if caller.load(ordering: .relaxed) != UInt(pthread_self()) { eventLoop.preconditionInEventLoop() }
     }
 }
+
+/// Runs tasks on the event loop of a node, between its turns.
+final class LoopTaskExecutor: TaskExecutor {
+    private let eventLoop: any EventLoop
+
+    init(on eventLoop: any EventLoop) { self.eventLoop = eventLoop }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        eventLoop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
