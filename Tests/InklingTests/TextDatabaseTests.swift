@@ -265,6 +265,27 @@ struct TextDatabaseTests {
         #expect(try await Self.messages(stage) == Array(1...40))
     }
 
+    //
+    @Test("a disk that is full in truth costs later texts alone, and a log can end on it", .enabled(if: geteuid() == 0))
+    func fullDiskAsRoot() async throws {
+        let folder = try TemporaryFolder()
+        try #require(mount("tmpfs", folder.path, "tmpfs", 0, "size=192k,mode=700") == 0)
+        defer { umount2(folder.path, Int32(MNT_DETACH)) }
+        let stage = try await TextStage(in: folder)
+        var kept = 0
+        while try await stage.append([SomeText.waiting(kept + 1, size: 1_000)]) == nil { kept += 1 }
+        #expect((10..<192).contains(kept))
+        #expect(Self.texts(stage.takeFaults()).first?.contains("No space left on device. Texts are not kept") == true)
+        try await stage.restart()
+        #expect(try await stage.state().entries == Array(1...kept))
+        _ = stage.takeFaults()
+        let copy = stage.bytes(stage.file)
+        #expect(try await stage.endLog() == nil)
+        try await stage.end()
+        stage.put(copy, at: stage.file)
+        #expect(stage.found().entries.isEmpty, "no copy opens")
+    }
+
     //
     @Test("a history keeps its last messages within the limits, and numbers grow over restarts")
     func limits() async throws {
