@@ -1,6 +1,6 @@
 import InklingWire
 
-/// What a row of `texts.db` holds. The rows of a log are read in this order.
+/// The kinds of rows in `texts.db`. The rows of a log are read in this order.
 package enum RowKind: Int64, Sendable {
     case highestEntry = 1
     case left, waiting, unread, seen
@@ -19,7 +19,7 @@ struct RowSeal {
     /// The number of rows under one salt.
     private static let rowsPerSalt: UInt64 = 1_024
 
-    /// The number in the rows that stands for the key. It tells nothing about the key.
+    /// The number that stands for the key in the rows. This number reveals nothing about the key.
     let id: Int64
     private let key: [UInt8]
     private var own: (salt: [UInt8], cipher: CipherKey, counter: UInt64)?

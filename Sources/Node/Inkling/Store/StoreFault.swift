@@ -1,4 +1,4 @@
-/// Damage, or a failure that lasts until the next start. It costs messages, and ends nothing.
+/// Damage, or a failure that lasts until the next start. The user loses messages, and everything else works.
 package enum StoreFault: Hashable, Sendable {
     /// Rows of the file don't open. A whole file that is damaged is now at `aside`.
     case damaged(path: String, aside: String?)

@@ -25,8 +25,8 @@ package struct LogName: Hashable, Sendable {
     }
 }
 
-/// The keys of the logs, as the text of the file `keys`: a line with the version, one with the counter, and one with kind,
-/// ID and key for each log.
+/// The keys of the logs, as the text of the file `keys`. The first line has the version, and the second one the counter. Each
+/// further line has kind, ID and key of a log.
 struct StoreKeys: Equatable {
     static let fileName = "keys"
     private static let name = "inkling keys "

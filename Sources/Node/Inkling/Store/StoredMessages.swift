@@ -49,7 +49,7 @@ package struct StoredMessages: Hashable, Sendable {
         return lstat(path, &status) == 0 ? Int64(status.st_size) : 0
     }
 
-    /// Removes the messages, their keys first. What earlier builds left goes too.
+    /// Removes the messages, their keys first, and those of earlier builds.
     ///
     /// - Parameter directory: The directory; nil for ``Configuration/defaultStateDirectory``.
     /// - Throws: ``NodeError/stateDirectoryInUse(_:)``, ``NodeError/stateDirectory(_:)``.

@@ -79,7 +79,7 @@ package final class TextDatabase {
     /// Changes the tables, in one transaction with other changes.
     ///
     /// - Parameters:
-    ///   - log: A log that gets a key before, if it has none.
+    ///   - log: A log. A log without a key gets one before the change.
     ///   - completion: The arguments are the result when it is on disk; otherwise nil and the reason for the failure.
     package func change<Value: Sendable>(
         beginning log: LogName? = nil, _ work: @escaping @Sendable (TextTables) throws(Database.Failure) -> Value,

@@ -122,7 +122,7 @@ extension TextTables {
         guard refusal == nil, opened != nil else { return }
         let orphans = try presentKeys().subtracting(keyIDs)
         if !orphans.isEmpty, try mark(.keepsOrphans) == 0 { try removeRows(of: Array(orphans)) }
-        // An older copy of the database is noticed by its count, if it is of an earlier run.
+        // By this count, the next start recognises an older copy of the database.
         if !keys.keys.isEmpty { try write(keys) }
     }
 
@@ -161,8 +161,8 @@ extension TextTables {
         }
     }
 
-    /// Copies a file to one with the header and the tables of a sound file, so that SQLite reads it whatever its own first
-    /// page and its length.
+    /// Copies a file, and puts header and tables of a sound file into the copy. SQLite then reads the copy even if the first
+    /// page is damaged, or pages are missing at the end.
     private static func copy(_ path: String, to copy: String, firstPageOf sound: String) -> Bool {
         let pageSize = 4_096
         let files = [

@@ -17,11 +17,11 @@ package final class TextTables {
 
     /// A number in the database besides the rows.
     enum Mark: Int64 {
-        /// The counter of ``StoreKeys``. It is one ahead while `keys` is about to change.
+        /// The counter of ``StoreKeys``. The database is one ahead while `keys` is about to change.
         case counter = 1
         /// Whether rows without a key stay, because their keys may come back.
         case keepsOrphans
-        /// What became of the files of earlier builds; see ``importEarlier(_:)``.
+        /// The progress with the files of earlier builds; see ``importEarlier(_:)``.
         case earlier
         /// Whether rows of a removed key may be left.
         case hasRemains
@@ -90,7 +90,7 @@ package final class TextTables {
     /// The logs with a key.
     var logs: Set<LogName> { Set(keys.keys.keys) }
 
-    /// Gives a log a key, if it has none.
+    /// Gives a key to a log that has none.
     package func begin(_ log: LogName) throws(Database.Failure) {
         guard keys.keys[log] == nil else { return }
         var new = keys
@@ -275,7 +275,7 @@ package final class TextTables {
             .integer(RowKind.message.rawValue), .integer(entry))
     }
 
-    /// Passes messages of a history to `body`, the latest first, until it returns false.
+    /// Passes messages of a history to `body`, the latest first, while the body returns true.
     ///
     /// - Parameters:
     ///   - before: The number behind the first message.

@@ -202,7 +202,7 @@ private final class TextRows: Sendable {
             }
         case .rolledBack: logs.withLock { $0.changed = [:] }
         case .salvaged:
-            // What the new file lacks is still here.
+            // The memory still has the rows that the new file lacks.
             for (id, log) in logs.withLock(\.stored) {
                 for record in log.state.snapshot {
                     if let row = record.row, let entry = log.rows[row] {
