@@ -109,7 +109,7 @@ struct PeerDirectory: Sendable {
             guard before == person || hasRoom(for: person) else {
                 instances.remove(id)
                 displaced.insert(.init(name: name, person: person, addresses: addresses, attempts: 0))
-                return (true, before)
+                return (false, before)
             }
             return (update(id, person, offered: addresses, links, surroundings), before)
         }
@@ -119,7 +119,7 @@ struct PeerDirectory: Sendable {
             name: name, person: person, addresses: addresses, attempts: isSame ? known?.attempts ?? 0 : 0)
         guard makeRoom(for: person, links) else {
             displaced.insert(instance)
-            return (!isSame || known?.addresses != addresses, nil)
+            return (false, nil)
         }
         add(instance, links, surroundings)
         return (true, nil)
