@@ -135,7 +135,7 @@ extension Endpoint {
         case .joining(let joining):
             let session = Session(
                 localIndex: attempt.index, remoteIndex: index, role: .initiator, keys: keys, address: destination,
-                now: now)
+                isFromAddress: destination == address, now: now)
             let pair = EpochPair(own: attempt.epoch, peer: peer.epoch)
             _ = join(session, joining, to: link, of: person, run: peer.run, pair, now)
         }

@@ -37,7 +37,7 @@ extension Endpoint {
         if links[id].isDown { links[id].move(to: session.address, surroundings) }
         if let replaced = links[id].join(session, &effects) { links.own(replaced, nil) }
         links.own(session.localIndex, id)
-        if !links[id].isDown { directory.cover(links[id], at: [session.address]) }
+        if !links[id].isDown, session.isFromAddress { directory.cover(links[id], at: [session.address]) }
         if links[id].sessions.sending?.localIndex == session.localIndex {
             planRekey(id, now)
             links[id].handOverWill(surroundings, &effects)
@@ -70,7 +70,7 @@ extension Endpoint {
         links[id].receiver.comeUp(now: now)
         links[id].nextHeartbeat = nextHeartbeat(of: id, now)
         let link = links[id]
-        directory.cover(link, at: [link.address] + link.sessions.all.map(\.address))
+        directory.cover(link, at: [link.address] + link.sessions.all.filter(\.isFromAddress).map(\.address))
         initiations.answered(from: link.address, &effects)
         remember(link)
         sendHeartbeat(id, now)

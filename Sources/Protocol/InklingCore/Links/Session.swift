@@ -10,6 +10,8 @@ struct Session: Sendable {
     let keys: TransportKeys
     /// The peer's address in the handshake (L-81).
     let address: Address
+    /// Whether the handshake came from ``address``, so that the session covers the instances there.
+    let isFromAddress: Bool
     private(set) var joinedAt: Instant
     /// Whether a sealed datagram has opened on the session.
     private(set) var isComplete = false
@@ -23,13 +25,15 @@ struct Session: Sendable {
     private var will: [UInt8]?
 
     init(
-        localIndex: UInt32, remoteIndex: UInt32, role: Role, keys: TransportKeys, address: Address, now: Instant
+        localIndex: UInt32, remoteIndex: UInt32, role: Role, keys: TransportKeys, address: Address,
+        isFromAddress: Bool = true, now: Instant
     ) {
         self.localIndex = localIndex
         self.remoteIndex = remoteIndex
         self.role = role
         self.keys = keys
         self.address = address
+        self.isFromAddress = isFromAddress
         joinedAt = now
         lastOpened = now
         nextPing = now
