@@ -109,6 +109,11 @@ private final class HistoryStage: Sendable {
         }.get()
     }
 
+    func addMissing(_ messages: [RecentMessage], in chat: Chat) async throws {
+        let node = FakeNode().identity
+        try await loop.submit { self.history.value?.addMissing(messages, of: node, in: chat) }.get()
+    }
+
     func list(_ query: HistoryQuery = HistoryQuery(), in chat: Chat) async throws -> [RecentMessage] {
         let done = loop.makePromise(of: [RecentMessage].self)
         loop.execute { self.history.value?.list(query, in: chat) { done.succeed($0.messages) } }
@@ -236,6 +241,25 @@ struct MessageHistoryTests {
         try await stage.add([Self.own("mine", 1)], in: chat)
         try await stage.add([Self.own("lost", 1, at: 9, delivered: [Somebody.bob.user])], isOutcome: true, in: chat)
         #expect(try await stage.list(in: chat).map(\.content) == [Self.own("mine", 1).content])
+    }
+
+    //
+    @Test("a run adds the messages that the last one received and did not add, once")
+    func missing() async throws {
+        let stage = try await HistoryStage()
+        let chat = try Self.chat()
+        let messages = (1...4).map {
+            Self.received("\($0)", at: Timestamp(rawValue: 1_764_430_000.123_456 + Double($0) / 1_000))
+        }
+        _ = try await stage.set(true, for: chat)
+        try await stage.addMissing(messages, in: chat)
+        #expect(try await stage.texts(in: chat).isEmpty, "those are of the time before the history")
+        try await stage.add(Array(messages.prefix(2)), in: chat)
+        for _ in 0..<2 {
+            try await stage.restart()
+            try await stage.addMissing(messages, in: chat)
+            #expect(try await stage.texts(in: chat) == ["1", "2", "3", "4"])
+        }
     }
 
     //

@@ -236,6 +236,10 @@ final class FakeHistory: ChatHistory {
         completion(UInt64(kept[chat]?.count ?? 0))
     }
 
+    func addMissing(_ messages: [RecentMessage], of node: NodeIdentity, in chat: Chat) {
+        if let last = kept[chat]?.last { kept[chat]? += messages.filter { $0.at > last.at } }
+    }
+
     func list(_ query: HistoryQuery, in chat: Chat, _ completion: @escaping (HistoryPage) -> Void) {
         queries.append(query)
         var all: [RecentMessage] = []

@@ -55,6 +55,17 @@ struct ServiceTextTests {
         #expect(stage.read == [1, 2, 3])
     }
 
+    //
+    @Test("the unread texts of an earlier run that the history lacks come into it")
+    func missing() throws {
+        let events = (1...3).map { TimedEvent(at: Timestamp(rawValue: Double($0)), event: Self.text($0)) }
+        let (stage, chat) = (ServiceStage(restored: ["team": events]), try Self.team())
+        guard case .message(let first) = events[0].event else { throw StageError() }
+        stage.history.kept = [chat: [RecentMessage(at: events[0].at, .received(first, isDelayed: false))]]
+        stage.frontEnd().ask(.join(chat))
+        #expect(stage.history.kept[chat]?.map(\.at) == events.map(\.at))
+    }
+
     //
     @Test("texts with an ID have limits of their own, and an evicted one leaves the disk")
     func limits() throws {

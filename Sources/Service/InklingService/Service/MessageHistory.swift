@@ -43,6 +43,9 @@ package protocol ChatHistory: AnyObject {
     func add(
         _ message: RecentMessage, isOutcome: Bool, of node: NodeIdentity, in chat: Chat,
         _ completion: @escaping (UInt64) -> Void)
+    /// Adds the received messages that are later than all of the history, because the last run ended before it had
+    /// added them. Does nothing without a history or to an empty one.
+    func addMissing(_ messages: [RecentMessage], of node: NodeIdentity, in chat: Chat)
     /// Lists messages in their order; none without a history.
     func list(_ query: HistoryQuery, in chat: Chat, _ completion: @escaping (HistoryPage) -> Void)
 }
@@ -56,6 +59,7 @@ final class NoHistory: ChatHistory {
         _ message: RecentMessage, isOutcome: Bool, of node: NodeIdentity, in chat: Chat,
         _ completion: @escaping (UInt64) -> Void
     ) {}
+    func addMissing(_ messages: [RecentMessage], of node: NodeIdentity, in chat: Chat) {}
     func list(_ query: HistoryQuery, in chat: Chat, _ completion: @escaping (HistoryPage) -> Void) {
         completion(HistoryPage())
     }
@@ -187,6 +191,24 @@ package final class MessageHistory: ChatHistory {
     private func replace(_ message: RecentMessage, of node: NodeIdentity, _ entry: UInt64, _ log: LogName) {
         database.change { tables throws(Database.Failure) in
             try tables.replace(Self.bytes(message, node), entry: entry, in: log)
+        } _: { [self] (_: Void?, reason) in
+            wrote(reason)
+        }
+    }
+
+    package func addMissing(_ messages: [RecentMessage], of node: NodeIdentity, in chat: Chat) {
+        guard !messages.isEmpty, let log = log(of: chat) else { return }
+        database.change { tables throws(Database.Failure) in
+            var last: Timestamp?
+            try tables.read(log, before: .max, limit: 1) { _, bytes in
+                last = Self.message(bytes, in: chat.name)?.at
+                return false
+            }
+            guard let last else { return }
+            // The form on disk has microseconds.
+            for message in messages where message.at.seconds(since: last) > 0.000_01 {
+                _ = try tables.append(Self.bytes(message, node), to: log)
+            }
         } _: { [self] (_: Void?, reason) in
             wrote(reason)
         }

@@ -28,10 +28,13 @@ extension Service {
 
     /// Holds the unread texts of an earlier run.
     func restoreTexts(in chat: String) {
+        var messages: [RecentMessage] = []
         for timed in surroundings.texts.restored(chat) {
             guard case .message(let message) = timed.event else { continue }
             hold(timed, rank: rank(of: message))
+            messages.append(RecentMessage(at: timed.at, .received(message, isDelayed: timed.isDelayed)))
         }
+        if let chat = joined[chat] { surroundings.history.addMissing(messages, of: identity, in: chat) }
     }
 
     /// Records that a front end that shows the chat has got a message.
