@@ -1,3 +1,4 @@
+import Glibc
 import InklingWire
 
 /// The kinds of rows in `texts.db`. The rows of a log are read in this order.
@@ -11,18 +12,21 @@ package enum RowKind: Int64, Sendable {
 /// The seal of all rows of one log, by ChaCha20-Poly1305.
 ///
 /// A sealed row is a salt, a counter, and the ciphertext with its tag. Salt and key of the log give a cipher key, whose
-/// nonce is the counter. Each run takes random salts, so no nonce comes twice, even if the system restores an older state
-/// of the disk. Kind and entry of the row are the associated data.
+/// nonce is the counter. A salt has random bytes and the time of day, and lasts for a minute at most. So no nonce comes
+/// twice when the system restores an older state of the disk. Nor does one on a machine that was restored from a
+/// snapshot, once its clock is right. Kind and entry of the row are the associated data.
 struct RowSeal {
     private static let saltSize = 16
     private static let headerSize = saltSize + 8
     /// The number of rows under one salt.
     private static let rowsPerSalt: UInt64 = 1_024
+    /// The longest time for which a salt is used, in nanoseconds.
+    private static let saltTime: UInt64 = 60_000_000_000
 
     /// The number that stands for the key in the rows. This number reveals nothing about the key.
     let id: Int64
     private let key: [UInt8]
-    private var own: (salt: [UInt8], cipher: CipherKey, counter: UInt64)?
+    private var own: (salt: [UInt8], cipher: CipherKey, counter: UInt64, since: UInt64)?
     /// The cipher of the last opened row. Rows of one run mostly follow each other.
     private var last: (salt: [UInt8], cipher: CipherKey)?
 
@@ -37,11 +41,15 @@ struct RowSeal {
     }
 
     mutating func seal(_ bytes: [UInt8], _ kind: RowKind, _ entry: Int64) -> [UInt8] {
-        if own.map({ $0.counter >= Self.rowsPerSalt }) ?? true {
-            let salt = (0..<Self.saltSize).map { _ in UInt8.random(in: .min ... .max) }
-            own = (salt, cipher(salt), 0)
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        let now = UInt64(clamping: time.tv_sec) &* 1_000_000_000 &+ UInt64(clamping: time.tv_nsec)
+        // A clock that goes back gives another salt too.
+        if own.map({ $0.counter >= Self.rowsPerSalt || now &- $0.since >= Self.saltTime }) ?? true {
+            let salt = Self.bigEndian(.random(in: 0 ... .max)) + Self.bigEndian(now)
+            own = (salt, cipher(salt), 0, now)
         }
-        guard let (salt, cipher, counter) = own else { return [] }
+        guard let (salt, cipher, counter, _) = own else { return [] }
         own?.counter += 1
         return salt + Self.bigEndian(counter)
             + cipher.seal(bytes, counter: counter, associatedData: Self.place(kind.rawValue, entry))
