@@ -86,8 +86,8 @@ struct TextDatabaseTests {
             let missing = 20 - state.entries.count + 20 - state.unread.count + 40 - messages.count
             if place >= 4_096 { lost.append(missing) }
             let reports = Self.texts(stage.takeFaults())
-            // Nothing tells at once that rows are out of order, or that the list of a page's rows lacks one.
-            if missing > 0, place < 100 { #expect(!reports.isEmpty, "byte \(place)") }
+            // Nothing tells that the list of a page's rows lacks one, or that one message of a history has another kind.
+            if missing > 1, place < 100 || place % 4_096 >= 400 { #expect(!reports.isEmpty, "byte \(place)") }
             #expect(missing <= 30, "byte \(place)")
             #expect(reports.count <= 1, "\(reports)")
             #expect(try await stage.append([SomeText.waiting(999)]) == nil, "byte \(place)")

@@ -120,10 +120,24 @@ extension TextTables {
     /// Removes the rows of logs that have ended, and begins the count of this run.
     func tidy() throws(Database.Failure) {
         guard refusal == nil, opened != nil else { return }
+        try checkOrder()
         let orphans = try presentKeys().subtracting(keyIDs)
         if !orphans.isEmpty, try mark(.keepsOrphans) == 0 { try removeRows(of: Array(orphans)) }
         // By this count, the next start recognises an older copy of the database.
         if !keys.keys.isEmpty { try write(keys) }
+    }
+
+    /// Checks that the rows are in order. A search would not find all rows behind one that is not.
+    private func checkOrder() throws(Database.Failure) {
+        var last: (Int64, Int64, Int64)?
+        var isOrdered = true
+        try database.rows("SELECT key, kind, entry FROM rows") { row in
+            let place = (row.integer(0), row.integer(1), row.integer(2))
+            if let last, last >= place { isOrdered = false }
+            last = place
+            return isOrdered
+        }
+        if !isOrdered { throw .damaged }
     }
 
     // MARK: Damage
@@ -192,6 +206,17 @@ extension TextTables {
     private func copyRows(from damaged: Database, to fresh: Database) throws(Database.Failure) {
         for log in logs {
             var seal = try seal(log)
+            // Rows out of order are found from the beginning alone.
+            try? damaged.rows("SELECT kind, entry, sealed, key FROM rows") { row throws(Database.Failure) in
+                let (entry, sealed) = (row.integer(1), row.bytes(2))
+                guard row.integer(3) == seal.id, let kind = RowKind(rawValue: row.integer(0)),
+                    seal.open(sealed, kind, entry) != nil
+                else { return true }
+                try fresh.run(
+                    "INSERT OR IGNORE INTO rows VALUES (?, ?, ?, ?)", .integer(seal.id), .integer(kind.rawValue),
+                    .integer(entry), .bytes(sealed))
+                return true
+            }
             for kind: RowKind in [.highestEntry, .left, .waiting, .unread, .seen, .message] {
                 var next = Int64.min
                 while let last = try copyRun(&seal, kind, from: next, damaged, fresh) {
