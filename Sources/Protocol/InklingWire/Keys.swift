@@ -70,13 +70,8 @@ public struct PublicKey: Hashable, Comparable, CustomStringConvertible, Sendable
     /// Compares the bytes.
     public static func < (left: PublicKey, right: PublicKey) -> Bool { left.words < right.words }
 
-    /// Takes all bytes.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(words.0)
-        hasher.combine(words.1)
-        hasher.combine(words.2)
-        hasher.combine(words.3)
-    }
+    /// Takes the first eight bytes. To find keys that share them, one must try 2⁶⁴ keys for each.
+    public func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
 
     private static func isCanonical(_ bytes: [UInt8]) -> Bool {
         guard bytes[31] & 0x80 == 0, bytes.contains(where: { $0 != 0 }) else { return false }
