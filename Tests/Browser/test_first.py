@@ -227,7 +227,7 @@ class FirstTests(TestWithNewcomer):
         self.browser.driver.get(self.dora.server.first)
         self.page.wait_up()
         self.choose_name("Dora")
-        self.assertEqual(json.loads((self.dora.state / "page.json").read_text()), {"named": 1})
+        harness.wait(lambda: json.loads((self.dora.state / "page.json").read_text()) == {"named": 1}, "the file is whole")
 
     def test_an_empty_private_chat_says_what_becomes_of_a_message(self):
         self.choose_name("Dora")
