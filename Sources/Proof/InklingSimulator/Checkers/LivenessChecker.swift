@@ -12,6 +12,8 @@ final class LivenessChecker {
     /// The time that links need to recover after a host moved or its node was stopped. Some links recover only by
     /// silence.
     private static let recovery = Duration.seconds(5)
+    /// The time for which the checker keeps the times of handshakes.
+    private static let remembrance = recovery + Limits.unconfirmedSession + .seconds(1)
     /// The time in which a node sends a heartbeat from its new address, and the other node follows it there (L-51).
     private static let following = Duration.milliseconds(1_500)
     /// The time in which two nodes that can exchange datagrams must show each other (L-5: initiations are less than 5 s
@@ -41,8 +43,8 @@ final class LivenessChecker {
         var status = Instant.zero
         /// The sender's idle interval at that time.
         var interval = Duration.zero
-        /// The time of the last initiation or response.
-        var handshake = Instant.zero
+        /// The times of the last initiations and responses, the newest last.
+        var handshakes: [Instant] = []
     }
 
     /// The heartbeats on one session.
@@ -135,14 +137,15 @@ final class LivenessChecker {
             if sendings[path].typing.count > 23 { sendings[path].typing.removeFirst(8) }
             sendings[path].typing.append(now)
         case .initiation, .response:
-            sendings[path].handshake = now
+            sendings[path].handshakes.removeAll { now - $0 > LivenessChecker.remembrance }
+            sendings[path].handshakes.append(now)
         default: break
         }
     }
 
     /// Returns when a host last sent another host an initiation or a response.
     func lastHandshake(of sender: Int, with receiver: Int) -> Instant {
-        sendings[sender * hosts.count + receiver].handshake
+        sendings[sender * hosts.count + receiver].handshakes.last ?? .zero
     }
 
     /// Returns when the last initiation or response between two hosts went out.
@@ -194,13 +197,20 @@ final class LivenessChecker {
 
     /// Returns whether two nodes may use different sessions after losses. An initiator drops an incomplete session, on
     /// which its peer may already send (L-75). The link then recovers by silence.
+    ///
+    /// Only a fault after the session's handshake does this. A ping of the session that the fault delayed reaches the
+    /// peer while its session waits for one (L-12). Later responses may answer copies of an old initiation.
     private func mayBeOutOfStep(
         _ writer: SimulatedHost, _ viewer: SimulatedHost, _ simulation: Simulation
     ) -> Bool {
         let faultEnd = simulation.network.faultEnd(between: writer.index, viewer.index)
-        let length = faultEnd - lastHandshake(between: writer, viewer)
-        return simulation.now < faultEnd + LivenessChecker.recovery
-            && length < Limits.joinPingPeriod + simulation.longestDelay + .milliseconds(500)
+        guard simulation.now < faultEnd + LivenessChecker.recovery else { return false }
+        let longest = min(Limits.joinPingPeriod + simulation.longestDelay, Limits.unconfirmedSession)
+        return [(writer, viewer), (viewer, writer)].contains { sender, receiver in
+            sendings[sender.index * hosts.count + receiver.index].handshakes.contains {
+                $0 <= faultEnd && faultEnd - $0 < longest + .milliseconds(500)
+            }
+        }
     }
 
     // MARK: Rules
