@@ -149,6 +149,9 @@ struct SimulationTests {
             MendedSeed(
                 removalsOf: 5_000_212,
                 "a response from elsewhere covers no instance, so that another device rests for nobody's bye (L-35)"),
+            MendedSeed(
+                removalsOf: 5_000_207,
+                "a person's new state comes up unnamed, goes down, and is forgotten at once (L-84, L-107)"),
             MendedSeed(removalsOf: 2_866_679_454, "a member follows eight successors after a slow disk (M-93)"),
             MendedSeed(
                 removalsOf: 3_160_757_683, keeping: [0, 1, 2, 3, 28, 33, 34, 36, 37],

@@ -304,11 +304,23 @@ final class StateChecker {
         // down (L-84).
         let isKept = now - max(state.since, handshake) > Limits.shortestUp + .milliseconds(500)
         if state.presence != .offline, isKept { report(.hastyFailure, "\(describe(id)), shown until now", now) }
-        // A person who has come back may have a new state, which L-84 forgets sooner.
+        // A person who has come back may have a new state, which L-84 forgets sooner. A new state may also come up by a
+        // pong, and end before it shows the person (L-80, L-84, L-86).
         guard let left = state.left, left.isKept, now - left.at < .seconds(59),
-            state.presence == .offline || handshake < left.at
+            state.presence == .offline
+                ? !hasComeUp(DeviceID(viewer: viewer, chat: chat, host: device), after: left.at, now)
+                : handshake < left.at
         else { return }
         report(.hastyFailure, "\(describe(id)), silent for \(now - left.at)", now)
+    }
+
+    /// Returns whether a link that went down at `instant` may have come up unseen since, and still waited for the
+    /// peer's name until now. A viewer that was stopped waits for longer (L-89).
+    private func hasComeUp(_ device: DeviceID, after instant: Instant, _ now: Instant) -> Bool {
+        guard let pong = pongs[device], pong > instant else { return false }
+        let viewer = hosts[device.viewer]
+        let since = max(pong, viewer.wokeAt ?? .zero, viewer.lateAt ?? .zero)
+        return now - since < Limits.pongAwaited + Limits.unnamedPeriod + lateness[device.viewer]
     }
 
     func isShownAway(_ identity: Int, in chat: Int, by viewer: Int) -> Bool {
