@@ -71,7 +71,7 @@ struct MutantTests {
     static let seeds: [Mutant: UInt64] = [
         .alteredMessage: 0, .anotherID: 0, .anyChat: 40, .anyDatagramRevives: 0, .anyEpoch: 9, .anyFormer: 0,
         .anyPair: 114, .anyRecord: 7_009_458, .blockedMayReturn: 17, .boundless: 1, .crowdedSource: 1,
-        .deliversTwice: 0, .doubleReport: 0, .earlyReport: 19, .endlessSuspicion: 6, .endlessTyping: 168,
+        .deliversTwice: 0, .doubleReport: 0, .earlyReport: 40, .endlessSuspicion: 6, .endlessTyping: 168,
         .everyDestination: 1, .everyList: 1, .everyMessageFails: 51, .everyPresence: 1, .everyResponse: 1,
         .everyRetry: 1, .fastHeartbeats: 1, .fewInstances: 22, .followsAnybody: 5, .followsOften: 3,
         .forgetsAtOnce: 61, .forgetsFriends: 1, .forgetsSeen: 3, .frequentHeartbeats: 2, .givesAnybody: 0,
