@@ -621,7 +621,8 @@ extension ServedNode {
         let service = Service(
             self, level: .driven,
             Service.Surroundings(
-                steady: { 0 }, awake: { 0 }, wall: Node.wallClock, keep: { $2(nil) }, refusal: refusal,
+                steady: { 0 }, awake: { 0 }, wall: Node.wallClock, keep: { $2(nil) },
+                refusal: { $2(refusal($0, $1)) },
                 rank: { _, _ in .verified },
                 chat: { [unowned self] source, name throws(NodeError) in try chats(of: source, named: name)[0] },
                 present: { [unowned self] in present($0) }, shutDown: { [unowned self] in stop {} }))

@@ -1,6 +1,9 @@
 import Foundation
 import InklingService
 import InklingModel
+import NIOCore
+import NIOPosix
+import Synchronization
 import Testing
 
 /// The names of private chats that a state directory remembers.
@@ -144,6 +147,47 @@ struct NameKeeperTests {
         let keeper = NameKeeper(in: folder.path, remembers: false)
         #expect(keeper.refusal(of: try Chat("team", secret: secret), isConfirmed: false) == nil)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+    }
+
+    //
+    @Test("while another process holds the lock of the names, the event loop goes on, and known names wait for nothing")
+    func lock() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (team, other) = (try Chat("team", secret: secret), try Chat("Team", secret: secret))
+        let garden = try Chat("garden")
+        #expect(refusal(garden) == nil)
+        let lock = open(folder.path, O_RDONLY | O_DIRECTORY)
+        defer { close(lock) }
+        flock(lock, LOCK_EX)
+        let rescue = Task {
+            try await Task.sleep(for: .seconds(5))
+            flock(lock, LOCK_UN)
+        }
+        let (keeper, loop) = (self.keeper, MultiThreadedEventLoopGroup.singleton.next())
+        let threads = NIOThreadPool(numberOfThreads: 1)
+        threads.start()
+        let codes = Mutex<[String?]>([])
+        let done = loop.makePromise(of: Void.self)
+        loop.execute {
+            for chat in [team, other] {
+                keeper.refusal(of: chat, isConfirmed: false, on: loop, threads: threads) { error in
+                    codes.withLock { $0.append(error?.code) }
+                    if codes.withLock(\.count) == 2 { done.succeed() }
+                }
+            }
+        }
+        let isKnown = try await loop.submit {
+            var isAnswered = false
+            keeper.refusal(of: garden, isConfirmed: false, on: loop, threads: threads) { isAnswered = $0 == nil }
+            return isAnswered
+        }.get()
+        #expect(isKnown && codes.withLock(\.isEmpty))
+        #expect(keeper.doubt(about: try Chat("team")) == nil, "the name is not stored yet")
+        flock(lock, LOCK_UN)
+        rescue.cancel()
+        try await done.futureResult.get()
+        #expect(codes.withLock(\.self) == [nil, "similar-name"])
+        try await threads.shutdownGracefully()
     }
 
     //

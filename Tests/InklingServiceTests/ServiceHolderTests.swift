@@ -179,6 +179,23 @@ struct ServiceHolderTests {
         #expect(prompt.ask(.rename("Anne")) == .done && stage.names == ["Ann"])
     }
 
+    //
+    @Test("joins of a chat wait until its name is checked, also at the start, and other requests do not")
+    func checkedNames() throws {
+        var checks: [() -> Void] = []
+        let stage = ServiceStage(kept: [try Self.team()], nameChecked: { checks.append($0) })
+        let (first, second) = (stage.frontEnd(), stage.frontEnd())
+        first.ask(.join(try Self.team()))
+        second.ask(.join(try Chat("garden")))
+        #expect(stage.node.chats.isEmpty && first.answers.isEmpty && checks.count == 2)
+        let third = stage.frontEnd()
+        #expect(third.ask(.setAway(true)) == .done)
+        for check in checks { check() }
+        #expect(stage.node.chats == [try Self.team(), try Chat("garden")])
+        #expect(first.answers == [.joined(try Self.team(), [])])
+        #expect(second.answers == [.joined(try Chat("garden"), [])])
+    }
+
     //
     @Test("a front end that waits for the disk at the end of the node gets its answer first, and the others their end")
     func endAfterDisk() throws {

@@ -39,6 +39,8 @@ final class ServiceStage {
         var left: Set<Chat> = []
         /// The names that those of other chats speak against, unless confirmed.
         var doubtful: Set<String> = []
+        /// Runs the rest of a join when the name is checked.
+        var nameChecked: (@escaping () -> Void) -> Void = { $0() }
         /// The user's names that were kept.
         var names: [String] = []
         /// The number of requests to stop the daemon.
@@ -60,8 +62,9 @@ final class ServiceStage {
 
     init(
         level: Service.Level = .daemon, kept: [Chat] = [], holds: [String: Bool] = [:], announcesAbsence: Bool = false,
-        restored: [String: [TimedEvent]] = [:]
+        restored: [String: [TimedEvent]] = [:], nameChecked: @escaping (@escaping () -> Void) -> Void = { $0() }
     ) {
+        world.nameChecked = nameChecked
         world.restored = restored
         service = Service(
             node, level: level, kept: kept, holds: holds, announcesAbsence: announcesAbsence,
@@ -77,8 +80,9 @@ final class ServiceStage {
                     world.names.append(name)
                     world.nameCompletion(completion)
                 },
-                refusal: { [world] chat, isConfirmed in
-                    isConfirmed || !world.doubtful.contains(chat.name) ? nil : .other(code: "private-name", text: "")
+                refusal: { [world] chat, isConfirmed, completion in
+                    let isRefused = !isConfirmed && world.doubtful.contains(chat.name)
+                    world.nameChecked { completion(isRefused ? .other(code: "private-name", text: "") : nil) }
                 },
                 rank: { [world] user, _ in world.ranks[user] ?? .met },
                 chat: { [world] source, name throws(NodeError) in try world.chat(of: source, named: name) },

@@ -4,6 +4,7 @@ import InklingModel
 import InklingText
 import Logging
 import NIOCore
+import NIOPosix
 
 /// A node with its service, and with what it keeps in its state directory. A daemon and a prompt also have a socket for front
 /// ends, histories and texts.
@@ -37,6 +38,7 @@ final class ServiceHost {
         self.directory = directory
         self.loop = loop
         let names = NameKeeper(in: directory, settledName: settledName, remembers: remembers)
+        lazy var nameThreads = NIOThreadPool.alone()
         let store = KeptChatsStore(in: directory, isWritable: remembers && node.temporary == nil, on: loop, logger)
         self.store = store
         let kept = store.present(of: node)
@@ -61,7 +63,7 @@ final class ServiceHost {
                 steady: { Clock.steady }, awake: { Clock.awake }, wall: { Clock.wall },
                 keep: { store.keep(KeptChats($0, holds: $1), completion: $2) },
                 keepName: RememberedName.keeper(in: directory, on: loop),
-                refusal: { names.refusal(of: $0, isConfirmed: $1) },
+                refusal: { names.refusal(of: $0, isConfirmed: $1, on: loop, threads: nameThreads, $2) },
                 rank: { [unowned node] in node.rank(of: $0, in: $1) },
                 chat: { [unowned node] source, name throws(NodeError) in
                     let chats = try node.chats(of: source, named: name)

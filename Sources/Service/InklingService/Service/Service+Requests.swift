@@ -99,6 +99,8 @@ extension Service {
 
     /// Records the answer to the join of a kept chat at the start.
     func restored(_ chat: Chat, _ answer: ServiceAnswer) {
+        let waiting = joining.removeValue(forKey: chat.name) ?? []
+        defer { for again in waiting { again() } }
         switch answer {
         case .joined(let chat, _):
             joined[chat.name] = chat
@@ -179,13 +181,12 @@ extension Service {
     /// Lets the node join a chat, unless the names of the user's chats speak against it.
     func enterNode(_ chat: Chat, isConfirmed: Bool, _ completion: @escaping (ServiceAnswer) -> Void) {
         guard surroundings.present(chat) != nil else { return completion(.failed(.chatMoved(chat.name))) }
+        let enter = { [self] in ask(.join(chat, isConfirmed: isConfirmed), completion) }
         // If the node is in the chat under another name, the join fails with another error.
-        if !joined.values.contains(where: { $0.keys.id == chat.keys.id }),
-            let error = surroundings.refusal(chat, isConfirmed)
-        {
-            return completion(.failed(error))
+        guard !joined.values.contains(where: { $0.keys.id == chat.keys.id }) else { return enter() }
+        surroundings.refusal(chat, isConfirmed) { error in
+            if let error { completion(.failed(error)) } else { enter() }
         }
-        ask(.join(chat, isConfirmed: isConfirmed), completion)
     }
 
     private func joined(_ answer: ServiceAnswer, isKept: Bool, _ frontEnd: FrontEnd) {

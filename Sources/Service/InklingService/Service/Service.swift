@@ -31,9 +31,9 @@ package final class Service: EventSink {
         /// Keeps the user's name for later runs; nil if nothing does. Calls back on the event loop: with nil when the name
         /// is on disk, else with a notice of the failure.
         let keepName: ((String, @escaping (Notice?) -> Void) -> Void)?
-        /// Returns why the node may not join a chat, or stores its name and returns nil. The other argument is whether the
-        /// user confirmed that the chat has this name.
-        let refusal: (Chat, Bool) -> NodeError?
+        /// Calls back on the event loop with the reason why the node may not join a chat, or with nil when its name is
+        /// stored. The other argument is whether the user confirmed that the chat has this name.
+        let refusal: (Chat, Bool, @escaping (NodeError?) -> Void) -> Void
         /// Returns how well the user knows a person in a chat.
         let rank: (UserID, _ chat: String) -> SenderRank
         /// Returns the chat that a front end joins, by the name that the user gave it.
@@ -51,7 +51,7 @@ package final class Service: EventSink {
             steady: @escaping () -> Int64, awake: @escaping () -> Int64, wall: @escaping () -> Timestamp,
             keep: @escaping ([Chat], [String: Bool], @escaping (String?) -> Void) -> Void,
             keepName: ((String, @escaping (Notice?) -> Void) -> Void)? = nil,
-            refusal: @escaping (Chat, Bool) -> NodeError? = { _, _ in nil },
+            refusal: @escaping (Chat, Bool, @escaping (NodeError?) -> Void) -> Void = { $2(nil) },
             rank: @escaping (UserID, _ chat: String) -> SenderRank,
             chat: @escaping (ChatSource, String?) throws(NodeError) -> Chat,
             present: @escaping (Chat) -> Chat? = { $0 }, shutDown: @escaping () -> Void,
@@ -147,7 +147,10 @@ package final class Service: EventSink {
         announcePresence()
         // The user confirmed these names when the chats were kept.
         guard level == .daemon else { return }
-        for chat in kept { enterNode(chat, isConfirmed: true) { [self] in restored(chat, $0) } }
+        for chat in kept {
+            joining[chat.name] = []
+            enterNode(chat, isConfirmed: true) { [self] in restored(chat, $0) }
+        }
     }
 
     /// Makes the service drop events of presence and typing. The node is about to stop, which causes such events for all

@@ -1,6 +1,8 @@
 import Glibc
 import Inkling
 import InklingModel
+import NIOCore
+import NIOPosix
 
 /// Decides whether a node may join a chat of a certain name. The names that chats of the state directory had before decide
 ///
@@ -8,7 +10,7 @@ import InklingModel
 /// A user could send a secret to an open chat because it has the name of a private one. So the node joins an open chat
 /// whose name equals or resembles a private chat's only if the user confirms it. The same holds for a private chat whose
 /// name resembles that of another chat.
-package struct NameKeeper {
+package struct NameKeeper: Sendable {
     package static let fileName = "chat-names.json"
     /// The chat that commands without a chat's name join.
     package static let defaultName = "lobby"
@@ -48,6 +50,22 @@ package struct NameKeeper {
         if !isConfirmed, let error = doubt(about: chat, names, fault) { return error }
         guard fault == nil, remembers else { return nil }
         return remember(chat)
+    }
+
+    /// Decides as ``refusal(of:isConfirmed:)``. If the name is new, a thread waits for other processes and stores it.
+    ///
+    /// - Parameters:
+    ///   - threads: Returns a pool of one thread, so that no two names are stored at once.
+    ///   - completion: Called on the event loop.
+    package func refusal(
+        of chat: Chat, isConfirmed: Bool, on eventLoop: any EventLoop, threads: @autoclosure () -> NIOThreadPool,
+        _ completion: @escaping (NodeError?) -> Void
+    ) {
+        guard remembers, directory != nil, !isKnown(chat) else {
+            return completion(refusal(of: chat, isConfirmed: isConfirmed))
+        }
+        threads().runIfActive(eventLoop: eventLoop) { refusal(of: chat, isConfirmed: isConfirmed) }
+            .assumeIsolated().whenSuccess(completion)
     }
 
     private func doubt(about chat: Chat, _ names: ChatNames, _ fault: String?) -> NodeError? {
