@@ -53,6 +53,10 @@ struct ServiceTextTests {
         #expect(frontEnd.unread == events.map(\.event))
         frontEnd.ask(.read(chat: "team"))
         #expect(stage.read == [1, 2, 3])
+        frontEnd.ask(.open(chat: nil))
+        stage.restored = ["team": [TimedEvent(at: 4, event: Self.text(4))]]
+        stage.node.tell(.notice(.other(code: "waiting-damaged", text: "")))
+        #expect(stage.service.unread.count(in: "team") == 1, "a text that the node saved from a damaged file")
     }
 
     //

@@ -156,6 +156,32 @@ struct TextDatabaseTests {
         #expect(try await stage.state().entries.suffix(2) == [21, 22])
     }
 
+    //
+    @Test("texts whose rows are out of order show in the run that finds them, and a later text replaces none")
+    func disordered() async throws {
+        let stage = try await TextStage()
+        let logs = try (1...8).map { TextLogID(try Chat("chat \($0)")) }
+        for log in logs {
+            try await stage.append((1...3).map { try SomeText.waiting($0) } + [SomeText.received(4)], to: log)
+        }
+        try await stage.end()
+        stage.reverseKeys()
+        #expect(logs.count { stage.found($0).entries.isEmpty } >= 4, "a search finds few rows")
+        try await stage.restart()
+        #expect(Self.texts(stage.takeFaults()).map { $0.contains("was damaged") } == [true])
+        for log in logs {
+            let state = try await stage.state(log)
+            #expect(state.entries == [1, 2, 3] && state.unreadNumbers == [4])
+            try await stage.append([SomeText.waiting(5)], to: log)
+        }
+        try await stage.restart()
+        #expect(stage.takeFaults().isEmpty)
+        for log in logs {
+            let state = try await stage.state(log)
+            #expect(state.entries == [1, 2, 3, 5] && state.unreadNumbers == [4])
+        }
+    }
+
     //
     @Test("a missing file is reported once, and a file of a later version stays as it is")
     func missing() async throws {

@@ -1,3 +1,4 @@
+import CSQLite
 import Glibc
 import InklingCore
 import InklingModel
@@ -131,6 +132,25 @@ final class TextStage: FileStage, Sendable {
 
     var keyFile: String { "\(folder.path)/keys" }
     var file: String { "\(folder.path)/texts.db" }
+
+    /// Makes the keys of the rows in the file descend, while the schema says that they ascend.
+    func reverseKeys() {
+        for steps in [
+            ["UPDATE sqlite_schema SET sql = replace(sql, '(key,', '(key DESC,') WHERE name = 'rows'"],
+            [
+                "CREATE TEMP TABLE copies AS SELECT * FROM rows", "DELETE FROM rows",
+                "INSERT INTO rows SELECT * FROM copies",
+                "UPDATE sqlite_schema SET sql = replace(sql, '(key DESC,', '(key,') WHERE name = 'rows'",
+            ],
+        ] {
+            var connection: OpaquePointer?
+            #expect(sqlite3_open(file, &connection) == SQLITE_OK)
+            for step in ["PRAGMA writable_schema=ON"] + steps {
+                #expect(sqlite3_exec(connection, step, nil, nil, nil) == SQLITE_OK, "\(step)")
+            }
+            sqlite3_close(connection)
+        }
+    }
 }
 
 /// A stage with files.

@@ -86,6 +86,33 @@ struct WaitingTextTests {
         }
     }
 
+    //
+    @Test("texts that the store saves from a damaged file show in the same run")
+    func saved() async throws {
+        let chat = try #require(TextNode.chat)
+        let log = try #require(TextLogID(digits: chat.logID))
+        var (stage, attempts) = (try await TextStage(), 0)
+        repeat {
+            attempts += 1
+            try #require(attempts < 20)
+            if attempts > 1 { stage = try await TextStage() }
+            let records = try [SomeText.waiting(1), SomeText.waiting(2), SomeText.received(3)]
+            try await stage.append(records, to: log)
+            for number in 1...10 {
+                try await stage.append([SomeText.received(number)], to: TextLogID(try Chat("chat \(number)")))
+            }
+            try await stage.end()
+            stage.reverseKeys()
+            // By chance, the keys of a chat are where a search finds them.
+        } while !stage.found(log).entries.isEmpty
+        let node = try await TextNode("Alice", in: stage.folder.path)
+        try await node.wait("the texts are there") { try await $0.waiting == ["1", "2"] }
+        let unread = try await node.run { $0.takeRestoredTexts(in: "team") }
+        #expect(unread.compactMap { if case .message(let it) = $0.event { it.text } else { nil } } == ["3"])
+        try await node.stop()
+        #expect(stage.found(log).entries == [1, 2] && stage.found(log).unreadNumbers == [3])
+    }
+
     // M-82
     @Test("a text is neither shown nor acknowledged before it is on disk")
     func slowDisk() async throws {

@@ -18,7 +18,14 @@ extension Node {
 
     private func report(_ fault: TextFault) {
         switch fault {
-        case .damaged(let text): tell(.notice(.other(code: "waiting-damaged", text: text)))
+        case .damaged(let text):
+            // The disk then has nothing that the node has given up.
+            texts.store?.value.whenIdle { [weak self] in
+                self?.onLoop { node in
+                    node.takeSavedTexts()
+                    node.tell(.notice(.other(code: "waiting-damaged", text: text)))
+                }
+            }
         case .unwritable(let text): tell(.notice(.other(code: "waiting-not-kept", text: text)))
         case .writable: break
         }
@@ -36,14 +43,32 @@ extension Node {
     func restore(_ kept: (log: TextLogID, state: TextState), in entry: JoinedChat) {
         var chatTexts = ChatTexts(log: kept.log)
         chatTexts.left = kept.state.left
-        for text in kept.state.unread {
-            let id = MessageID(rawValue: endpoint.reserveMessageNumber())
-            chatTexts.unread[id] = text
-            chatTexts.restored.append(id)
-        }
         entry.texts = chatTexts
+        for text in kept.state.unread { restore(text, in: entry) }
         for text in kept.state.waiting { nodeAge.counter.advance(toAtLeast: text.since) }
         texts.queues.restore(kept.state.waiting, in: entry.name, highestEntry: kept.state.highestEntry)
+        lookAtTexts()
+    }
+
+    private func restore(_ text: KeptText, in entry: JoinedChat) {
+        let id = MessageID(rawValue: endpoint.reserveMessageNumber())
+        entry.texts?.unread[id] = text
+        entry.texts?.restored.append(id)
+    }
+
+    /// Takes the texts that the store saved from a damaged file after the node had joined their chats.
+    private func takeSavedTexts() {
+        for entry in joined {
+            guard let chatTexts = entry.texts, let state = texts.store?.value.state(of: chatTexts.log),
+                !texts.ending.contains(chatTexts.log)
+            else { continue }
+            texts.queues.restore(state.waiting, in: entry.name, highestEntry: state.highestEntry)
+            let known = Set(
+                (Array(chatTexts.unread.values) + chatTexts.arrivals.map(\.text)).map { TextState.Name($0.key, $0.id) })
+            for text in state.unread where !known.contains(.init(text.key, text.id)) { restore(text, in: entry) }
+            endpoint.addSeenTexts(state.seen, in: entry.id)
+            for key in endpoint.reachable(in: entry.id).sorted() { sendTexts(to: key, in: entry) }
+        }
         lookAtTexts()
     }
 

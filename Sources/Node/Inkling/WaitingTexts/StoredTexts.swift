@@ -209,6 +209,9 @@ private final class TextRows: Sendable {
                         try tables.put(record.bytes, row.kind, entry, in: id.name)
                     }
                 }
+                // The new file has rows that no search found in the damaged one.
+                let found = try self.log(id, tables)
+                logs.withLock { $0.changed[id] = found }
             }
         }
     }

@@ -152,12 +152,13 @@ package struct TextQueues: Sendable {
         return changes
     }
 
-    /// Adds the texts that waited on disk when the node joined their chat.
+    /// Adds the texts that wait on disk, except those that are here.
     package mutating func restore(_ texts: [WaitingText], in chat: String, highestEntry: UInt64) {
         lastEntry = max(lastEntry, highestEntry)
         for text in texts {
             lastEntry = max(lastEntry, text.entry)
             let restored = Text(chat: chat, content: text, message: nil, sending: nil, place: .disk)
+            guard find(restored) == nil else { continue }
             count(restored, 1)
             queues[restored.person, default: []].append(restored)
         }

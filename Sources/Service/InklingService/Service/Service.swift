@@ -327,6 +327,10 @@ package final class Service: EventSink {
         case .notice(let notice):
             standingNotices.note(notice)
             if case .moved(let chat) = notice { moved(chat) }
+            // The node has saved texts of earlier runs.
+            if case .other("waiting-damaged", _) = notice {
+                for chat in joined.keys.sorted() { restoreTexts(in: chat) }
+            }
         case .delivered(let receipt):
             recent.record(receipt)
             if receipt.entry != nil { return forward(lateOutcome: timed, in: receipt.chat) }
