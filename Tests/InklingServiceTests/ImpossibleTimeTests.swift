@@ -96,7 +96,7 @@ struct ImpossibleTimeTests {
 
     /// Writes records as an earlier or a hostile program leaves them in a folder.
     private static func write(_ records: [[UInt8]], in folder: TemporaryFolder) throws {
-        let tables = TextTables(in: folder.path, limits: .init()) { $0 }
+        let tables = TextTables(in: folder.path, limits: .init(), merging: { $0 })
         let log = LogName(.texts, try log())
         try tables.begin(log)
         for (place, record) in records.enumerated() {

@@ -104,7 +104,7 @@ struct EarlierLogsTests {
             let earlier = try EarlierStage(texts: Self.log())
             let disk = FaultyDisk(under: earlier.folder.path)
             disk.set { $0.lastChange = changes }
-            _ = TextTables(in: earlier.folder.path, limits: .init()) { $0 }
+            _ = TextTables(in: earlier.folder.path, limits: .init(), merging: { $0 })
             let isDead = disk.isDead
             disk.set { $0.lastChange = nil }
             let stage = try await TextStage(in: earlier.folder)

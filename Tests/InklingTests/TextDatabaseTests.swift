@@ -56,7 +56,7 @@ struct TextDatabaseTests {
     private static func texts(_ faults: [TextFault]) -> [String] {
         faults.map {
             switch $0 {
-            case .damaged(let text), .unwritable(let text): text
+            case .damaged(let text), .unwritable(let text), .remote(let text): text
             case .writable: "writable"
             }
         }
@@ -310,6 +310,23 @@ struct TextDatabaseTests {
         try await stage.end()
         stage.put(copy, at: stage.file)
         #expect(stage.found().entries.isEmpty, "no copy opens")
+    }
+
+    @Test(
+        "a file system over a network, or of a program, is reported once",
+        arguments: [(UInt32(0x6969), "NFS"), (0xFF53_4D42, "CIFS"), (0xFE53_4D42, "CIFS"), (0x6573_5546, "FUSE")])
+    func remote(_ number: UInt32, _ kind: String) async throws {
+        let stage = try await TextStage(fileSystem: number)
+        #expect(stage.takeFaults().isEmpty, "there is no file yet")
+        #expect(try await stage.append([SomeText.waiting(1)]) == nil)
+        #expect(
+            stage.takeFaults() == [
+                .remote(
+                    "\(stage.file) is on a file system of the kind \(kind): slower than a disk of this machine, and a power "
+                        + "failure can cost messages that waited or were unread.")
+            ])
+        try await stage.restart()
+        #expect(try await stage.state().entries == [1] && stage.takeFaults().isEmpty)
     }
 
     //

@@ -32,9 +32,15 @@ final class TextStage: FileStage, Sendable {
     private let current: NIOLoopBoundBox<Run?>
     private let reported = Mutex<[TextFault]>([])
 
-    init(limits: TextTables.Limits = .init(), in folder: TemporaryFolder? = nil) async throws {
+    /// The number of the folder's file system in statfs(2).
+    let fileSystem: UInt32
+
+    init(
+        limits: TextTables.Limits = .init(), in folder: TemporaryFolder? = nil, fileSystem: UInt32 = 0xEF53
+    ) async throws {
         self.folder = try folder ?? TemporaryFolder()
         self.limits = limits
+        self.fileSystem = fileSystem
         disk = FaultyDisk(under: self.folder.path)
         log = TextLogID(try Chat("team", secret: Secret("abcdefghijklmnopqrstuvwxya")))
         current = NIOLoopBoundBox.makeEmptyBox(eventLoop: loop)
@@ -59,7 +65,9 @@ final class TextStage: FileStage, Sendable {
     }
 
     private func open() -> Run {
-        let database = TextDatabase(in: folder.path, limits: limits, on: loop, threads: Self.threads)
+        let database = TextDatabase(
+            in: folder.path, limits: limits, fileSystem: { [fileSystem] _ in fileSystem }, on: loop,
+            threads: Self.threads)
         return Run(database: database, texts: StoredTexts(database))
     }
 

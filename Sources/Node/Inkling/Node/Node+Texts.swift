@@ -27,6 +27,9 @@ extension Node {
                 }
             }
         case .unwritable(let text): tell(.notice(.other(code: "waiting-not-kept", text: text)))
+        case .remote(let text):
+            logger.notice("\(text)")
+            tell(.notice(.other(code: "store-remote", text: text)))
         case .writable: break
         }
     }

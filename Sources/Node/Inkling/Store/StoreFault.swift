@@ -2,6 +2,8 @@
 package enum StoreFault: Hashable, Sendable {
     /// Rows of the file don't open. A whole file that is damaged is now at `aside`.
     case damaged(path: String, aside: String?)
+    /// The database is on a file system over a network or in a program, of that kind. Nothing is lost.
+    case remote(path: String, kind: String)
     /// The keys have logs, but the database is gone.
     case missing(path: String)
     /// The database has rows, but the keys are gone.
@@ -29,6 +31,9 @@ package enum StoreFault: Hashable, Sendable {
         case .damaged(let path, let aside?):
             "\(path) was damaged. Inkling saved the part that it could read. Other \(messages) are lost. The damaged file is "
                 + "now \(aside): remove it if you don't need it."
+        case .remote(let path, let kind):
+            "\(path) is on a file system of the kind \(kind): slower than a disk of this machine, and a power failure can "
+                + "cost \(messages)."
         case .missing(let path): "\(path) is missing, and all \(messages) with it. \(copy)"
         case .keysMissing(let path):
             "\(path) is missing, so \(messages) can't be read. \(copy) To remove what nobody can read: inkling forget"

@@ -30,14 +30,22 @@ package struct StoredMessages: Hashable, Sendable {
 
     /// Returns the kind of a file system over a network or in a program, where locks and flushes are less sure; nil for
     /// another one.
-    package static func remoteKind(of directory: String) -> String? {
-        switch cprocess_file_system(directory) {
+    ///
+    /// - Parameter number: Returns the number of a directory's file system in statfs(2).
+    package static func remoteKind(of directory: String, number: (String) -> UInt32 = StoredMessages.fileSystem(of:))
+        -> String?
+    {
+        switch number(directory) {
         case 0x6969: "NFS"
         case 0xFF53_4D42, 0xFE53_4D42, 0x517B: "CIFS"
         case 0x6573_5546: "FUSE"
         default: nil
         }
     }
+
+    /// Returns the number of a directory's file system in statfs(2); 0 after a failure.
+    @Sendable
+    package static func fileSystem(of directory: String) -> UInt32 { cprocess_file_system(directory) }
 
     /// The files, the keys first.
     private static let files = [

@@ -47,13 +47,15 @@ package final class TextDatabase {
     ///
     /// - Parameters:
     ///   - merging: Puts notes about messages of a history of an earlier build into these messages.
+    ///   - fileSystem: Returns the number of a directory's file system in statfs(2).
     ///   - threads: Makes a pool of one thread.
     package init(
         in directory: String, limits: TextTables.Limits = .init(),
+        fileSystem: @escaping @Sendable (String) -> UInt32 = StoredMessages.fileSystem(of:),
         merging: @escaping @Sendable ([EarlierLogs.Record]) -> [EarlierLogs.Record] = { $0 },
         on eventLoop: any EventLoop, threads: @escaping @autoclosure () -> NIOThreadPool
     ) {
-        thread = Thread(TextTables(in: directory, limits: limits, merging: merging))
+        thread = Thread(TextTables(in: directory, limits: limits, fileSystem: fileSystem, merging: merging))
         self.eventLoop = eventLoop
         makeThreads = threads
         faults = thread.withTables { $0.takeFaults() }

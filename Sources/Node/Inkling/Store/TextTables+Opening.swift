@@ -13,6 +13,7 @@ extension TextTables {
             let made = try Database(path, Self.schema)
             opened = made
             if isNew { try set(.counter, keys.counter) }
+            try? reportRemote()
             return made
         }
     }
@@ -45,6 +46,14 @@ extension TextTables {
         }
         // After a failure, the next start tries again.
         try? importEarlier(merging)
+    }
+
+    /// Reports once that the database is on a file system over a network or in a program.
+    private func reportRemote() throws(Database.Failure) {
+        guard let kind = StoredMessages.remoteKind(of: directory, number: fileSystem), try mark(.isRemote) == 0
+        else { return }
+        report(.remote(path: path, kind: kind))
+        try set(.isRemote, 1)
     }
 
     /// Returns whether there is a file of keys.

@@ -25,6 +25,8 @@ package final class TextTables {
         case earlier
         /// Whether rows of a removed key may be left.
         case hasRemains
+        /// Whether ``StoreFault/remote(path:kind:)`` was reported.
+        case isRemote
     }
 
     /// The newest message of a history and the size of all.
@@ -48,6 +50,8 @@ package final class TextTables {
 
     let directory: String
     let limits: Limits
+    /// Returns the number of a directory's file system in statfs(2).
+    let fileSystem: @Sendable (String) -> UInt32
     var path: String { "\(directory)/\(Self.fileName)" }
     var keyPath: String { "\(directory)/\(StoreKeys.fileName)" }
     /// Nil while there is no file, or no usable one.
@@ -65,8 +69,12 @@ package final class TextTables {
     var observer: (TextTables, Event) throws(Database.Failure) -> Void = { _, _ in }
 
     /// Reads the keys, opens the database, and reads the files of earlier builds.
-    init(in directory: String, limits: Limits, merging: @Sendable ([EarlierLogs.Record]) -> [EarlierLogs.Record]) {
-        (self.directory, self.limits) = (directory, limits)
+    init(
+        in directory: String, limits: Limits,
+        fileSystem: @escaping @Sendable (String) -> UInt32 = StoredMessages.fileSystem(of:),
+        merging: @Sendable ([EarlierLogs.Record]) -> [EarlierLogs.Record]
+    ) {
+        (self.directory, self.limits, self.fileSystem) = (directory, limits, fileSystem)
         open(merging)
     }
 

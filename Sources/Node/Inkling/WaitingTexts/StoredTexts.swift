@@ -33,7 +33,8 @@ package final class StoredTexts: TextStore {
             case .keysUnusable, .unusable: self?.isFailing = true
             default: break
             }
-            report(.damaged(fault.text(about: "messages that waited or were unread")))
+            let text = fault.text(about: "messages that waited or were unread")
+            if case .remote = fault { report(.remote(text)) } else { report(.damaged(text)) }
         }
     }
 

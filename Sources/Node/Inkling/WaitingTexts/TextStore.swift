@@ -23,6 +23,8 @@ package enum TextFault: Hashable, Sendable {
     /// Texts can't be kept. The argument is the text of the notice `waiting-not-kept`. No further one comes before
     /// ``writable``.
     case unwritable(String)
+    /// The disk is less safe than others. The argument is the text of the notice `store-remote`.
+    case remote(String)
     /// A write succeeded after ``unwritable(_:)``.
     case writable
 }

@@ -110,7 +110,10 @@ package final class MessageHistory: ChatHistory {
         self.report = report
         database.begin { [weak self] fault in
             // Without a history, nothing of it is lost.
-            if let self, !logs.isEmpty || Self.concernsAll(fault) {
+            guard let self else { return }
+            // The texts report this one.
+            if case .remote = fault { return }
+            if !logs.isEmpty || Self.concernsAll(fault) {
                 report(.other(code: "history-damaged", text: fault.text(about: "kept messages")))
             }
         }
