@@ -140,15 +140,7 @@ struct TextDatabaseTests {
     @Test("damage that shows during a run costs no text, because the run has them in memory")
     func damagedMeanwhile() async throws {
         let stage = try await Self.stage()
-        let file = open(stage.file, O_WRONLY)
-        // Each page but the first.
-        let zeros = [UInt8](repeating: 0xAA, count: 4_096)
-        for page in 1..<stage.bytes(stage.file).count / 4_096 {
-            #expect(pwrite(file, zeros, zeros.count, off_t(page * 4_096)) == zeros.count)
-        }
-        // A change by another connection would drop the pages in memory.
-        #expect(pwrite(file, zeros, 4, 24) == 4)
-        close(file)
+        stage.spoilPages()
         _ = try await stage.append([SomeText.waiting(21)])
         #expect(Self.texts(stage.takeFaults()).contains { $0.contains("was damaged") })
         #expect(try await stage.append([SomeText.waiting(22)]) == nil)

@@ -141,6 +141,18 @@ final class TextStage: FileStage, Sendable {
     var keyFile: String { "\(folder.path)/keys" }
     var file: String { "\(folder.path)/texts.db" }
 
+    /// Overwrites each page of the file but the first.
+    func spoilPages() {
+        let file = Glibc.open(self.file, O_WRONLY)
+        let page = [UInt8](repeating: 0xAA, count: 4_096)
+        for number in 1..<bytes(self.file).count / page.count {
+            #expect(pwrite(file, page, page.count, off_t(number * page.count)) == page.count)
+        }
+        // A change by another connection would drop the pages in memory.
+        #expect(pwrite(file, page, 4, 24) == 4)
+        close(file)
+    }
+
     /// Makes the keys of the rows in the file descend, while the schema says that they ascend.
     func reverseKeys() {
         for steps in [

@@ -113,6 +113,31 @@ struct WaitingTextTests {
         #expect(stage.found(log).entries == [1, 2] && stage.found(log).unreadNumbers == [3])
     }
 
+    //
+    @Test("a file that is damaged during a run doubles no text")
+    func spoiled() async throws {
+        let stage = try await TextStage()
+        let chat = try #require(TextNode.chat)
+        let log = try #require(TextLogID(digits: chat.logID))
+        try await stage.append(
+            (1...3).map { try SomeText.waiting($0) } + [SomeText.received(4)], to: log)
+        try await stage.end()
+        let node = try await TextNode("Alice", in: stage.folder.path)
+        try await node.ask(.forget(chat: nil, entry: 1))
+        try await node.wait("the disk has forgotten it") { try await $0.answers.count == 2 }
+        stage.spoilPages()
+        try await node.ask(.forget(chat: nil, entry: 2))
+        try await node.wait("the damage is reported") { node in
+            try await node.events.contains {
+                if case .notice(.other("waiting-damaged", _)) = $0 { true } else { false }
+            }
+        }
+        #expect(try await node.waiting == ["3"])
+        let unread = try await node.run { $0.takeRestoredTexts(in: "team") }
+        #expect(unread.compactMap { if case .message(let it) = $0.event { it.text } else { nil } } == ["4"])
+        try await node.stop()
+    }
+
     // M-82
     @Test("a text is neither shown nor acknowledged before it is on disk")
     func slowDisk() async throws {
