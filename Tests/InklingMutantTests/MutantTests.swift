@@ -49,7 +49,6 @@ struct MutantTests {
         .loneEdge: [.edges], .hastyStarts: [.edges], .lostStart: [.missingTyping, .edges],
         .rareHeartbeats: [.heartbeats], .frequentHeartbeats: [.heartbeats], .lazyHeartbeats: [.heartbeats],
         .noStretching: [.heartbeats], .silentHeartbeats: [.missingTyping], .lazyAway: [.wrongPresence],
-        .hastyEviction: [.missingTyping],
     ]
     /// The same of the names under which people are shown (M-24).
     static let names: [Mutant: Set<Violation.Rule>] = [.swallowedName: [.wrongName]]
@@ -75,7 +74,7 @@ struct MutantTests {
         .everyDestination: 1, .everyList: 1, .everyMessageFails: 51, .everyPresence: 1, .everyResponse: 1,
         .everyRetry: 1, .fastHeartbeats: 1, .fewInstances: 22, .followsAnybody: 5, .followsOften: 3,
         .forgetsAtOnce: 61, .forgetsFriends: 1, .forgetsSeen: 3, .frequentHeartbeats: 2, .givesAnybody: 0,
-        .givesFormer: 67, .givesNewest: 3, .givesOnce: 0, .hastyAck: 0, .hastyCopy: 8, .hastyEviction: 10_010_735,
+        .givesFormer: 67, .givesNewest: 3, .givesOnce: 0, .hastyAck: 0, .hastyCopy: 8,
         .hastySilence: 12,
         .hastyStarts: 1, .hastySuccessor: 0, .hoardsText: 1, .keptEpoch: 114, .keptMessages: 0, .lateExpiry: 8,
         .lazyAway: 22, .lazyHeartbeats: 39, .loneEdge: 1, .longRest: 3_160_757_683, .lostFarewell: 33, .lostStart: 1,

@@ -9,7 +9,7 @@ package enum Mutant: String, CaseIterable, Sendable {
     case manyRuns, noAnswerShare, noShares, everyRetry, talkative, manyOwnHosts, ownHostIsNone, fewInstances
     case forgetsFriends, everyDestination, boundless, hoardsText, noTextRanks, everyList, everyPresence
     case loneEdge, hastyStarts, lostStart, rareHeartbeats, lazyHeartbeats, noStretching, silentHeartbeats
-    case lazyAway, swallowedName, swallowedText, frequentHeartbeats, hastyEviction
+    case lazyAway, swallowedName, swallowedText, frequentHeartbeats
     case followsAnybody, takesSecond, removesOwner, followsOften, movesOften, anyFormer, givesNewest
     case refusesNobody, givesAnybody, givesFormer, givesOnce, hastySuccessor, showsDeparted, longRest
     case hastyAck, showsRepeated, hastyCopy, unreachable, forgetsSeen, anotherID, overtakes
