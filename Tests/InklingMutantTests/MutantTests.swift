@@ -58,7 +58,7 @@ struct MutantTests {
         .followsOften: [.hastyMove], .movesOften: [.hastyMove, .strandedMember], .anyFormer: [.falseMove],
         .givesNewest: [.falseMove], .refusesNobody: [.intruder],
         .givesAnybody: [.falseMove, .intruder], .givesFormer: [.falseMove, .intruder], .givesOnce: [.strandedMember],
-        .hastySuccessor: [.departedChat], .showsDeparted: [.departedChat], .longRest: [.divergence],
+        .hastySuccessor: [.departedChat], .showsDeparted: [.departedChat],
     ]
     /// The same of kept texts (M-80 to M-86), in scenarios with texts that wait.
     static let texts: [Mutant: Set<Violation.Rule>] = [
@@ -77,7 +77,7 @@ struct MutantTests {
         .givesFormer: 67, .givesNewest: 3, .givesOnce: 0, .hastyAck: 0, .hastyCopy: 8,
         .hastySilence: 12,
         .hastyStarts: 1, .hastySuccessor: 0, .hoardsText: 1, .keptEpoch: 114, .keptMessages: 0, .lateExpiry: 8,
-        .lazyAway: 22, .lazyHeartbeats: 39, .loneEdge: 1, .longRest: 3_160_757_683, .lostFarewell: 33, .lostStart: 1,
+        .lazyAway: 22, .lazyHeartbeats: 39, .loneEdge: 1, .lostFarewell: 33, .lostStart: 1,
         .manyCopies: 0, .manyOwnHosts: 1, .manyRuns: 1, .messageKeepsTyping: 0, .movesOften: 19, .neverUnderLoad: 1,
         .noAnswerShare: 6, .noRank: 2, .noRepeats: 7, .noShares: 4, .noStretching: 2, .noTextRanks: 1, .oldIsNew: 16,
         .overtakes: 3, .ownHostIsNone: 1, .ownTyping: 0, .rareHeartbeats: 1, .refusesNobody: 40, .removesOwner: 5,

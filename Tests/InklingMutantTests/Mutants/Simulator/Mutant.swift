@@ -11,7 +11,7 @@ package enum Mutant: String, CaseIterable, Sendable {
     case loneEdge, hastyStarts, lostStart, rareHeartbeats, lazyHeartbeats, noStretching, silentHeartbeats
     case lazyAway, swallowedName, swallowedText, frequentHeartbeats
     case followsAnybody, takesSecond, removesOwner, followsOften, movesOften, anyFormer, givesNewest
-    case refusesNobody, givesAnybody, givesFormer, givesOnce, hastySuccessor, showsDeparted, longRest
+    case refusesNobody, givesAnybody, givesFormer, givesOnce, hastySuccessor, showsDeparted
     case hastyAck, showsRepeated, hastyCopy, unreachable, forgetsSeen, anotherID, overtakes
 }
 
