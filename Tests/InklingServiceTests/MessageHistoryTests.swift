@@ -82,7 +82,7 @@ private final class HistoryStage: Sendable {
     private func idle() async throws {
         let done = loop.makePromise(of: Void.self)
         loop.execute { [self] in
-            if let history = history.value { history.whenIdle { done.succeed() } } else { done.succeed() }
+            if let database = database.value { database.whenIdle { done.succeed() } } else { done.succeed() }
         }
         try await done.futureResult.get()
     }

@@ -63,23 +63,12 @@ public struct KeptIdentity: Sendable {
         guard let path = directory ?? KeyStore.defaultDirectory else {
             throw .stateDirectory(.noHome)
         }
-        let identity = KeptIdentity(pair, directory: path)
-        let opening: StateDirectory.Opening
-        do {
-            opening = try StateDirectory.open(path, isNamed: directory != nil)
-        } catch {
-            throw .stateDirectory(error)
-        }
-        switch opening {
-        case .locked(let state):
-            defer { state.close() }
+        try StateDirectory.withLock(path, isNamed: directory != nil) { state throws(NodeError) in
             guard force || !state.hasIdentity else { throw .identityExists(path) }
             if case .unwritable(let reason) = state.keep(pair) {
                 throw .stateDirectory(.unwritable(path: path, reason: reason))
             }
-            return identity
-        case .inUse: throw .stateDirectoryInUse(path)
-        case .unwritable(let reason): throw .stateDirectory(.unwritable(path: path, reason: reason))
         }
+        return KeptIdentity(pair, directory: path)
     }
 }

@@ -42,6 +42,27 @@ struct StateDirectory: Sendable {
         return opening
     }
 
+    /// Locks the directory as ``open(_:isNamed:)`` does, while `body` runs.
+    ///
+    /// - Throws: ``NodeError/stateDirectoryInUse(_:)``, ``NodeError/stateDirectory(_:)``, and the errors of `body`.
+    static func withLock(
+        _ path: String, isNamed: Bool, _ body: (StateDirectory) throws(NodeError) -> Void
+    ) throws(NodeError) {
+        let opening: Opening
+        do {
+            opening = try open(path, isNamed: isNamed)
+        } catch {
+            throw .stateDirectory(error)
+        }
+        switch opening {
+        case .locked(let state):
+            defer { state.close() }
+            try body(state)
+        case .inUse: throw .stateDirectoryInUse(path)
+        case .unwritable(let reason): throw .stateDirectory(.unwritable(path: path, reason: reason))
+        }
+    }
+
     /// Returns the private key in a directory, even while another process holds the lock; nil if there is none.
     static func existingKey(_ path: String) throws(StateDirectoryFault) -> KeyPair? {
         let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

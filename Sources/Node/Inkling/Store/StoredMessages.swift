@@ -64,19 +64,8 @@ package struct StoredMessages: Hashable, Sendable {
     package static func remove(in directory: String?) throws(NodeError) {
         guard let path = directory ?? KeyStore.defaultDirectory else { throw .stateDirectory(.noHome) }
         guard access(path, F_OK) == 0 else { return }
-        let opening: StateDirectory.Opening
-        do {
-            opening = try StateDirectory.open(path, isNamed: directory != nil)
-        } catch {
-            throw .stateDirectory(error)
-        }
-        switch opening {
-        case .locked(let state):
-            defer { state.close() }
-            guard let reason = remove(path) else { return }
-            throw .stateDirectory(.unwritable(path: path, reason: reason))
-        case .inUse: throw .stateDirectoryInUse(path)
-        case .unwritable(let reason): throw .stateDirectory(.unwritable(path: path, reason: reason))
+        try StateDirectory.withLock(path, isNamed: directory != nil) { _ throws(NodeError) in
+            if let reason = remove(path) { throw .stateDirectory(.unwritable(path: path, reason: reason)) }
         }
     }
 

@@ -54,7 +54,7 @@ package final class TextTables {
     let fileSystem: @Sendable (String) -> UInt32
     var path: String { "\(directory)/\(Self.fileName)" }
     var keyPath: String { "\(directory)/\(StoreKeys.fileName)" }
-    /// Nil while there is no file, or no usable one.
+    /// Nil without a usable file.
     var opened: Database?
     /// Why the files can't be used in this run.
     var refusal: String?

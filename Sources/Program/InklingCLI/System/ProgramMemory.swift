@@ -1,5 +1,4 @@
 import CProcess
-import Glibc
 import NIOCore
 
 /// The memory that only the start of a program needs.

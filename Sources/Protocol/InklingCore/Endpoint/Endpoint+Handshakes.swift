@@ -258,7 +258,7 @@ extension Endpoint {
 extension Endpoint {
     // MARK: Beginning and ending
 
-    /// Begins or ends a person's opening after a change of its targets that is no news.
+    /// Begins or ends a person's opening after its targets changed without news.
     mutating func review(_ person: PersonID, _ now: Instant) {
         guard hasToOpen(to: person, now) else { return stopOpening(with: person) }
         if openings.find(person) == nil { hasNews(of: person, now) }

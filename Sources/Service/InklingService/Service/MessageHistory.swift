@@ -255,9 +255,6 @@ package final class MessageHistory: ChatHistory {
         }
     }
 
-    /// Calls back when no job is left.
-    package func whenIdle(_ completion: @escaping () -> Void) { database.whenIdle(completion) }
-
     // MARK: Messages
 
     /// A page in the making.
