@@ -42,7 +42,7 @@ extension NetworkTests {
                     users.append([alice, bob].map { $0.events.first?.user })
                     for node in [alice, bob] {
                         let codes = node.events.compactMap(\.code)
-                        for fault in ["known-peers", "identity", "key-changed"] {
+                        for fault in ["known-peers", "state-", "identity", "key-changed"] {
                             #expect(!codes.contains { $0.hasPrefix(fault) }, "\(codes)")
                         }
                         node.quit()

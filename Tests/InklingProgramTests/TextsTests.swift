@@ -60,13 +60,6 @@ struct TextsTests {
             (.identityTemporary(.inUse(directory: "/x")), "use /join in the other program"),
             (.identityTemporary(.noHome), "with --state-dir."), (.discoveryUp, "Discovery works again."),
             (.lastWillOff(.missing(path: "/x")), "Install inkling-lastwill beside this program."),
-            (
-                .knownPeersUnkept(directory: "/x", reason: "No space left on device"),
-                "Free some disk space, then restart"
-            ),
-            (.knownPeersUnkept(directory: "/x", reason: "Permission denied"), "Make the directory yours and writable,"),
-            (.knownPeersUnkept(directory: "/x", reason: "Read-only file system"), "Mount its file system writable,"),
-            (.knownPeersUnkept(directory: "/x", reason: "it is a link"), "Repair the file known-peers.json there,"),
         ])
     func notice(_ notice: Notice, _ part: String) {
         #expect(notice.text.contains(part) && notice.text.hasPrefix(notice.fact), "\(notice.text)")

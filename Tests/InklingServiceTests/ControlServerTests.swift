@@ -245,62 +245,6 @@ struct ControlServerTests {
         #expect(ListeningSocket(process: "\(getpid())", count: nil) == nil)
     }
 
-    // A-19
-    @Test("kept chats are in a file that only the user can read, with their secrets; a damaged one is moved aside")
-    func keptChats() throws {
-        let folder = try Self.folder()
-        let file = KeptChatsFile(in: folder)
-        let chats = [
-            try Chat("kitchen \"Ünï\""), try Chat("team", secret: Secret("aaaaaaaaaaaaaaaaaaaaaaaaaa")),
-        ]
-        #expect(file.read() == .missing)
-        #expect(file.write(chats) == nil && file.read() == .chats(chats))
-        #expect(Self.mode(folder + "/kept-chats.json") == 0o600)
-        chmod(folder + "/kept-chats.json", 0o644)
-        #expect(file.read() == .chats(chats) && Self.mode(folder + "/kept-chats.json") == 0o600, "as after a copy")
-        #expect(file.write([]) == nil && file.read() == .chats([]))
-        for damaged in [
-            "", "{", "[]", #"{"version":1}"#, #"{"version":1,"chats":[{"chat":""}]}"#,
-            #"{"version":1,"chats":[{"chat":"a","secret":"b"}]}"#,
-            #"{"version":1,"chats":[{"chat":"a","secret":null}]}"#,
-            #"{"version":1,"chats":[{"chat":"a"},{"chat":"a"}]}"#, #"{"version":0,"chats":[]}"#,
-            #"{"version":1,"chats":[\#((0...32).map { #"{"chat":"\#($0)"}"# }.joined(separator: ","))]}"#,
-        ] {
-            Self.write(damaged, folder + "/kept-chats.json")
-            #expect(file.read() == .damaged, "\(damaged)")
-            #expect(file.read() == .damaged, "it stays")
-        }
-        Self.write(#"{"version":2}"#, folder + "/kept-chats.json")
-        #expect(file.read() == .newer && access(folder + "/kept-chats.json", F_OK) == 0)
-        unlink(folder + "/kept-chats.json")
-        rmdir(folder)
-        #expect(file.write(chats) != nil)
-    }
-
-    @Test("of chats that are kept while others are being written the latest are in the file at the end")
-    func keptChatsInOrder() async throws {
-        let folder = try Self.folder()
-        let loop = MultiThreadedEventLoopGroup.singleton.next()
-        let names = (1...32).map { "chat \($0)" }
-        let done = loop.makePromise(of: Void.self)
-        loop.execute {
-            let writer = KeptChatsWriter(KeptChatsFile(in: folder), on: loop)
-            for count in 1...32 {
-                writer.write(names.prefix(count).compactMap { try? Chat($0) }) { #expect($0 == nil) }
-            }
-            writer.whenIdle { done.succeed() }
-        }
-        try await done.futureResult.get()
-        #expect(KeptChatsFile(in: folder).read() == .chats(try names.map { try Chat($0) }))
-        unlink(folder + "/kept-chats.json")
-        let failed = loop.makePromise(of: String.self)
-        loop.execute {
-            KeptChatsWriter(KeptChatsFile(in: folder + "/nowhere"), on: loop).write([]) { failed.succeed($0 ?? "") }
-        }
-        #expect(try await !failed.futureResult.get().isEmpty)
-        rmdir(folder)
-    }
-
     private static func write(_ text: String, _ path: String) {
         let file = open(path, O_CREAT | O_WRONLY | O_TRUNC, 0o600)
         _ = Glibc.write(file, text, text.utf8.count)

@@ -333,11 +333,11 @@ struct DrivenNodeTests {
             $0.stateDirectory = directory.path
         }
         try await alice.forget()
-        let path = "\(directory.path)/\(KnownPeersFile.name)"
-        let written = NIOLoopBoundBox<[String]>.makeBoxSendingValue([], eventLoop: alice.loop)
+        let written = NIOLoopBoundBox<[Bool?]>.makeBoxSendingValue([], eventLoop: alice.loop)
         try await alice.react { _, output in
             guard output.answer == .done else { return }
-            written.value.append((try? String(contentsOfFile: path, encoding: .utf8)) ?? "")
+            let people = StateTables(in: directory.path, isHeld: false).contents.people
+            written.value.append(people[bob.key]?.isBlocked)
         }
         try await alice.run { node in
             node.ask(.setBlocked(true, .key(bob.key)))
@@ -346,8 +346,7 @@ struct DrivenNodeTests {
         try await alice.wait { $0.filter { $0.answer != nil }.count == 2 }
         let outputs = try await alice.outputs
         #expect(outputs.first?.answer == .done)
-        let texts = try await alice.loop.submit { written.value }.get()
-        #expect(texts.count == 1 && texts.first?.contains("\(bob.key)") == true)
+        #expect(try await alice.loop.submit { written.value }.get() == [true])
         await bob.stop()
         try await alice.stop()
     }
@@ -370,7 +369,7 @@ struct DrivenNodeTests {
         try await alice.react { _, output in
             // The owner's bye may come while the node writes. The node reports the move when it leaves the old chat.
             guard output.isMove else { return }
-            found.value.append(MovesFolder(in: directory.path).read().moves.present(team))
+            found.value.append(StateTables(in: directory.path, isHeld: false).contents.moves.present(team))
         }
         let chat = try await bob.move("team", choosing: [alice.node.key])
         try await alice.wait { $0.contains(where: \.isMove) }
@@ -402,7 +401,7 @@ struct DrivenNodeTests {
         let written = NIOLoopBoundBox<[Moves]>.makeBoxSendingValue([], eventLoop: alice.loop)
         try await alice.react { _, output in
             guard case .answer(.moved, _) = output else { return }
-            written.value.append(MovesFolder(in: directory.path).read().moves)
+            written.value.append(StateTables(in: directory.path, isHeld: false).contents.moves)
         }
         // A move asks for no confirmation of the name.
         refuses.withLock { $0 = true }
@@ -622,7 +621,7 @@ extension ServedNode {
             self, level: .driven,
             Service.Surroundings(
                 steady: { 0 }, awake: { 0 }, wall: Node.wallClock, keep: { $2(nil) },
-                refusal: { $2(refusal($0, $1)) },
+                refusal: { $3(refusal($0, $1)) },
                 rank: { _, _ in .verified },
                 chat: { [unowned self] source, name throws(NodeError) in try chats(of: source, named: name)[0] },
                 present: { [unowned self] in present($0) }, shutDown: { [unowned self] in stop {} }))

@@ -1,3 +1,4 @@
+import Inkling
 import InklingService
 import InklingModel
 import Testing
@@ -57,9 +58,10 @@ struct ServiceHolderTests {
         #expect(prompt.answers == [.joined(team, [])] && prompt.texts == ["hi"])
         prompt.forget()
         prompt.ask(.leave(chat: "team"))
-        #expect(prompt.answers.isEmpty && stage.kept.last == [] && stage.node.chats.isEmpty)
+        #expect(prompt.answers.isEmpty && stage.kept.last == [] && stage.leaving == team)
+        #expect(stage.node.chats == [team], "its logs end when the disk knows that they will")
         written.removeFirst()("full")
-        #expect(prompt.answers == [.done])
+        #expect(prompt.answers == [.done] && stage.node.chats.isEmpty && stage.finished.isEmpty)
         Self.expectNotKept(prompt)
         prompt.forget()
         prompt.ask(.join(team))
@@ -71,6 +73,29 @@ struct ServiceHolderTests {
         let count = stage.kept.count
         prompt.ask(.join(try Chat("kitchen")))
         #expect(prompt.ask(.leave(chat: "kitchen")) == .done && stage.kept.count == count, "it is open")
+    }
+
+    //
+    @Test("a chat is left when the disk knows that; its end is complete then, and a join before it keeps everything")
+    func leaving() throws {
+        let team = try Self.team()
+        let stage = ServiceStage(level: .daemon)
+        let prompt = stage.frontEnd()
+        prompt.ask(.join(team, isKept: true))
+        stage.history.set(true, for: team) { _ in }
+        var written: [(String?) -> Void] = []
+        stage.keepCompletion = { written.append($0) }
+        prompt.ask(.leave(chat: "team"))
+        #expect(stage.leaving == team && stage.node.chats == [team] && stage.history.keeps(team))
+        let other = stage.frontEnd()
+        other.ask(.join(team, isKept: true))
+        written.removeFirst()(nil)
+        #expect(stage.node.chats == [team] && stage.history.keeps(team))
+        written.removeFirst()(nil)
+        #expect(other.answers == [.joined(team, [])] && stage.kept.last == [team] && stage.leaving == nil)
+        other.ask(.leave(chat: "team"))
+        written.removeFirst()(nil)
+        #expect(stage.node.chats.isEmpty && !stage.history.keeps(team) && stage.finished.last == team)
     }
 
     //
@@ -145,7 +170,7 @@ struct ServiceHolderTests {
     //
     @Test("with 32 chats kept, a further private one is there and not kept, and the user is told")
     func fullList() throws {
-        let chats = try (0..<DaemonLimits.keptChats).map { try Chat("garden \($0)") }
+        let chats = try (0..<KeptChats.limit).map { try Chat("garden \($0)") }
         let stage = ServiceStage(level: .holder, kept: chats)
         let prompt = stage.frontEnd(isPatient: true)
         let team = try Self.team()

@@ -81,18 +81,6 @@ struct ServiceInvitationTests {
         stage.node.tell(.notice(.invitationOver(1, .declined)))
         #expect(!stage.frontEnd().take().contains { $0.notice != nil })
     }
-
-    @Test("kept chats keep the owner of a chat and the other key of a talk (A-19)")
-    func kept() throws {
-        let chats = [
-            try Self.talk(),
-            try Chat(invite: "inkling:team#aaaaaaaaaaaaaaaaaaaaaaaaaa@" + Somebody.key.description),
-            try Chat(invite: "inkling:club#baaaaaaaaaaaaaaaaaaaaaaaaa"), try Chat("lobby"),
-        ]
-        #expect(try KeptChats(KeptChats(chats).bytes).chats == chats)
-        let text = #"{"version":1,"chats":[{"chat":"x","secret":"aaaaaaaaaaaaaaaaaaaaaaaaaa","with":"y"}]}"#
-        #expect(throws: KeptChats.Fault.damaged) { try KeptChats(Array(text.utf8)) }
-    }
 }
 
 extension ServiceOutput {

@@ -19,6 +19,10 @@ final class ServiceStage {
         var kept: [[Chat]] = []
         /// The switches of waiting texts that were written with them.
         var holds: [[String: Bool]] = []
+        /// The chat that the user left with the last change.
+        var leaving: Chat?
+        /// The left chats whose logs have ended.
+        var finished: [Chat] = []
         /// The unread texts of an earlier run, by chat.
         var restored: [String: [TimedEvent]] = [:]
         /// The messages that the node need not keep any more.
@@ -72,15 +76,16 @@ final class ServiceStage {
             Service.Surroundings(
                 steady: { [world] in world.now }, awake: { [world] in world.now - world.asleep }, wall: { 5.5 },
                 keep: { [world] in
-                    world.kept.append($0)
-                    world.holds.append($1)
+                    world.kept.append($0.chats)
+                    world.holds.append($0.holds)
+                    world.leaving = $1
                     world.keepCompletion($2)
-                },
+                }, finishLeaving: { [world] in world.finished.append($0) },
                 keepName: { [world] name, completion in
                     world.names.append(name)
                     world.nameCompletion(completion)
                 },
-                refusal: { [world] chat, isConfirmed, completion in
+                refusal: { [world] chat, isConfirmed, _, completion in
                     let isRefused = !isConfirmed && world.doubtful.contains(chat.name)
                     world.nameChecked { completion(isRefused ? .other(code: "private-name", text: "") : nil) }
                 },

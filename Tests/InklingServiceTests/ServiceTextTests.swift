@@ -129,31 +129,5 @@ struct ServiceTextTests {
         #expect(stage.holds.count == count, "a chat that is not kept is in no list")
     }
 
-    // A-60
-    @Test("the list of kept chats has the switches that differ, and other values are damage")
-    func format() throws {
-        let kept = KeptChats([try Self.team(), try Chat("kitchen")], holds: ["kitchen": true])
-        #expect(try KeptChats(kept.bytes) == kept)
-        let text = #"{"version":1,"chats":[{"chat":"kitchen","hold":1}]}"#
-        #expect(throws: KeptChats.Fault.damaged) { try KeptChats(Array(text.utf8)) }
-        #expect(try KeptChats(Array(#"{"version":1,"chats":[{"chat":"kitchen"}]}"#.utf8)).holds.isEmpty)
-    }
-
-    // A-18, A-20
-    @Test("a command changes the list of kept chats")
-    func changes() throws {
-        let folder = try TemporaryFolder()
-        let file = KeptChatsFile(in: folder.path)
-        let team = try Self.team()
-        #expect(file.change { $0.put(team) } == nil && file.read() == .chats([team]))
-        let moved = try Chat(team.name, secret: .random())
-        #expect(file.change { $0.put(moved) } == nil && file.read() == .chats([moved]))
-        #expect(file.change { $0.remove(team.name) } == nil && file.read() == .chats([]))
-        let many = try (0...DaemonLimits.keptChats).map { try Chat("chat \($0)") }
-        #expect(file.change { kept in for chat in many { kept.put(chat) } } == "has no room for another chat")
-        try folder.write("{", to: KeptChatsFile.name)
-        #expect(file.change { $0.put(team) } == "is damaged" && folder.text(KeptChatsFile.name) == "{")
-    }
-
     private struct StageError: Error {}
 }

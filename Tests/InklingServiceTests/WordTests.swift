@@ -116,12 +116,9 @@ struct WordTests {
             (.identityTemporary(.noHome), "identity-temporary"), (.lastWillOff(.ended), "last-will-off"),
             (.peerIsOneself, "peer-is-oneself"),
             (.keyChanged(Self.person, known: Self.fallback, isVerified: false), "key-changed"),
-            (.knownPeersDamaged(file: "f"), "known-peers-damaged"),
-            (.knownPeersNewer(directory: "d"), "known-peers-newer"),
-            (.knownPeersUnkept(directory: "d", reason: "r"), "known-peers-unkept"),
             (.moved(try Chat("c")), "moved"),
             (.newcomer(Newcomer(chat: "c", key: Somebody.key, name: nil)), "newcomer"),
-            (.movesUnusable(file: "f", reason: "r"), "moves-unusable"), (.movedApart(chat: "c"), "moved-apart"),
+            (.movedApart(chat: "c"), "moved-apart"),
         ]
         for (notice, code) in rows { #expect(notice.code == code) }
     }

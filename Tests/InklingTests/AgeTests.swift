@@ -1,11 +1,12 @@
 import Foundation
-import Inkling
 import InklingCore
 import InklingModel
 import InklingWire
 import ProcessSupport
 import SeededRandom
 import Testing
+
+@testable import Inkling
 
 /// A machine whose clocks a test sets. The true time is the number of seconds since the first start of the machine.
 private struct Machine {
@@ -197,40 +198,57 @@ struct AgeTests {
         }
     }
 
-    // MARK: The file
+    // MARK: On disk
 
-    @Test("the file has all of the count, only the user can read it, and a damaged one begins anew")
-    func file() throws {
+    @Test("the state has all of the count, and a damaged one begins anew and is told")
+    func stored() throws {
         let folder = try TemporaryFolder()
-        let file = AgeFile(in: folder.path)
         var machine = Machine()
-        var first = file.open(isHeld: true, now: machine.reading)
-        #expect(first.file != nil && first.counter == AgeCounter(machine.reading), "the file is missing")
+        var state = StateContents()
+        var counter = AgeCounter(machine.reading)
         machine.time = 1_234.567
-        first.counter.advance(to: machine.reading)
-        #expect(file.write(first.counter) == nil)
-        let path = "\(folder.path)/\(AgeFile.name)"
-        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
-        #expect(mode == 0o600)
-        #expect(file.open(isHeld: true, now: machine.reading).counter == first.counter)
-        #expect(file.open(isHeld: false, now: machine.reading).file == nil, "another node writes it")
-        let text = try String(contentsOfFile: path, encoding: .utf8)
-        for (from, to) in [
-            ("\"age\":1234567,", "\"age\":-1,"), ("\"age\":1234567,", "\"age\":9223372036854775807,"),
-            ("\"age\":1234567,", "\"age\":1e999,"), ("\"sinceBoot\":1234567", "\"sinceBoot\":9223372036854775807"),
-            ("boot 1", String(repeating: "x", count: 65)), ("\"timeOfDay\":", "\"timeOfDay\":-"),
-            ("\"timeOfDay\":", "\"timeOfDay\":1e300,\"x\":"), ("\"hasGap\":false", "\"hasGap\":7"), ("{", ""),
-        ] {
+        counter.advance(to: machine.reading)
+        state.age = counter
+        state.write(in: folder.path)
+        #expect(StateContents(in: folder.path).age == counter)
+        let text = String(decoding: counter.encoded(), as: UTF8.self)
+        for (from, to) in Self.damages {
             #expect(text.contains(from))
-            let damaged = text.replacingOccurrences(of: from, with: to)
-            #expect(throws: AgeCounter.Fault.damaged, "\(to)") { try AgeCounter(Array(damaged.utf8)) }
-            try damaged.write(toFile: path, atomically: true, encoding: .utf8)
-            let opened = file.open(isHeld: true, now: machine.reading)
-            #expect(opened.file != nil && opened.counter == AgeCounter(machine.reading), "\(to)")
+            let damaged = Array(text.replacingOccurrences(of: from, with: to).utf8)
+            #expect(throws: AgeCounter.Fault.damaged, "\(to)") { try AgeCounter(damaged) }
+            let tables = StateTables(in: folder.path, isHeld: true)
+            let job = StateTables.Job { tables throws(Database.Failure) in try tables.put(.init(.age), damaged) }
+            #expect(tables.run([job]) == [nil])
+            let opened = StateTables(in: folder.path, isHeld: true)
+            #expect(opened.contents.age == nil, "\(to)")
+            #expect(opened.takeFaults() == [.damaged(path: opened.path, aside: nil, copy: nil)])
         }
-        try text.replacingOccurrences(of: "\"version\":1", with: "\"version\":2")
-            .write(toFile: path, atomically: true, encoding: .utf8)
-        #expect(file.open(isHeld: true, now: machine.reading).file == nil, "a later version wrote it")
+        let newer = text.replacingOccurrences(of: "\"version\":1", with: "\"version\":2")
+        #expect(throws: AgeCounter.Fault.newer) { try AgeCounter(Array(newer.utf8)) }
+    }
+
+    private static let damages = [
+        ("\"age\":1234567,", "\"age\":-1,"), ("\"age\":1234567,", "\"age\":9223372036854775807,"),
+        ("\"age\":1234567,", "\"age\":1e999,"), ("\"sinceBoot\":1234567", "\"sinceBoot\":9223372036854775807"),
+        ("boot 1", String(repeating: "x", count: 65)), ("\"timeOfDay\":", "\"timeOfDay\":-"),
+        ("\"timeOfDay\":", "\"timeOfDay\":1e300,\"x\":"), ("\"hasGap\":false", "\"hasGap\":7"), ("{", ""),
+    ]
+
+    @Test("the file of an earlier build is taken over, and a damaged one begins anew")
+    func earlierFile() throws {
+        var machine = Machine()
+        machine.time = 1_234.567
+        var counter = AgeCounter(Machine().reading)
+        counter.advance(to: machine.reading)
+        let text = String(decoding: counter.encoded(), as: UTF8.self)
+        for (text, age) in [(text, counter), (String(text.dropFirst()), nil)] as [(String, AgeCounter?)] {
+            let folder = try TemporaryFolder()
+            try folder.write(text, to: "age.json")
+            #expect(StateContents(in: folder.path).age == age && folder.text("age.json") == text, "it is only read")
+            #expect(StateTables(in: folder.path, isHeld: true).contents.age == age)
+            #expect(folder.text("age.json") == "{\"version\":1000}\n", "an earlier program refuses it")
+            #expect(StateTables(in: folder.path, isHeld: true).contents.age == age)
+        }
     }
 
     @Test("when the clock is set, the time at which somebody was last seen moves with it")

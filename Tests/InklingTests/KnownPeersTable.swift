@@ -3,7 +3,7 @@ import InklingWire
 import SeededRandom
 import Testing
 
-import Inkling
+@testable import Inkling
 
 /// A table with its generator and its two clocks. The clocks agree unless a test changes one.
 struct KnownPeersTable: Equatable {
@@ -57,48 +57,30 @@ struct KnownPeersTable: Equatable {
         peers.setBlocked(isBlocked, key, name: name, at: MeetingTime(wall: time, age: Self.age(time)), using: &random)
     }
 
-    mutating func merge(_ other: KnownPeersTable, at now: Double = 1_000_000_000) {
-        peers.merge(other.peers, at: now, using: &random)
-    }
-
-    /// Writes the table and reads it again, like a restart.
-    mutating func restart() throws {
-        guard case .peers(let read) = KnownPeers.read(peers.encoded(), using: &random) else {
-            Issue.record("the table can't be read")
-            return
-        }
-        #expect(read == peers)
+    /// Makes the table again from its records, like a restart.
+    mutating func restart() {
+        let read = KnownPeers(peers.all.compactMap { KnownPeers.Entry($0.key.bytes, $0.bytes) })
+        #expect(read == peers && read.preferred == peers.preferred)
         peers = read
     }
 }
 
-extension KnownPeers {
-    static func read(_ bytes: [UInt8]) -> Reading {
-        var random = SeededGenerator(seed: 1)
-        return read(bytes, using: &random)
-    }
-}
+extension StateContents {
+    /// Reads the state in a directory, which a node may hold.
+    init(in directory: String) { self = StateTables(in: directory, isHeld: false).contents }
 
-extension KnownPeersFile {
-    func read() -> Reading {
-        var random = SeededGenerator(seed: 1)
-        return read(using: &random)
-    }
-
-    func save(_ peers: KnownPeers, seed: UInt64 = 1) -> Saving {
-        var random = SeededGenerator(seed: seed)
-        return save(peers, at: 1_000_000_000, using: &random)
-    }
-
-    /// Saves people, and returns those who are in the file then.
-    func saved(_ peers: KnownPeers) throws -> KnownPeers {
-        let saved: KnownPeers? = if case .saved(let all) = save(peers) { all } else { nil }
-        return try #require(saved)
-    }
-
-    /// Returns the people in the file.
-    func people() throws -> KnownPeers {
-        let people: KnownPeers? = if case .peers(let all) = read() { all } else { nil }
-        return try #require(people)
+    /// Writes this into a directory that no node holds, as a decision of the user.
+    func write(in directory: String) {
+        let tables = StateTables(in: directory, isHeld: true)
+        let records = records
+        let failures = tables.run([
+            StateTables.Job { tables throws(Database.Failure) in
+                for kind in StateTables.Kind.allCases where kind != .mark {
+                    for key in try tables.keys(kind) where records[key] == nil { try tables.remove(key) }
+                }
+                for (key, content) in records { try tables.put(key, content) }
+            }
+        ])
+        #expect(failures == [nil])
     }
 }

@@ -1,8 +1,10 @@
 import Foundation
-import Inkling
+import InklingModel
 import InklingWire
 import ProcessSupport
 import Testing
+
+@testable import Inkling
 
 typealias TemporaryFolder = ProcessSupport.TemporaryFolder
 
@@ -31,21 +33,120 @@ struct KnownPeersTests {
     @Test("what is written is read again, to the byte")
     func roundTrip() throws {
         let peers = try Self.sample()
-        #expect(KnownPeers.read(peers.encoded()) == .peers(peers))
+        for entry in peers.all {
+            let read = try #require(KnownPeers.Entry(entry.key.bytes, entry.bytes))
+            #expect(read == entry && read.bytes == entry.bytes)
+        }
         let known = try #require(peers[try Self.key(1)]).known
         #expect(peers[try Self.key(1)]?.addresses == ["a": ["192.0.2.1:4000", "[fe80::1%eth0]:4000"]])
         #expect(known.names == ["Alice"] && known.firstSeen == 10 && known.isVerified && !known.isBlocked)
     }
 
-    @Test("every truncation is damaged, and so is everything that this program does not write")
+    @Test("every truncation of a record is damaged, and so is everything that this program does not write")
     func damaged() throws {
-        let bytes = try Self.sample().encoded()
-        for count in 0..<bytes.count - 2 { #expect(KnownPeers.read(Array(bytes.prefix(count))) == .damaged) }
-        let text = String(decoding: bytes, as: UTF8.self)
+        for entry in try Self.sample().all {
+            let (key, bytes) = (entry.key.bytes, entry.bytes)
+            for count in bytes.indices { #expect(KnownPeers.Entry(key, Array(bytes.prefix(count))) == nil) }
+            #expect(KnownPeers.Entry(key, bytes + [0]) == nil && KnownPeers.Entry(Array(key.dropLast()), bytes) == nil)
+            // Nothing is read that can't be written.
+            for index in bytes.indices {
+                for bit in 0..<8 as Range<UInt8> {
+                    var changed = bytes
+                    changed[index] ^= 1 << bit
+                    if let other = KnownPeers.Entry(key, changed) { #expect(!other.bytes.isEmpty) }
+                }
+            }
+        }
+        let alice = try #require(try Self.sample()[try Self.key(1)])
+        let last = KnownPeersLimits.counts.upperBound
+        let changes: [(String, (inout KnownPeers.Entry) -> Void)] = [
+            ("first time", { $0.firstSeen = 1e300 }), ("last time", { $0.lastSeen = -1e300 }),
+            ("no number", { $0.lastSeen = .nan }), ("time in a chat", { $0.chats["a"] = -0.001 }),
+            ("first use of a name", { $0.named["allce"] = 253_402_300_800 }),
+            ("days", { $0.days = DaysMet(count: last, began: .zero) }),
+            ("time together", { $0.together = .milliseconds(Int64(last)) }),
+            ("place of those kept", { $0.kept = last }),
+        ]
+        for (name, change) in changes {
+            var entry = alice
+            change(&entry)
+            #expect(KnownPeers.Entry(alice.key.bytes, entry.bytes) == nil, "\(name)")
+        }
+        // The last day began at the age of 10 s, when Alice was in the chat too.
+        let age = [0, 0, 0, 0, 0, 0, 0x27, 0x10] as [UInt8]
+        let places = alice.bytes.indices.filter { alice.bytes[$0...].starts(with: age) }
+        #expect(places.count == 2)
+        for place in places {
+            var bytes = alice.bytes
+            bytes[place] = 0x7F
+            #expect(KnownPeers.Entry(alice.key.bytes, bytes) == nil)
+        }
+    }
+
+    /// The people of ``sample()`` as a file of version 2, of release 0.2.
+    private static func secondVersion() throws -> String {
+        let (alice, bob, carol) = (try key(1), try key(2), try key(3))
+        return #"""
+            {"peers":[{"addresses":{"a":["192.0.2.1:4000","[fe80::1%eth0]:4000"]},"ages":{"a":10000},\#
+            "blocked":{"is":false,"number":0},"chats":{"a":10},"dayBegan":10,"days":1,"firstSeen":10,\#
+            "key":"\#(alice.base64url)","lastSeen":10,"named":{"allce":10},"names":["Alice"],"togetherMilliseconds":0,\#
+            "user":"\#(alice.userID)","verified":{"is":true,"number":1}},\#
+            {"ages":{"b":20250},"blocked":{"is":true,"number":1},"chats":{"b":20.25},"dayBegan":20.25,"days":1,\#
+            "firstSeen":20.25,"key":"\#(bob.base64url)","lastSeen":20.25,\#
+            "named":{"\#(KnownPeers.folded("Bob \u{1b}\"\\/é"))":20.25},"names":["Bob \u001b\"\\/é"],\#
+            "togetherMilliseconds":0,"user":"\#(bob.userID)","verified":{"is":false,"number":0}},\#
+            {"ages":{"a":15000},"blocked":{"is":false,"number":0},"chats":{"a":15},"dayBegan":15,"days":1,\#
+            "firstSeen":15,"kept":1,"key":"\#(carol.base64url)","lastSeen":15,"named":{"carol":15},\#
+            "names":["Carol"],"togetherMilliseconds":654321,"user":"\#(carol.userID)",\#
+            "verified":{"is":false,"number":0}}],"version":2}
+
+            """#
+    }
+
+    @Test("a file of release 0.2 is taken over without loss, once, and a damaged one is told and set aside")
+    func earlierFile() throws {
+        let directory = try TemporaryFolder()
+        let text = try Self.secondVersion()
+        let sample = try Self.sample()
+        #expect(KnownPeers(earlier: Array(text.utf8)) == sample)
+        try directory.write(text, to: "known-peers.json")
+        #expect(StateContents(in: directory.path).people == sample && directory.text("known-peers.json") == text)
+        let tables = StateTables(in: directory.path, isHeld: true)
+        #expect(tables.contents.people == sample && tables.takeFaults().isEmpty)
+        #expect(directory.text("known-peers.json") == "{\"version\":1000}\n", "an earlier program refuses it")
+        #expect(StateTables(in: directory.path, isHeld: true).contents.people == sample)
+
+        let other = try TemporaryFolder()
+        try other.write("{\"version\":2,", to: "known-peers.json")
+        let opened = StateTables(in: other.path, isHeld: true)
+        let aside = "\(other.path)/known-peers.damaged.json"
+        #expect(opened.contents.people == KnownPeers() && opened.takeFaults() == [.earlier(path: aside)])
+        #expect(other.text("known-peers.damaged.json") == "{\"version\":2,")
+        #expect(other.text("known-peers.json") == "{\"version\":1000}\n")
+    }
+
+    @Test("a later version's list of people is told and left alone, and no database is made")
+    func laterFile() throws {
+        let directory = try TemporaryFolder()
+        let text = "{\"version\":3,\"people\":[]}"
+        try directory.write(text, to: "known-peers.json")
+        let reason = "\(directory.path)/known-peers.json is of a later version of Inkling"
+        let tables = StateTables(in: directory.path, isHeld: true)
+        #expect(tables.takeFaults() == [.unusable(path: tables.path, reason: reason, isEmpty: true)])
+        #expect(directory.text("known-peers.json") == text)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["known-peers.json"])
+    }
+
+    @Test("every truncation of an earlier file is damaged, and so is everything that no release wrote")
+    func damagedEarlierFile() throws {
+        let text = try Self.secondVersion()
+        let bytes = Array(text.utf8)
+        for count in 0..<bytes.count - 2 { #expect(KnownPeers(earlier: Array(bytes.prefix(count))) == nil) }
         let key = try Self.key(1).base64url
         for (from, to) in [
             (key, String(key.dropLast())), (key, try Self.key(2).base64url), ("\"version\":2", "\"version\":0"),
-            ("\"version\":2", "\"version\":1"), ("\"version\":2", "\"version\":\"2\""), ("\"Alice\"", "7"),
+            ("\"version\":2", "\"version\":1"), ("\"version\":2", "\"version\":3"),
+            ("\"version\":2", "\"version\":\"2\""), ("\"Alice\"", "7"),
             ("\"Alice\"", "\"\(String(repeating: "x", count: 65))\""),
             ("\"is\":true", "\"is\":1"), ("\"number\":1", "\"number\":1e999"), ("\"number\":1", "\"number\":-1"),
             ("\"number\":1", "\"number\":4503599627370496"), ("\"days\":1", "\"days\":4503599627370496"),
@@ -55,12 +156,13 @@ struct KnownPeersTests {
             ("\"dayBegan\":10", "\"dayBegan\":-1"), ("\"dayBegan\":10", "\"dayBegan\":1e300"),
             ("\"firstSeen\":10", "\"firstSeen\":1e300"), ("\"lastSeen\":10", "\"lastSeen\":-1e300"),
             ("\"chats\":{\"a\":10}", "\"chats\":{\"a\":-0.001}"),
+            ("\"ages\":{\"a\":10000}", "\"ages\":{\"a\":9223372036854775807}"),
             ("\"named\":{\"allce\":10}", "\"named\":{\"allce\":253402300800}"),
         ] {
             #expect(text.contains(from))
-            #expect(KnownPeers.read(Array(text.replacingOccurrences(of: from, with: to).utf8)) == .damaged, "\(to)")
+            let changed = text.replacingOccurrences(of: from, with: to)
+            #expect(KnownPeers(earlier: Array(changed.utf8)) == nil, "\(to)")
         }
-        #expect(KnownPeers.read(Array("{\"version\":3,\"people\":[]}".utf8)) == .newer)
     }
 
     @Test("a known name with another key is told once, whatever its case and width, and not of blocked ones")
@@ -118,84 +220,95 @@ struct KnownPeersTests {
         #expect(table[key]?.names == ["n39", "n38", "n37", "n36"])
         #expect(table[key]?.chats.count == 32 && table[key]?.chats["c8"] == 2_008 && table[key]?.chats["c7"] == nil)
         #expect(table.peers.namesakes(of: try Self.key(501), name: "n0").isEmpty)
-        try table.restart()
+        table.restart()
     }
 
-    @Test("two tables that are brought together know the same, whichever came first")
-    func merged() throws {
-        var (first, second) = (KnownPeersTable(), KnownPeersTable())
-        let (alice, bob) = (try Self.key(1), try Self.key(2))
-        first.met(alice, name: "Alice", chat: "a", at: 10)
-        second.met(alice, name: "Ali", chat: "b", at: 20)
-        second.met(bob, name: "Bob", chat: "b", at: 5)
-        first.verify(alice)
-        second.block(bob)
-        var (left, right) = (first, second)
-        left.merge(second)
-        right.merge(first)
-        #expect(left == right)
-        let entry = try #require(left[alice])
-        #expect(entry.names == ["Ali", "Alice"] && entry.firstSeen == 10 && entry.lastSeen == 20)
-        #expect(entry.chats == ["a": 10, "b": 20] && entry.isVerified && !entry.isBlocked)
-        #expect(left.peers.seen(in: "b").map(\.time) == [20, 5] && left[bob]?.isBlocked == true)
-    }
+    // MARK: - The directory
 
-    // MARK: - The file
-
-    @Test("the file is for the owner alone, and two nodes that share it lose nothing")
-    func shared() throws {
+    @Test("database and copy are for the owner alone, and nothing else remains of a write")
+    func modes() throws {
         let directory = try TemporaryFolder()
-        let file = KnownPeersFile(directory: directory.path)
-        #expect(file.read() == .missing)
-        var (first, second) = (KnownPeersTable(), KnownPeersTable())
-        first.met(try Self.key(1), name: "Alice", at: 1)
-        second.met(try Self.key(2), name: "Bob", at: 2)
-        #expect(file.save(first.peers) == .saved(first.peers))
-        let both = try file.saved(second.peers)
-        #expect(both.count == 2 && file.read() == .peers(both))
-        #expect(directory.mode(KnownPeersFile.name) == 0o600)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [KnownPeersFile.name])
+        var state = StateContents()
+        state.people = try Self.sample()
+        state.write(in: directory.path)
+        #expect(StateContents(in: directory.path).people == state.people)
+        let files = [StateTables.fileName, StateTables.copyName, "\(StateTables.fileName)-journal"]
+        #expect(Set(try FileManager.default.contentsOfDirectory(atPath: directory.path)) == Set(files))
+        for file in files { #expect(directory.mode(file) == 0o600) }
     }
 
-    @Test("who only looks reads the file and the identity, and leaves what is damaged as it is")
+    @Test("who only looks reads the state and the identity, and leaves what is damaged as it is")
     func peeking() throws {
         let directory = try TemporaryFolder()
-        let file = KnownPeersFile(directory: directory.path)
-        var random = SystemRandomNumberGenerator()
-        #expect(file.peek(using: &random) == nil && KeptIdentity.user(in: directory.path) == nil)
-        var table = KnownPeersTable()
-        table.met(try Self.key(1), name: "Alice", at: 1)
-        #expect(file.save(table.peers) == .saved(table.peers))
-        #expect(file.peek(using: &random) == table.peers)
+        let empty = StateTables(in: directory.path, isHeld: false)
+        #expect(empty.contents.people == KnownPeers() && empty.refusal == nil)
+        #expect(KeptIdentity.user(in: directory.path) == nil)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).isEmpty)
+        var state = StateContents()
+        state.people = try Self.sample()
+        state.write(in: directory.path)
+        #expect(StateContents(in: directory.path).people == state.people)
+        let files = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
         for damaged in ["", "{\"version\":2,"] {
-            try directory.write(damaged, to: KnownPeersFile.name)
+            try directory.write(damaged, to: StateTables.fileName)
             try directory.write(damaged, to: "identity")
-            #expect(file.peek(using: &random) == nil && KeptIdentity.user(in: directory.path) == nil)
-            #expect(directory.text(KnownPeersFile.name) == damaged && directory.text("identity") == damaged)
+            let tables = StateTables(in: directory.path, isHeld: false)
+            #expect(tables.contents.people == state.people && tables.refusal != nil, "as the copy says")
+            #expect(KeptIdentity.user(in: directory.path) == nil)
+            #expect(directory.text(StateTables.fileName) == damaged && directory.text("identity") == damaged)
+            #expect(
+                try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+                    == (files + ["identity"]).sorted())
         }
+        unlink("\(directory.path)/\(StateTables.fileName)")
+        #expect(StateContents(in: directory.path).people == state.people)
+        // Without the copy, the node knows that it does not know all names of chats.
+        unlink("\(directory.path)/\(StateTables.copyName)")
+        try directory.write("{\"version\":1000}\n", to: "known-peers.json")
+        #expect(StateTables(in: directory.path, isHeld: false).namesFault != nil)
+        try directory.write("damaged", to: StateTables.fileName)
+        #expect(StateTables(in: directory.path, isHeld: false).namesFault != nil)
         let pair = try #require(KeyPair(privateKey: Array(repeating: 7, count: 32)))
         let text = String(decoding: Identity.text(of: pair), as: UTF8.self)
         try directory.write(text, to: "identity")
         #expect(try KeptIdentity.user(in: directory.path) == KeptIdentity.read(directory: directory.path)?.user)
     }
 
-    @Test("a damaged file is moved aside, a later version's is left alone, and a link is not followed")
+    @Test("a damaged database is moved aside, a later version's is left alone, and a link is not followed")
     func unreadable() throws {
         let directory = try TemporaryFolder()
-        let file = KnownPeersFile(directory: directory.path)
-        try directory.write("{\"version\":2,", to: KnownPeersFile.name)
-        #expect(file.read() == .damaged && file.read() == .missing)
-        #expect(directory.text(KnownPeersFile.damagedName) == "{\"version\":2,")
+        let (path, aside) = (directory.path + "/state.db", directory.path + "/state.damaged.db")
+        try directory.write("{\"version\":2,", to: StateTables.fileName)
+        #expect(
+            StateTables(in: directory.path, isHeld: true).takeFaults()
+                == [.damaged(path: path, aside: aside, copy: nil)])
+        #expect(directory.text(StateTables.damagedName) == "{\"version\":2,")
+        #expect(StateTables(in: directory.path, isHeld: true).takeFaults().isEmpty)
+        unlink(path)
+        try directory.write("damaged", to: StateTables.copyName)
+        #expect(StateTables(in: directory.path, isHeld: true).takeFaults() == [.missing(path: path)])
 
-        try directory.write("{\"version\":3}", to: KnownPeersFile.name)
-        #expect(file.read() == .newer && file.save(KnownPeers()) == .newer)
-        #expect(directory.text(KnownPeersFile.name) == "{\"version\":3}")
+        try Self.makeNewer(directory)
+        let before = try Data(contentsOf: URL(filePath: path))
+        let newer = StateTables(in: directory.path, isHeld: true)
+        #expect(
+            newer.takeFaults()
+                == [.unusable(path: path, reason: "it is of a later version of Inkling", isEmpty: true)])
+        #expect(newer.run([StateTables.Job { _ in }]) == [newer.refusal] && newer.refusal != nil)
+        #expect(try Data(contentsOf: URL(filePath: path)) == before)
 
-        try FileManager.default.removeItem(atPath: "\(directory.path)/\(KnownPeersFile.name)")
-        try directory.write("{}", to: "elsewhere")
-        symlink("elsewhere", "\(directory.path)/\(KnownPeersFile.name)")
-        #expect(file.read() == .unreadable(reason: "it is a link"))
-        #expect(KnownPeersFile(directory: "/nowhere").read() == .unreadable(reason: "No such file or directory"))
+        try FileManager.default.moveItem(atPath: path, toPath: "\(directory.path)/elsewhere")
+        symlink("elsewhere", path)
+        #expect(StateTables(in: directory.path, isHeld: true).refusal == "\(path) can't be used: it is a link")
+        #expect(try Data(contentsOf: URL(filePath: "\(directory.path)/elsewhere")) == before)
+        #expect(
+            StateTables(in: "/nowhere", isHeld: true).refusal
+                == "/nowhere/state.db can't be used: No such file or directory")
+    }
+
+    /// Makes a state of a later version.
+    static func makeNewer(_ directory: TemporaryFolder) throws {
+        try Database("\(directory.path)/\(StateTables.fileName)", StateTables.schema).run("PRAGMA user_version=2")
     }
 
     // MARK: - Fingerprints
@@ -266,7 +379,7 @@ struct KeptIdentityTests {
         #expect(holder.temporary == nil && holder.identity == made.identity)
         let further = try KeyStore.openShared(directory: directory.path)
         #expect(further.temporary == nil && further.identity == holder.identity)
-        #expect(further.knownPeers?.directory == directory.path && further.knownPeers?.isWritable == true)
+        #expect(further.stateDirectory == directory.path && !further.isHeld && holder.isHeld)
         // The node of the further device does not lock the directory. So the directory is free once `holder` ends.
         holder.close()
         #expect(try KeyStore.open(directory: directory.path).temporary == nil)
@@ -345,29 +458,33 @@ extension NodeTests {
         let alice = try await NodeTests.keeping("Alice", in: directory) { $0.lastWill = false }
         let bob = try await NodeTests.node("Bob", peers: [alice])
         await NodeTests.meet(alice, bob)
-        // Another node of this user holds the lock on the directory for a while.
-        let other = open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        #expect(flock(other, LOCK_EX) == 0)
-        try await alice.setVerified(true, key: bob.key)
+        // Another program uses the file for a while.
+        let other = try Self.using(directory)
+        let verified = Task { try await alice.setVerified(true, key: bob.key) }
         try await Task.sleep(for: .milliseconds(50))
-        try await alice.setBlocked(true, key: bob.key)
+        let blocked = Task { try await alice.setBlocked(true, key: bob.key) }
         try await Task.sleep(for: .milliseconds(50))
-        let release = Task {
-            try? await Task.sleep(for: .milliseconds(400))
-            close(other)
-        }
         let stop = Task {
             while !Task.isCancelled { await Task.yield() }
             await alice.stop()
         }
         stop.cancel()
+        try await Task.sleep(for: .milliseconds(400))
+        #expect(StateContents(in: directory.path).people[bob.key] == nil)
+        try other.run("ROLLBACK")
         await stop.value
-        let kept = try #require(directory.text(KnownPeersFile.name))
-        for decision in ["verified", "blocked"] {
-            #expect(kept.contains("\"\(decision)\":{\"is\":true,\"number\":1}"), "\(kept)")
-        }
-        await release.value
+        let kept = try #require(StateContents(in: directory.path).people[bob.key])
+        #expect(kept.isVerified && kept.isBlocked)
+        try await verified.value
+        try await blocked.value
         await bob.stop()
+    }
+
+    /// Uses the state as another program does, which makes writes wait until a `ROLLBACK`.
+    private static func using(_ directory: TemporaryFolder) throws -> Database {
+        let other = try Database("\(directory.path)/\(StateTables.fileName)", StateTables.schema)
+        try other.run("BEGIN IMMEDIATE")
+        return other
     }
 
     // R35
@@ -378,55 +495,59 @@ extension NodeTests {
         let bob = try await NodeTests.node("Bob", peers: [alice])
         await NodeTests.meet(alice, bob)
         try await Task.sleep(for: KnownPeersLimits.saveDelay + .seconds(1))
-        let first = try #require(directory.text(KnownPeersFile.name))
-        #expect(first.contains("\(bob.key)"))
+        #expect(StateContents(in: directory.path).people[bob.key] != nil)
         let carol = try await NodeTests.node("Carol", peers: [alice])
         await NodeTests.meet(alice, carol)
         try await Task.sleep(for: KnownPeersLimits.saveDelay + .seconds(1))
-        #expect(directory.text(KnownPeersFile.name) == first)
+        #expect(StateContents(in: directory.path).people[carol.key] == nil)
         try await alice.setVerified(true, key: bob.key)
-        let decided = try #require(directory.text(KnownPeersFile.name))
-        #expect(decided.contains("\"verified\":{\"is\":true") && decided.contains("\(carol.key)"))
+        let decided = StateContents(in: directory.path).people
+        #expect(decided[bob.key]?.isVerified == true && decided[carol.key] != nil)
         for node in [alice, bob, carol] { await node.stop() }
     }
 
-    @Test("a save that finds the directory held is tried again")
-    func heldDirectory() async throws {
+    @Test("a save that finds the file in use fails after 2 s for all that wait, is told, and is tried again")
+    func usedState() async throws {
         let directory = try TemporaryFolder()
         let alice = try await NodeTests.keeping("Alice", in: directory)
         let bob = try await NodeTests.node("Bob", peers: [alice])
         await NodeTests.meet(alice, bob)
-        let other = open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        #expect(flock(other, LOCK_EX) == 0)
+        let events = await alice.events()
+        let other = try Self.using(directory)
+        let start = ContinuousClock.now
         try await alice.setVerified(true, key: bob.key)
-        try await Task.sleep(for: KnownPeersLimits.lockPatience + .milliseconds(500))
-        #expect(directory.text(KnownPeersFile.name) == nil)
-        close(other)
+        #expect(start.duration(to: .now) < .seconds(5))
+        #expect(StateContents(in: directory.path).people[bob.key] == nil)
+        let notice = await NodeTests.first(of: events) { if case .notice = $0.event { true } else { false } }
+        let fault = StateFault.notKept(reason: "\(directory.path)/state.db: another program uses it")
+        #expect(notice?.event == .notice(.other(code: "state-not-kept", text: fault.text)))
+        try other.run("ROLLBACK")
         let end = ContinuousClock.now + .seconds(20)
-        while directory.text(KnownPeersFile.name) == nil, ContinuousClock.now < end {
+        while StateContents(in: directory.path).people[bob.key] == nil, ContinuousClock.now < end {
             try await Task.sleep(for: .milliseconds(50))
         }
-        #expect(directory.text(KnownPeersFile.name)?.contains("\"verified\":{\"is\":true") == true)
+        #expect(StateContents(in: directory.path).people[bob.key]?.isVerified == true)
         await alice.stop()
         await bob.stop()
     }
 
-    @Test("a node that ends while the directory is held says that nothing was kept")
-    func heldAtEnd() async throws {
+    @Test("a node that ends while the file is in use says that nothing was kept")
+    func usedAtEnd() async throws {
         let directory = try TemporaryFolder()
         let alice = try await NodeTests.keeping("Alice", in: directory)
         let events = await alice.events()
         try await alice.setBlocked(true, key: try KnownPeersTests.key(1))
-        let other = open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        #expect(flock(other, LOCK_EX) == 0)
-        try await alice.setBlocked(true, key: try KnownPeersTests.key(2))
+        let other = try Self.using(directory)
+        let decision = Task { try await alice.setBlocked(true, key: try KnownPeersTests.key(2)) }
+        try await Task.sleep(for: .milliseconds(50))
         await alice.stop()
-        close(other)
+        try other.run("ROLLBACK")
+        try await decision.value
         var notices: [Notice] = []
         for await timed in events { if case .notice(let notice) = timed.event { notices.append(notice) } }
-        #expect(
-            notices.contains(
-                .knownPeersUnkept(directory: directory.path, reason: "another program is using it")), "\(notices)")
+        let fault = StateFault.notKept(reason: "\(directory.path)/state.db: another program uses it")
+        #expect(notices.contains(.other(code: "state-not-kept", text: fault.text)), "\(notices)")
+        #expect(StateContents(in: directory.path).people.blocked == [try KnownPeersTests.key(1)])
     }
 
     @Test("time together is counted once over two chats, and added up over restarts")
@@ -455,9 +576,7 @@ extension NodeTests {
             }
             await alice.stop()
             await bob.stop()
-            let peers = try KnownPeersFile(directory: directory.path).people()
-            let key = bob.key
-            let entry = try #require(peers[key])
+            let entry = try #require(StateContents(in: directory.path).people[bob.key])
             #expect(entry.together >= together + .milliseconds(750), "\(entry.together)")
             #expect(entry.together <= start.duration(to: .now), "\(entry.together)")
             #expect(entry.days.count == 1 && entry.part == .probation)
@@ -479,8 +598,7 @@ extension NodeTests {
         let end = ContinuousClock.now + .seconds(30)
         while together.count < 2, ContinuousClock.now < end {
             try await Task.sleep(for: .milliseconds(100))
-            guard case .peers(let peers) = KnownPeersFile(directory: directory.path).read(),
-                let entry = peers[key], entry.together > together.last ?? .zero
+            guard let entry = StateContents(in: directory.path).people[key], entry.together > together.last ?? .zero
             else { continue }
             together.append(entry.together)
         }
@@ -500,8 +618,9 @@ extension NodeTests {
         // The first meeting was 25 h ago by the age, and now by the clock.
         var counter = AgeCounter(.current())
         counter.advance(toAtLeast: KnownPeersTable.age(90_000))
-        #expect(AgeFile(in: directory.path).write(counter) == nil)
-        #expect(KnownPeersFile(directory: directory.path).save(table.peers) == .saved(table.peers))
+        var state = StateContents()
+        (state.people, state.age) = (table.peers, counter)
+        state.write(in: directory.path)
         let alice = try await NodeTests.keeping("Alice", in: directory, peers: [bob, carol])
         await NodeTests.meet(alice, bob)
         await NodeTests.meet(alice, carol)
@@ -569,18 +688,53 @@ extension NodeTests {
         for node in [alice, bob, other] { await node.stop() }
     }
 
-    @Test("a damaged list of known peers is told, and a new one begins")
-    func damagedList() async throws {
+    @Test("a damaged state is told, and another begins")
+    func damagedState() async throws {
         let directory = try TemporaryFolder()
-        try directory.write("damaged", to: KnownPeersFile.name)
+        try directory.write("damaged", to: StateTables.fileName)
         let alice = try await NodeTests.keeping("Alice", in: directory)
         let bob = try await NodeTests.node("Bob", peers: [alice])
         let notice = await NodeTests.first(of: alice.events()) { _ in true }
-        #expect(
-            notice?.event == .notice(.knownPeersDamaged(file: "\(directory.path)/\(KnownPeersFile.damagedName)")))
+        let (path, aside) = ("\(directory.path)/state.db", "\(directory.path)/state.damaged.db")
+        let fault = StateFault.damaged(path: path, aside: aside, copy: nil)
+        #expect(notice?.event == .notice(.other(code: "state-damaged", text: fault.text)))
+        #expect(directory.text(StateTables.damagedName) == "damaged")
         await NodeTests.meet(alice, bob)
         await alice.stop()
         await bob.stop()
-        #expect(directory.text(KnownPeersFile.name)?.contains("\(bob.key)") == true)
+        #expect(StateContents(in: directory.path).people[bob.key] != nil)
+    }
+
+    @Test("a node that has ended writes nothing, because another one may hold the directory")
+    func ended() async throws {
+        let directory = try TemporaryFolder()
+        let alice = try await NodeTests.keeping("Alice", in: directory)
+        await alice.stop()
+        let chat = try Chat("team", secret: .random())
+        let reason = try await alice.eventLoop.submit {
+            alice.onLoop { node in
+                var reason: String?
+                node.keep(KeptChats([chat]), leaving: nil) { reason = $0 }
+                return reason
+            }
+        }.get()
+        #expect(reason == "the node has ended" && StateContents(in: directory.path).chats == KeptChats())
+    }
+
+    @Test("a state of a later version is told and left alone")
+    func laterState() async throws {
+        let directory = try TemporaryFolder()
+        try KnownPeersTests.makeNewer(directory)
+        let path = "\(directory.path)/state.db"
+        let before = try Data(contentsOf: URL(filePath: path))
+        let alice = try await NodeTests.keeping("Alice", in: directory)
+        let notice = await NodeTests.first(of: alice.events()) { _ in true }
+        let fault = StateFault.unusable(path: path, reason: "it is of a later version of Inkling", isEmpty: true)
+        #expect(notice?.event == .notice(.other(code: "state-unusable", text: fault.text)))
+        let key = try KnownPeersTests.key(1)
+        try await alice.setBlocked(true, key: key)
+        #expect(await alice.knownPeer(key: key)?.isBlocked == true, "in this run")
+        await alice.stop()
+        #expect(try Data(contentsOf: URL(filePath: path)) == before)
     }
 }

@@ -1,11 +1,12 @@
 import Foundation
-import Inkling
 import InklingModel
 import InklingWire
 import ProcessSupport
 import Testing
 
-/// The memory of moves, and its files.
+@testable import Inkling
+
+/// The memory of moves, and its records.
 @Suite("Moves")
 struct MovesTests {
     private static let keys: [PublicKey] = {
@@ -150,41 +151,44 @@ struct MovesTests {
     @Test("an owner's 1,100 moves cost no other chat its chain, and write a few KiB each (A-45)")
     func floodOfMoves() throws {
         let folder = try TemporaryFolder()
-        let store = MovesFolder(in: folder.path)
         var moves = Moves()
         var others: [(Chat, Chat)] = []
         for index in 0..<5 {
             let chat = try Self.chat("chat \(index)")
             others.append((chat, try Self.follow(&moves, from: chat)))
         }
-        #expect(store.write(moves) == nil)
+        Self.write(moves, in: folder)
+        let tables = StateTables(in: folder.path, isHeld: true)
         let removed = Array(Self.keys[10..<42])
         var newest = try Self.chat("hostile", owner: Self.keys[1])
         var chain: [Chat] = []
-        var (bytes, files) = (0, Self.files(in: store.path))
-        for _ in 0..<1_100 {
+        for number in 0..<1_100 {
+            let before = moves.records
             chain.append(newest)
             newest = try Self.follow(&moves, from: newest, owner: Self.keys[1], removed: removed)
-            #expect(store.write(moves) == nil)
-            let now = Self.files(in: store.path)
-            bytes += now.filter { files[$0.key]?.inode != $0.value.inode }.reduce(0) { $0 + $1.value.size }
-            files = now
+            let changed = moves.records.filter { before[$0.key] != $0.value }
+            #expect(changed.count == 1 && changed.values.allSatisfy { $0.count < 8_192 })
+            guard number % 100 == 99 else { continue }
+            let rows = try tables.database.integer("SELECT total_changes()")
+            let records = moves.records
+            let job = StateTables.Job(isDecision: false) { tables throws(Database.Failure) in
+                try tables.replace(.chain, by: records)
+            }
+            #expect(tables.run([job]) == [nil])
+            // The chain, and the number of the transaction.
+            #expect(try tables.database.integer("SELECT total_changes()") == rows + 2)
         }
-        #expect(bytes < 1_100 * 8_192 && files.count == 6, "\(bytes)")
-        let found = MovesFolder(in: folder.path).read()
-        #expect(found.moves == moves && found.faults.isEmpty)
-        for (former, now) in others { #expect(found.moves.present(former) == now) }
+        let found = StateContents(in: folder.path).moves
+        #expect(found == moves && found.chains.count == 6)
+        for (former, now) in others { #expect(found.present(former) == now) }
         #expect(chain.suffix(64).allSatisfy { moves.present($0) == newest })
         #expect(!moves.hasLeft(chain[1_100 - 65]))
     }
 
-    private static func files(in folder: String) -> [String: (inode: Int, size: Int)] {
-        var files: [String: (Int, Int)] = [:]
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
-            let attributes = (try? FileManager.default.attributesOfItem(atPath: "\(folder)/\(name)")) ?? [:]
-            files[name] = (attributes[.systemFileNumber] as? Int ?? 0, attributes[.size] as? Int ?? 0)
-        }
-        return files
+    private static func write(_ moves: Moves, in folder: TemporaryFolder) {
+        var state = StateContents()
+        state.moves = moves
+        state.write(in: folder.path)
     }
 
     @Test("of over 1,024 chains whose newest chat the user left the oldest is forgotten, and no other chain")
@@ -230,7 +234,7 @@ struct MovesTests {
         #expect(moves.present(first) == fourth && moves.departures(to: fourth).count == 2)
     }
 
-    // MARK: The files
+    // MARK: On disk
 
     private static func example() throws -> Moves {
         var moves = Moves()
@@ -243,56 +247,43 @@ struct MovesTests {
         return moves
     }
 
-    @Test("the files are only the user's, and read as they were written")
+    @Test("the files are only the user's, and all moves are read as they were written")
     func files() throws {
         let folder = try TemporaryFolder()
-        let store = MovesFolder(in: folder.path)
-        #expect(store.read() == MovesFolder.Reading())
         var moves = try Self.example()
-        #expect(store.write(moves) == nil)
-        #expect(MovesFolder(in: folder.path).read().moves == moves)
-        #expect(folder.mode("moves") == 0o700)
-        for chain in moves.chains { #expect(folder.mode("moves/\(chain.id).json") == 0o600) }
-        // The rest of a killed write and foreign files change nothing.
-        try folder.write("{", to: "moves/\(moves.chains[0].id).new")
-        try folder.write("{", to: "moves/notes.json")
-        let reading = MovesFolder(in: folder.path).read()
-        #expect(reading.moves == moves && reading.faults.isEmpty)
+        Self.write(moves, in: folder)
+        #expect(StateContents(in: folder.path).moves == moves)
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(files.count == 3 && files.allSatisfy { folder.mode($0) == 0o600 })
         _ = moves.endDepartures(at: try #require(Age(milliseconds: 2_000_000_000_000)))
-        #expect(store.write(moves) == nil && MovesFolder(in: folder.path).read().moves == moves)
+        Self.write(moves, in: folder)
+        #expect(StateContents(in: folder.path).moves == moves)
     }
 
-    @Test("a damaged file costs its own chain alone, and stays as it is")
-    func damagedFile() throws {
+    @Test("a damaged record without a copy costs its own chain alone, and is told", arguments: [false, true])
+    func damagedRecord(_ hasCopy: Bool) throws {
         let folder = try TemporaryFolder()
         var moves = Moves()
         let chats = try (0..<3).map { try Self.chat("chat \($0)") }
         for chat in chats { try Self.follow(&moves, from: chat) }
-        #expect(MovesFolder(in: folder.path).write(moves) == nil)
-        let name = "moves/\(moves.chains[1].id).json"
-        try folder.write("{\"version\":1}", to: name)
-        let store = MovesFolder(in: folder.path)
-        let reading = store.read()
-        #expect(reading.faults.map(\.path) == ["\(folder.path)/\(name)"])
-        #expect(reading.faults.map(\.reason) == ["it is damaged"])
-        #expect(chats.map { reading.moves.hasLeft($0) } == [true, false, true] && !reading.isUnusable)
-        var later = reading.moves
-        try Self.follow(&later, from: chats[1])
-        #expect(store.write(later) == nil && folder.text(name) == "{\"version\":1}")
-        #expect(MovesFolder(in: folder.path).read().moves == later)
+        Self.write(moves, in: folder)
+        let path = "\(folder.path)/\(StateTables.fileName)"
+        try Database(path, StateTables.schema).run(
+            "UPDATE records SET content = x'7B7D' WHERE kind = ? AND id = ?",
+            .integer(StateTables.Kind.chain.rawValue), .bytes(moves.chains[1].key))
+        let copy = "\(folder.path)/\(StateTables.copyName)"
+        if !hasCopy { try FileManager.default.removeItem(atPath: copy) }
+        let tables = StateTables(in: folder.path, isHeld: true)
+        let aside = "\(folder.path)/\(StateTables.damagedName)"
+        #expect(tables.takeFaults() == [.damaged(path: path, aside: aside, copy: hasCopy ? copy : nil)])
+        var later = tables.contents.moves
+        #expect(chats.map { later.hasLeft($0) } == [true, hasCopy, true] && tables.refusal == nil)
+        if hasCopy { #expect(later == moves) } else { try Self.follow(&later, from: chats[1]) }
+        Self.write(later, in: folder)
+        #expect(StateContents(in: folder.path).moves == later)
     }
 
-    @Test("a folder that can't be read is reported, and nothing is written")
-    func unusableFolder() throws {
-        let folder = try TemporaryFolder()
-        try folder.write("x", to: "moves")
-        let store = MovesFolder(in: folder.path)
-        let reading = store.read()
-        #expect(reading.isUnusable && reading.faults.map(\.path) == [store.path])
-        #expect(store.write(try Self.example()) != nil && folder.text("moves") == "x")
-    }
-
-    @Test("a chain's file is refused whole if it is damaged, and a later version's is left alone")
+    @Test("a chain's record is refused whole if it is damaged or a later version's")
     func damage() throws {
         let chain = try #require(try Self.example().chains.first)
         let text = String(decoding: chain.encoded(), as: UTF8.self)
@@ -325,9 +316,47 @@ struct MovesTests {
         #expect(throws: Moves.Chain.Fault.damaged) { try Moves.Chain(Array(more.utf8), id: chain.id) }
     }
 
-    // MARK: The file of earlier builds
+    // MARK: The files of earlier builds
 
-    @Test("a moves.json of an earlier build is read as far as it fits, and replaced by the first write")
+    @Test("a folder of chains is taken over once; a damaged one costs itself alone, is told, and stays beside")
+    func earlierFolder() throws {
+        let folder = try TemporaryFolder()
+        let moves = try Self.example()
+        mkdir("\(folder.path)/moves", 0o700)
+        for chain in moves.chains {
+            try folder.write(String(decoding: chain.encoded(), as: UTF8.self), to: "moves/\(chain.id).json")
+        }
+        // The rest of a killed write and foreign files change nothing.
+        try folder.write("{", to: "moves/\(moves.chains[0].id).new")
+        try folder.write("{", to: "moves/notes.json")
+        let name = "moves/\(String(repeating: "a", count: 32))"
+        try folder.write("{\"version\":1}", to: "\(name).json")
+        #expect(StateContents(in: folder.path).moves == moves)
+        let tables = StateTables(in: folder.path, isHeld: true)
+        #expect(tables.contents.moves == moves)
+        #expect(tables.takeFaults() == [.earlier(path: "\(folder.path)/\(name).damaged.json")])
+        #expect(folder.text("\(name).damaged.json") == "{\"version\":1}")
+        let files = try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/moves")
+        let stub = String(repeating: "0", count: 32)
+        #expect(files.filter { $0.count == 37 } == ["\(stub).json"])
+        #expect(throws: Moves.Chain.Fault.newer, "an earlier program leaves it alone") {
+            try Moves.Chain(Array((folder.text("moves/\(stub).json") ?? "").utf8), id: stub)
+        }
+        let again = StateTables(in: folder.path, isHeld: true)
+        #expect(again.contents.moves == moves && again.takeFaults().isEmpty)
+    }
+
+    @Test("a folder that can't be read is told, and nothing is written")
+    func unusableFolder() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("x", to: "moves")
+        let tables = StateTables(in: folder.path, isHeld: true)
+        #expect(tables.refusal?.contains("\(folder.path)/moves") == true && tables.takeFaults().count == 1)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["moves"])
+        #expect(folder.text("moves") == "x")
+    }
+
+    @Test("a moves.json of an earlier build is read as far as it fits, once")
     func earlierFile() throws {
         let folder = try TemporaryFolder()
         let chats = try (0..<4).map { try Self.chat("chat \($0)") }
@@ -344,21 +373,28 @@ struct MovesTests {
             {"former":"?"}],"version":1}
             """
         try folder.write(text, to: "moves.json")
-        let store = MovesFolder(in: folder.path)
-        let reading = store.read()
-        #expect(reading.hasEarlierMoves && reading.faults.isEmpty && reading.moves.departures.isEmpty)
-        for chat in chats.prefix(2) { #expect(reading.moves.present(chat) == (try chats[2].named(chat.name))) }
-        #expect(reading.moves.place(of: chats[2])?.removed == [Self.keys[5]] && !reading.moves.hasLeft(chats[3]))
-        #expect(store.write(reading.moves) == nil && folder.text("moves.json") == nil)
-        #expect(MovesFolder(in: folder.path).read().moves == reading.moves)
-        // A kill came before the old file was removed.
-        try folder.write(text, to: "moves.json")
-        #expect(MovesFolder(in: folder.path).read().moves == reading.moves)
+        let tables = StateTables(in: folder.path, isHeld: true)
+        let moves = tables.contents.moves
+        #expect(tables.takeFaults().isEmpty && moves.departures.isEmpty)
+        for chat in chats.prefix(2) { #expect(moves.present(chat) == (try chats[2].named(chat.name))) }
+        #expect(moves.place(of: chats[2])?.removed == [Self.keys[5]] && !moves.hasLeft(chats[3]))
+        #expect(folder.text("moves.json") == "{\"version\":1000}\n")
+        #expect(StateTables(in: folder.path, isHeld: true).contents.moves == moves)
+        // A kill came between the writes of the chains and the removal of the one file.
+        let both = try TemporaryFolder()
+        mkdir("\(both.path)/moves", 0o700)
+        for chain in moves.chains {
+            try both.write(String(decoding: chain.encoded(), as: UTF8.self), to: "moves/\(chain.id).json")
+        }
+        try both.write(text, to: "moves.json")
+        #expect(StateTables(in: both.path, isHeld: true).contents.moves == moves)
         for damaged in ["", "{}", "[1", "{\"moves\":7}"] {
-            try folder.write(damaged, to: "moves.json")
-            let other = MovesFolder(in: folder.path).read()
-            #expect(other.moves == reading.moves && !other.isUnusable, "\(damaged)")
-            #expect(other.faults.map(\.path) == ["\(folder.path)/moves.json"])
+            let other = try TemporaryFolder()
+            try other.write(damaged, to: "moves.json")
+            let opened = StateTables(in: other.path, isHeld: true)
+            #expect(opened.contents.moves == Moves() && opened.refusal == nil, "\(damaged)")
+            let aside = "\(other.path)/moves.damaged.json"
+            #expect(opened.takeFaults() == [.earlier(path: aside)] && other.text("moves.damaged.json") == damaged)
         }
     }
 }

@@ -1,9 +1,10 @@
 import Foundation
-import Inkling
 import InklingModel
 import InklingWire
 import ProcessSupport
 import Testing
+
+@testable import Inkling
 
 /// Moves of a chat between nodes of this process, on loopback.
 @Suite("Moves between nodes", .serialized, .timeLimit(.minutes(3)))
@@ -72,10 +73,13 @@ struct NodeMoveTests {
         }
     }
 
-    /// Returns the text of all chains on disk.
-    private static func moves(in folder: TemporaryFolder) -> String {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/moves")) ?? []
-        return names.sorted().compactMap { folder.text("moves/\($0)") }.joined()
+    /// Returns whether a file of the state has a chat's secret, in removed rows too.
+    private static func isOnDisk(_ chat: Chat, in folder: TemporaryFolder) throws -> Bool {
+        let secret = Data(try #require(chat.secret).text.utf8)
+        return try FileManager.default.contentsOfDirectory(atPath: folder.path).contains {
+            guard $0.hasPrefix("state.") else { return false }
+            return try Data(contentsOf: URL(filePath: "\(folder.path)/\($0)")).range(of: secret) != nil
+        }
     }
 
     private static func team(of owner: Someone) throws -> Chat {
@@ -139,7 +143,11 @@ struct NodeMoveTests {
     @Test("those who moved are known in the new chat before they show there, and a removed member is not")
     func known() async throws {
         try await Self.withThree { alice, bob, carol, _ in
-            _ = try await alice.node.move("team", choosing: [carol.key], removing: [bob.key])
+            let next = try await alice.node.move("team", choosing: [carol.key], removing: [bob.key])
+            let stored = StateContents(in: alice.folder.path)
+            #expect(stored.moves.departures.count == 1, "both are written in one act")
+            #expect(stored.people[carol.key]?.chats[next.storedName] != nil)
+            #expect(stored.people[bob.key]?.chats[next.storedName] == nil)
             _ = await carol.moved()
             for (person, other) in [(alice, carol), (carol, alice)] {
                 #expect(await person.node.peer(bob.node.user, in: "team") == nil)
@@ -174,14 +182,15 @@ struct NodeMoveTests {
             #expect(await carol.moved() == chat)
             await carol.sees(alice, bob)
             await carol.stop()
+            #expect(try Self.isOnDisk(chat, in: carol.folder))
             try await carol.restart(peers: [bob])
             #expect(try await carol.node.join(team.named("old")).chat == chat.named("old"))
             // The user leaves the new chat, and the node forgets its secret.
             try await carol.node.leave("old")
             await #expect(throws: NodeError.chatMoved("team")) { try await carol.node.join(team) }
             await carol.stop()
-            #expect(!Self.moves(in: carol.folder).contains(chat.secret?.text ?? ""))
-            #expect(Self.moves(in: alice.folder).contains(chat.secret?.text ?? ""))
+            #expect(try !Self.isOnDisk(chat, in: carol.folder))
+            #expect(StateContents(in: alice.folder.path).moves.present(team) == chat)
             // A new invite brings the user back, and then the old one does too.
             try await carol.restart(peers: [bob])
             await #expect(throws: NodeError.chatMoved("team")) { try await carol.node.join(team) }
@@ -207,7 +216,10 @@ struct NodeMoveTests {
         #expect(await alice.node.departedChats.count == 1)
         await alice.stop()
         // Without the count, the departure ends no earlier, and at most 30 days later.
-        try FileManager.default.removeItem(atPath: alice.folder.path + "/age.json")
+        var state = StateContents(in: alice.folder.path)
+        #expect(state.age != nil && state.moves.departures.count == 1)
+        state.age = nil
+        state.write(in: alice.folder.path)
         try await alice.restart()
         #expect(await alice.node.departedChats.count == 1)
         await alice.stop()
@@ -323,7 +335,7 @@ struct NodeMoveTests {
     }
 
     //
-    @Test("a damaged file of moves costs no start and no move; an unusable folder stops the owner alone")
+    @Test("damaged moves cost no start and no move; an unusable state stops the owner alone")
     func damagedFiles() async throws {
         try await Self.withThree { alice, bob, carol, team in
             let second = try await alice.node.move("team", choosing: [bob.key, carol.key])
@@ -331,15 +343,14 @@ struct NodeMoveTests {
             await alice.stop()
             await carol.stop()
             for person in [alice, carol] {
-                let folder = "\(person.folder.path)/moves"
-                let name = try #require(try FileManager.default.contentsOfDirectory(atPath: folder).first)
-                try person.folder.write("{}", to: "moves/\(name)")
+                try Database("\(person.folder.path)/state.db", StateTables.schema).run(
+                    "UPDATE records SET sum = x'00' WHERE kind = ?", .integer(StateTables.Kind.chain.rawValue))
+                try FileManager.default.removeItem(atPath: "\(person.folder.path)/state.copy.db")
             }
             try await alice.restart(peers: [bob, carol])
-            let fault = await alice.notice { notice -> String? in
-                if case .movesUnusable(let file, _) = notice { file } else { nil }
-            }
-            #expect(fault?.hasPrefix("\(alice.folder.path)/moves/") == true)
+            let code = await alice.notice { if case .other(let code, _) = $0 { code } else { nil } }
+            #expect(code == "state-damaged")
+            #expect(await alice.node.present(team) == team, "the chain is lost")
             try await alice.node.join(second)
             await alice.sees(bob)
             try await carol.restart(peers: [bob])
@@ -348,8 +359,7 @@ struct NodeMoveTests {
             let third = try await alice.node.move("team", choosing: [bob.key, carol.key])
             #expect(await carol.moved() == third)
             await alice.stop()
-            try FileManager.default.removeItem(atPath: "\(alice.folder.path)/moves")
-            try alice.folder.write("", to: "moves")
+            try KnownPeersTests.makeNewer(alice.folder)
             try await alice.restart(peers: [bob, carol])
             try await alice.node.join(third)
             let error = await #expect(throws: NodeError.self) { try await alice.node.move("team", choosing: [bob.key]) }

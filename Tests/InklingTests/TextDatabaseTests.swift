@@ -396,7 +396,7 @@ struct StoredMessagesTests {
         try await stage.end()
         // A second name of the file of keys stands for its blocks on the disk.
         #expect(link(stage.keyFile, "\(stage.folder.path)/blocks") == 0)
-        let lock = open("\(stage.folder.path)/lock", O_RDWR | O_CREAT, 0o600)
+        let lock = open("\(stage.folder.path)/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         flock(lock, LOCK_EX)
         #expect(throws: NodeError.stateDirectoryInUse(stage.folder.path)) {
             try StoredMessages.remove(in: stage.folder.path)

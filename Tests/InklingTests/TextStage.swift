@@ -59,7 +59,7 @@ final class TextStage: FileStage, Sendable {
         try await loop.submit { [self] in
             let run = open()
             current.value = run
-            run.texts.begin { fault in self.reported.withLock { $0.append(fault) } }
+            run.texts.begin { [weak self] fault in self?.reported.withLock { $0.append(fault) } }
         }.get()
         try await idle()
     }

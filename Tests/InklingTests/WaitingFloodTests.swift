@@ -92,11 +92,9 @@ struct WaitingFloodTests {
         table.met(regular, name: "Carol", chat: stored, at: now - 3 * Self.day)
         table.met(regular, name: "Carol", chat: stored, at: now - 100)
         for _ in 0..<256 { table.met(key(), name: "Eve", chat: stored, at: now - 50) }
-        let file = KnownPeersFile(directory: folder.path)
-        guard case .saved = file.save(table.peers, at: now, using: &table.random) else {
-            Issue.record("not saved")
-            return
-        }
+        var state = StateContents()
+        state.people = table.peers
+        state.write(in: folder.path)
         let alice = try await TextNode("Alice", in: folder.path)
         for number in 1...6 { try await alice.send("text \(number)") }
         for user in [friend.userID, regular.userID] {

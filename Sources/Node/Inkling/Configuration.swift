@@ -37,7 +37,7 @@ public struct Configuration: Sendable {
     public var showsTyping = true
 
     /// A state directory whose known people a node with a temporary identity reads. The node writes nothing there.
-    package var knownPeersToRead: String?
+    package var stateToRead: String?
 
     /// The interval at which the node counts and writes the time together with people who are there.
     package var countingInterval = KnownPeersLimits.countingInterval

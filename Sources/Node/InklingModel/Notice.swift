@@ -24,12 +24,6 @@ public enum Notice: Hashable, Sendable {
     /// The user chose this UDP port, which others can name by hand. The node does not answer hosts beyond its networks
     /// unless its user named them by hand.
     case reachableOnLink(port: UInt16)
-    /// The list of known peers was damaged, and the node moved it to another file.
-    case knownPeersDamaged(file: String)
-    /// The list of known peers in that directory comes from a later version of the program.
-    case knownPeersNewer(directory: String)
-    /// The node can't store known peers in that directory; `reason` is the system's.
-    case knownPeersUnkept(directory: String, reason: String)
     /// Somebody invites the user to another chat, or to a talk (M-47).
     case invited(Invitation)
     /// The invitation with this number is no longer open.
@@ -39,9 +33,6 @@ public enum Notice: Hashable, Sendable {
     case moved(Chat)
     /// Somebody shows in a chat that this user moved, and the user neither chose nor removed them.
     case newcomer(Newcomer)
-    /// A file of moves, or the folder of all of them, is not usable for this reason. The node does not recognise the chats
-    /// that it left by these moves. Without the folder, it moves no chat.
-    case movesUnusable(file: String, reason: String)
     /// Another device of this user has moved the chat of this name to another secret than this device. Each has a part of
     /// the members.
     case movedApart(chat: String)
@@ -102,20 +93,10 @@ extension Notice: CustomStringConvertible {
             "Anybody who reaches UDP port \(port) may open to this node, also from beyond the networks of this machine."
         case .reachableOnLink(let port):
             "UDP port \(port) answers only peers on the networks of this machine, and hosts named by hand."
-        case .knownPeersDamaged(let file):
-            "The list of known peers was damaged: it was moved to \(printable(file)), and a new list was started."
-        case .knownPeersNewer(let directory):
-            "The list of known peers in \(printable(directory)) was made by a later version: it is left unchanged, and "
-                + "people you meet now are forgotten when this program ends."
-        case .knownPeersUnkept(let directory, let reason):
-            "The people whom you meet, verify or block now are forgotten when this program ends: nothing can be written in "
-                + "\(printable(directory)) (\(reason))."
         case .invited(let invitation): invitation.fact
         case .invitationOver(let number, let end): "Invitation \(number) is over: \(end.reason)."
         case .moved(let chat): "\"\(chat.name)\" has moved to a new secret."
         case .newcomer(let newcomer): newcomer.fact
-        case .movesUnusable(let file, let reason):
-            "The moved chats in \(printable(file)) can't be used: \(reason)."
         case .movedApart(let chat):
             "Another device of yours has moved \"\(chat)\" to another secret. Some members may have followed there."
         case .other(_, let text): text
@@ -128,28 +109,12 @@ extension Notice: CustomStringConvertible {
         case .discoveryDown(let outage): outage.advice
         case .discoveryUp, .peerIsOneself, .reachableFromAnywhere, .invitationOver, .moved, .other: ""
         case .newcomer: "Admit them if they belong to the chat."
-        case .movesUnusable: "Repair the file, or move it away, then restart Inkling."
         case .movedApart: "Decide on one of the two chats, and send its invite to the others."
         case .invited: "Accept or decline the invitation."
         case .identityTemporary(let reason): reason.advice
         case .lastWillOff: "Install inkling-lastwill beside this program."
         case .keyChanged: "Ask them through another channel before you trust the name."
         case .reachableOnLink: "To let others in, name them by hand, or accept routed peers."
-        case .knownPeersDamaged: "Verify and block those people again."
-        case .knownPeersNewer: "Use the later version."
-        case .knownPeersUnkept(_, let reason): Self.remedy(reason)
-        }
-    }
-
-    /// Returns the advice that lets the node store known peers again. The system's words for the cause decide.
-    private static func remedy(_ reason: String) -> String {
-        switch reason {
-        case "No space left on device", "Disk quota exceeded": "Free some disk space, then restart Inkling."
-        case "Permission denied", "Operation not permitted":
-            "Make the directory yours and writable, then restart Inkling."
-        case "Read-only file system": "Mount its file system writable, then restart Inkling."
-        case "another program is using it": "End that program, then restart Inkling."
-        default: "Repair the file known-peers.json there, or move it away, then restart Inkling."
         }
     }
 

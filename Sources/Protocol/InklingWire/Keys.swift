@@ -181,6 +181,13 @@ package enum SHA256 {
     }
 }
 
+/// Returns a sum of bytes, 8 bytes, by which a damage of the disk shows.
+package func checkSum(_ bytes: [UInt8]) -> [UInt8] {
+    var sum = [UInt8](repeating: 0, count: Int(crypto_shorthash_BYTES))
+    crypto_shorthash(&sum, bytes, UInt64(bytes.count), [UInt8](repeating: 0, count: Int(crypto_shorthash_KEYBYTES)))
+    return sum
+}
+
 /// A key of HMAC-SHA256, which one node or all members of a chat know.
 package final class HMACKey: Sendable {
     // The state after the key, which is half of the work of a short message.

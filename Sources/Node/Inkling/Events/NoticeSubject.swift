@@ -2,13 +2,12 @@ import InklingModel
 
 /// The subject of a notice. Of several notices on one subject, only the latest matters.
 enum NoticeSubject: Hashable {
-    case discoveryDown, discoveryUp, identity, lastWill, oneself, reach, damage, newer, unkept
+    case discoveryDown, discoveryUp, identity, lastWill, oneself, reach
     case person(UserID)
     case invitation(Int)
     case moved(chat: String)
     case movedApart(chat: String)
     case newcomer(chat: String, PublicKey)
-    case moves
     case other(code: String)
 
     init(_ notice: Notice) {
@@ -20,14 +19,10 @@ enum NoticeSubject: Hashable {
         case .peerIsOneself: self = .oneself
         case .keyChanged(let person, _, _): self = .person(person.user)
         case .reachableFromAnywhere, .reachableOnLink: self = .reach
-        case .knownPeersDamaged: self = .damage
-        case .knownPeersNewer: self = .newer
-        case .knownPeersUnkept: self = .unkept
         case .invited(let invitation): self = .invitation(invitation.number)
         case .invitationOver(let number, _): self = .invitation(number)
         case .moved(let chat): self = .moved(chat: chat.name)
         case .newcomer(let newcomer): self = .newcomer(chat: newcomer.chat, newcomer.key)
-        case .movesUnusable: self = .moves
         case .movedApart(let chat): self = .movedApart(chat: chat)
         case .other(let code, _): self = .other(code: code)
         }

@@ -4,6 +4,9 @@ import InklingModel
 package struct StandingNotices: Sendable {
     private var notices: [(subject: NoticeSubject, notice: Notice)] = []
 
+    /// The codes of notices about what the disk has lost, or can't keep in this run.
+    private static let lasting: Set = ["state-damaged", "state-unusable", "waiting-damaged", "store-remote"]
+
     package init() {}
 
     /// The notices, in the order in which they came.
@@ -14,12 +17,14 @@ package struct StandingNotices: Sendable {
         let subject = NoticeSubject(notice)
         switch subject {
         case .discoveryUp: notices.removeAll { $0.subject == .discoveryDown }
+        case .other(let code) where Self.lasting.contains(code):
+            if !all.contains(notice) { notices.append((subject, notice)) }
         // These notices report a single event, and no state that could last.
         case .person, .oneself, .moved, .movedApart, .newcomer, .other: break
         case .invitation:
             notices.removeAll { $0.subject == subject }
             if case .invited = notice { notices.append((subject, notice)) }
-        case .discoveryDown, .identity, .lastWill, .reach, .damage, .newer, .unkept, .moves:
+        case .discoveryDown, .identity, .lastWill, .reach:
             notices.removeAll { $0.subject == subject }
             notices.append((subject, notice))
         }

@@ -5,8 +5,8 @@ import Synchronization
 
 /// The identity of a node: its private key, and the lock on the directory that keeps it.
 ///
-/// The directory holds `identity`, the key, and `known-peers.json`, the people its nodes have met. The running node has
-/// an advisory lock on the empty file `lock`. The system releases the lock when the process ends, even by a crash.
+/// The directory holds `identity`, the key, and `state.db`, the people its nodes have met, and the chats. The running node
+/// has an advisory lock on the empty file `lock`. The system releases the lock when the process ends, even by a crash.
 package final class KeyStore: Sendable {
     /// The static key pair. The cryptography library overwrites it when the node and this store are freed.
     package let identity: KeyPair
@@ -86,12 +86,11 @@ package final class KeyStore: Sendable {
         close()
     }
 
-    /// The directory of known peers, and whether this node may write there.
-    package var knownPeers: (directory: String, isWritable: Bool)? {
+    /// The directory with the state of earlier runs, where a node with a temporary identity writes nothing.
+    var stateDirectory: String? {
         switch temporary {
-        case nil: directory.map { ($0, true) }
-        case .inUse(let directory): (directory, true)
-        case .unwritable(let directory, _): (directory, false)
+        case nil: directory
+        case .inUse(let directory), .unwritable(let directory, _): directory
         case .noHome: nil
         }
     }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import InklingWire
 
-/// The form on disk: JSON, of version 2.
+/// The files of builds before `state.db`: JSON, of version 2.
 ///
 /// The members of a person:
 /// - `key`, `user`: the static key in base64url, and its user ID for human readers of the file
@@ -17,25 +17,16 @@ import InklingWire
 /// Version 1, of release 0.1, had `verified` and `blocked` as Booleans, with one time, `decided`, for both, and none of
 /// `days`, `dayBegan`, `togetherMilliseconds` and `kept`. A program of that release leaves a file of version 2 alone.
 extension KnownPeers {
-    private static let version = 2
-
-    package enum Reading: Equatable {
-        case peers(KnownPeers)
-        case newer
-        case damaged
-    }
-
     private struct Version: Decodable {
         let version: Int
     }
 
-    private struct File: Codable {
-        var version: Int
+    private struct File: Decodable {
         var peers: [Record]
     }
 
-    private struct Record: Codable {
-        struct Decided: Codable {
+    private struct Record: Decodable {
+        struct Decided: Decodable {
             var `is`: Bool
             var number: UInt64
         }
@@ -70,47 +61,18 @@ extension KnownPeers {
         var decided: Double
     }
 
-    /// Returns JSON with sorted members, so that equal tables have equal bytes.
-    package func encoded() -> [UInt8] {
-        let records = all.map { entry in
-            Record(
-                key: entry.key.base64url, user: entry.key.userID.description, names: entry.names, named: entry.named,
-                firstSeen: entry.firstSeen, lastSeen: entry.lastSeen, chats: entry.chats,
-                ages: entry.ages.isEmpty ? nil : entry.ages.mapValues(\.milliseconds),
-                addresses: entry.addresses.isEmpty ? nil : entry.addresses, days: entry.days.count,
-                dayBegan: max(entry.days.began, .zero).seconds,
-                togetherMilliseconds: UInt64(entry.together.milliseconds),
-                kept: entry.kept,
-                verified: .init(is: entry.verified.isSet, number: entry.verified.number),
-                blocked: .init(is: entry.blocked.isSet, number: entry.blocked.number))
-        }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Strings and finite numbers can always be encoded.
-        let data = (try? encoder.encode(File(version: Self.version, peers: records))) ?? Data()
-        return Array(data) + [UInt8(ascii: "\n")]
-    }
-
-    /// Reads the whole file. If one entry is damaged, reads none.
-    package static func read(_ bytes: [UInt8], using generator: inout some RandomNumberGenerator) -> Reading {
+    /// Reads the file of an earlier build. If one entry is damaged, or the version is unknown, reads none.
+    package init?(earlier bytes: [UInt8]) {
         let data = Data(bytes)
-        guard let version = try? JSONDecoder().decode(Version.self, from: data).version, version > 0 else {
-            return .damaged
-        }
+        let version = (try? JSONDecoder().decode(Version.self, from: data))?.version
         let read: [Entry]?
         switch version {
-        case 1: read = (try? JSONDecoder().decode(FirstFile.self, from: data)).flatMap { upgraded($0.peers) }
-        case 2: read = (try? JSONDecoder().decode(File.self, from: data)).flatMap { entries($0.peers) }
-        default: return .newer
+        case 1: read = (try? JSONDecoder().decode(FirstFile.self, from: data)).flatMap { Self.upgraded($0.peers) }
+        case 2: read = (try? JSONDecoder().decode(File.self, from: data)).flatMap { Self.entries($0.peers) }
+        default: return nil
         }
-        guard let read else { return .damaged }
-        var peers = KnownPeers()
-        for entry in read {
-            guard peers[entry.key] == nil else { return .damaged }
-            peers.put(entry)
-        }
-        peers.trim(using: &generator)
-        return .peers(peers)
+        guard let read, Set(read.map(\.key)).count == read.count else { return nil }
+        self.init(read)
     }
 
     /// Returns the entries; nil if one of them is damaged.
@@ -136,8 +98,7 @@ extension KnownPeers {
             entry.days = DaysMet(count: record.days, began: Age.zero + .seconds(record.dayBegan))
             entry.together = .milliseconds(record.togetherMilliseconds)
             entry.kept = record.kept
-            entry.verified = Decision(record.verified.is, number: record.verified.number)
-            entry.blocked = Decision(record.blocked.is, number: record.blocked.number)
+            (entry.isVerified, entry.isBlocked) = (record.verified.is, record.blocked.is)
             entries.append(entry)
         }
         return entries
@@ -155,8 +116,7 @@ extension KnownPeers {
             else { return nil }
             let cameBack = record.lastSeen - record.firstSeen >= KnownPeersLimits.day / .seconds(1)
             entry.days = DaysMet(count: cameBack ? 2 : 1)
-            entry.verified = Decision(record.verified, number: record.verified ? 1 : 0)
-            entry.blocked = Decision(record.blocked, number: record.blocked ? 1 : 0)
+            (entry.isVerified, entry.isBlocked) = (record.verified, record.blocked)
             entries.append(entry)
         }
         let order = entries.indices.filter { entries[$0].part != .decided }.sorted { left, right in
@@ -178,8 +138,11 @@ extension KnownPeers {
         else { return nil }
         // Release 0.1 folded names differently.
         let refolded = Dictionary(named.map { (folded($0.key), $0.value) }) { min($0, $1) }
+        let names = limited(names)
+        let present = Set(names.map(folded))
         var entry = Entry(
-            key: key, names: limited(names), named: refolded, firstSeen: firstSeen, lastSeen: lastSeen, chats: chats)
+            key: key, names: names, named: refolded.filter { present.contains($0.key) }, firstSeen: firstSeen,
+            lastSeen: lastSeen, chats: chats)
         entry.limitChats()
         return entry
     }

@@ -2,8 +2,7 @@ import InklingCore
 import InklingModel
 import InklingWire
 
-/// The people that this user's nodes have met. Nodes that share a state directory each have such a table, and
-/// ``merge(_:at:using:)`` combines the tables, in any order.
+/// The people that this user's nodes have met.
 ///
 /// One attacker can make keys and be met under thousands of names. So the table has two parts, as a segmented cache
 /// has. Newly met people are on probation, where the table evicts a random one. The table keeps people who were there
@@ -33,11 +32,9 @@ package struct KnownPeers: Sendable {
         package internal(set) var together = Duration.zero
         /// A number that grows with each person that the table begins to keep; nil for a person on probation.
         package internal(set) var kept: UInt64?
-        package internal(set) var verified = Decision()
-        package internal(set) var blocked = Decision()
-
-        package var isVerified: Bool { verified.isSet }
-        package var isBlocked: Bool { blocked.isSet }
+        /// Whether the user verified the person, and whether the user blocked them.
+        package internal(set) var isVerified = false
+        package internal(set) var isBlocked = false
 
         /// Whether the node prefers the person to strangers. The user has verified the person, or met them on two days
         /// at least 24 h apart. Never true for blocked people.
@@ -99,17 +96,39 @@ package struct KnownPeers: Sendable {
     /// The keys of ``standings``.
     package var preferred: Set<PublicKey> { Set(standings.keys) }
     private(set) var entries: [PublicKey: Entry] = [:]
-    /// The likenesses of each person's names.
-    private var likenesses: [PublicKey: [NameLikeness]] = [:]
-    /// The keys of people, by the keys of their names' likenesses.
-    private var holders: [String: Set<PublicKey>] = [:]
+    /// The names of all people; nil until ``prepare()``.
+    private var names: KnownNames?
     /// The keys of people on probation. The order depends only on past events, so that equal generators make the same
     /// choices.
     private var probation: [PublicKey] = []
     private var kept: Set<PublicKey> = []
     private var lastKept: UInt64 = 0
+    /// The people whose entries the disk lacks.
+    package private(set) var changes: Set<PublicKey> = []
 
     package init() {}
+
+    /// Makes a table of people that are on disk.
+    package init(_ people: [Entry]) {
+        entries.reserveCapacity(people.count)
+        for entry in people.sorted(by: { $0.key < $1.key }) { put(entry) }
+        changes = []
+    }
+
+    // MARK: Names
+
+    /// Makes the table know who has which name, which can take 100 ms. Otherwise the first question about a name does.
+    mutating func prepare() {
+        if names == nil { names = KnownNames(entries.mapValues(\.names)) }
+    }
+
+    /// Prepares the table with what a thread computed for ``all`` people of a moment before.
+    mutating func prepare(_ known: KnownNames, of before: [PublicKey: [String]]) {
+        guard names == nil else { return }
+        names = known
+        for key in before.keys where entries[key] == nil { names?.remove(key) }
+        for (key, entry) in entries where before[key] != entry.names { names?.set(entry.names, of: key) }
+    }
 
     // MARK: Changes
 
@@ -172,7 +191,7 @@ package struct KnownPeers: Sendable {
         _ isVerified: Bool, _ key: PublicKey, name: String? = nil, at time: MeetingTime,
         using generator: inout some RandomNumberGenerator
     ) {
-        decide(\.verified, isVerified, key, name, time, &generator)
+        decide(\.isVerified, isVerified, key, name, time, &generator)
     }
 
     /// Records whether the user blocks a person, who need not have been met.
@@ -182,11 +201,11 @@ package struct KnownPeers: Sendable {
         _ isBlocked: Bool, _ key: PublicKey, name: String? = nil, at time: MeetingTime,
         using generator: inout some RandomNumberGenerator
     ) {
-        decide(\.blocked, isBlocked, key, name, time, &generator)
+        decide(\.isBlocked, isBlocked, key, name, time, &generator)
     }
 
     private mutating func decide(
-        _ kind: WritableKeyPath<Entry, Decision>, _ isSet: Bool, _ key: PublicKey, _ name: String?,
+        _ kind: WritableKeyPath<Entry, Bool>, _ isSet: Bool, _ key: PublicKey, _ name: String?,
         _ time: MeetingTime, _ generator: inout some RandomNumberGenerator
     ) {
         var entry: Entry
@@ -196,7 +215,7 @@ package struct KnownPeers: Sendable {
             entry = Entry(key: key, names: [], firstSeen: time.wall, lastSeen: time.wall)
             if let name { _ = take(name, for: &entry, at: time.wall) }
         }
-        entry[keyPath: kind].decide(isSet)
+        entry[keyPath: kind] = isSet
         promote(&entry)
         put(entry)
         trim(sparing: key, using: &generator)
@@ -209,67 +228,40 @@ package struct KnownPeers: Sendable {
         put(entry)
     }
 
-    /// Merges another table into this one. For each kind of decision, the later one applies. In a tie, *blocked* and
-    /// *not verified* apply. For times together and days met, the greater value applies, so that a repeated merge
-    /// changes nothing.
-    ///
-    /// - Parameter now: Seconds since 1970. Later times come from a wrong clock, and are ignored.
-    package mutating func merge(
-        _ other: KnownPeers, at now: Double, using generator: inout some RandomNumberGenerator
-    ) {
-        for theirs in other.all {
-            guard var ours = entries[theirs.key] else {
-                put(theirs)
-                continue
-            }
-            let lastSeen = Self.later(ours.lastSeen, theirs.lastSeen, now)
-            let isOlder =
-                (ours.lastSeen == lastSeen ? 1 : 0, ours.names.first ?? "")
-                < (theirs.lastSeen == lastSeen ? 1 : 0, theirs.names.first ?? "")
-            ours.names = Self.limited(isOlder ? theirs.names + ours.names : ours.names + theirs.names)
-            ours.named.merge(theirs.named) { min($0, $1) }
-            let isSeenLast = ours.lastSeen == lastSeen
-            ours.addresses.merge(theirs.addresses) { isSeenLast ? $0 : $1 }
-            ours.firstSeen = min(ours.firstSeen, theirs.firstSeen)
-            ours.lastSeen = lastSeen
-            ours.chats.merge(theirs.chats) { Self.later($0, $1, now) }
-            ours.ages.merge(theirs.ages) { max($0, $1) }
-            ours.limitChats()
-            ours.days = .merged(ours.days, theirs.days)
-            ours.together = max(ours.together, theirs.together)
-            ours.kept = [ours.kept, theirs.kept].compactMap(\.self).max()
-            ours.verified = .later(ours.verified, theirs.verified, inTie: false)
-            ours.blocked = .later(ours.blocked, theirs.blocked, inTie: true)
-            put(ours)
-        }
-        trim(using: &generator)
+    /// Removes and returns the people that changed since the last call, with their entries; nil for those that the table
+    /// forgot.
+    mutating func takeChanges() -> [PublicKey: Entry?] {
+        defer { changes = [] }
+        return Dictionary(uniqueKeysWithValues: changes.map { ($0, entries[$0]) })
     }
 
-    /// Records that all decisions are written, after those of other processes were merged.
-    mutating func settle() {
-        for key in entries.keys {
-            entries[key]?.verified.settle()
-            entries[key]?.blocked.settle()
-        }
-    }
+    /// Records that the disk lacks the present entries of these people.
+    mutating func noteChanges(of people: some Sequence<PublicKey>) { changes.formUnion(people) }
 
     // MARK: Questions
 
     package var count: Int { entries.count }
     /// All people, in the order of their keys.
     package var all: [Entry] { entries.values.sorted { $0.key < $1.key } }
-    package var blocked: [PublicKey] { all.filter(\.isBlocked).map(\.key) }
+    package var verified: [PublicKey] { entries.values.lazy.filter(\.isVerified).map(\.key).sorted() }
+    package var blocked: [PublicKey] { entries.values.lazy.filter(\.isBlocked).map(\.key).sorted() }
+    var allNames: [PublicKey: [String]] { entries.mapValues(\.names) }
+    /// The latest age at which anybody was present.
+    var latestAge: Age? { entries.values.lazy.compactMap { $0.ages.values.max() }.max() }
 
     package subscript(key: PublicKey) -> Entry? { entries[key] }
 
     /// Returns the people who were seen in a chat, by its stored name.
     package func seen(in chat: String) -> [(entry: Entry, time: Double)] {
-        all.compactMap { entry in entry.chats[chat].map { (entry, $0) } }
+        entries.values.compactMap { entry in entry.chats[chat].map { (entry, $0) } }.sorted {
+            $0.entry.key < $1.entry.key
+        }
     }
 
     /// Returns the people for whom readers could mistake a person with this name: verified people, and those who had
     /// the name before. They are in the order of their keys.
-    package func namesakes(of key: PublicKey, name: String) -> [PublicKey] {
+    package mutating func namesakes(of key: PublicKey, name: String) -> [PublicKey] {
+        prepare()
         // A likeness takes time to compute, and many people may have the name.
         let likeness = NameLikeness(of: name, withParts: false)
         let since = since(likeness, of: key) ?? .infinity
@@ -303,14 +295,12 @@ package struct KnownPeers: Sendable {
 
     mutating func put(_ entry: Entry) {
         var entry = entry
-        if entries[entry.key]?.names != entry.names || entries[entry.key]?.named != entry.named {
-            let folded = Set(entry.names.map(Self.folded))
-            entry.named = entry.named.filter { folded.contains($0.key) }
-            drop(entry.key)
-            let new = entry.names.map { NameLikeness(of: $0, withParts: false) }
-            likenesses[entry.key] = new
-            for name in new.flatMap(\.keys) { holders[name, default: []].insert(entry.key) }
+        if names != nil, entries[entry.key]?.names != entry.names || entries[entry.key]?.named != entry.named {
+            names?.set(entry.names, of: entry.key)
+            let present = names?[entry.key] ?? []
+            entry.named = entry.named.filter { name, _ in present.contains { $0.whole == name } }
         }
+        changes.insert(entry.key)
         let before = entries.updateValue(entry, forKey: entry.key)
         if before?.part != entry.part {
             leave(before?.part, entry.key)
@@ -326,7 +316,8 @@ package struct KnownPeers: Sendable {
 
     private mutating func remove(_ key: PublicKey) {
         guard let entry = entries.removeValue(forKey: key) else { return }
-        drop(key)
+        changes.insert(key)
+        names?.remove(key)
         leave(entry.part, key)
         standings[key] = nil
     }
@@ -351,8 +342,7 @@ package struct KnownPeers: Sendable {
         }
         guard kept.count > KnownPeersLimits.kept else { return }
         let people = kept.compactMap { entries[$0] }
-        // Without this exception, a full table could evict a newly kept person at once, here or on the next merge with
-        // the file. So no new person could ever stay.
+        // Without this exception, a full table could evict a newly kept person at once. So no new person could ever stay.
         let last = people.max { ($0.kept ?? 0, $0.key) < ($1.kept ?? 0, $1.key) }?.key
         let lowest = people.filter { $0.key != last && $0.key != newcomer }.sorted { $0.ranksBelow($1) }
         for entry in lowest.prefix(kept.count - KnownPeersLimits.kept) { remove(entry.key) }
@@ -361,9 +351,10 @@ package struct KnownPeers: Sendable {
     // MARK: Helpers
 
     /// Adds a name. If it is new to the key, returns the other people known under it.
-    private func take(_ name: String, for entry: inout Entry, at time: Double) -> [PublicKey] {
+    private mutating func take(_ name: String, for entry: inout Entry, at time: Double) -> [PublicKey] {
+        prepare()
         let likeness = NameLikeness(of: name, withParts: false)
-        let isNew = !(likenesses[entry.key] ?? []).contains { $0.whole == likeness.whole && $0.isAlike(likeness) }
+        let isNew = !(names?[entry.key] ?? []).contains { $0.whole == likeness.whole && $0.isAlike(likeness) }
         let others = isNew ? holders(of: likeness, but: entry.key).sorted() : []
         entry.names = Self.limited([name] + entry.names)
         if isNew {
@@ -377,27 +368,13 @@ package struct KnownPeers: Sendable {
     /// Returns the time when a key first used a name like this one; nil for an unknown key.
     private func since(_ likeness: NameLikeness, of key: PublicKey) -> Double? {
         guard let entry = entries[key] else { return nil }
-        let alike = (likenesses[key] ?? []).filter { $0.isAlike(likeness) }
+        let alike = (names?[key] ?? []).filter { $0.isAlike(likeness) }
         return alike.compactMap { entry.named[$0.whole] }.min() ?? entry.firstSeen
     }
 
     /// Returns the other people known under a name, without blocked ones, in any order.
     private func holders(of likeness: NameLikeness, but key: PublicKey) -> [PublicKey] {
-        guard !likeness.whole.isEmpty else { return [] }
-        let all = likeness.keys.reduce(into: Set()) { $0.formUnion(holders[$1] ?? []) }
-        return all.filter { $0 != key && entries[$0]?.isBlocked == false }
-    }
-
-    private mutating func drop(_ key: PublicKey) {
-        for name in likenesses.removeValue(forKey: key)?.flatMap(\.keys) ?? [] {
-            holders[name]?.remove(key)
-            if holders[name]?.isEmpty == true { holders[name] = nil }
-        }
-    }
-
-    /// Returns the later of two past times. If one of them is in the future, returns the earlier one.
-    private static func later(_ one: Double, _ other: Double, _ now: Double) -> Double {
-        max(one, other) <= now ? max(one, other) : min(one, other)
+        (names?.holders(of: likeness) ?? []).filter { $0 != key && entries[$0]?.isBlocked == false }
     }
 
     static func limited(_ names: [String]) -> [String] {

@@ -20,8 +20,6 @@ package enum KnownPeersLimits {
     package static let namesakes = 8
     /// The maximum number of chats of a key. Beyond it, the table drops the chat seen longest ago.
     package static let chats = 32
-    /// The longest file that a node reads or writes, in bytes. A person takes at most about 5 KiB.
-    package static let fileBytes = 16 << 20
     /// The valid times in a file, in seconds since 1970, up to the end of the year 9999. A file with other times is
     /// damaged.
     package static let times = Timestamp.range
@@ -36,6 +34,4 @@ package enum KnownPeersLimits {
     /// The interval at which a node counts and writes the time for which it was present together with people. A killed
     /// node loses at most that much.
     package static let countingInterval = Duration.seconds(300)
-    /// The time for which a node waits while another one reads or writes the file. Reads and writes take milliseconds.
-    package static let lockPatience = Duration.seconds(2)
 }

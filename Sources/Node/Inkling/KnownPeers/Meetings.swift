@@ -44,12 +44,6 @@ package struct DaysMet: Equatable, Sendable {
             began = time.age
         }
     }
-
-    /// Returns the union of days that two processes counted separately. A day that both counted is one.
-    static func merged(_ one: DaysMet, _ other: DaysMet) -> DaysMet {
-        if one.count != other.count { return one.count > other.count ? one : other }
-        return one.began <= other.began ? one : other
-    }
 }
 
 /// A person's uninterrupted presence, in one chat or several. Time together counts once.

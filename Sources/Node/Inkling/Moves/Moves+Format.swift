@@ -2,7 +2,7 @@ import FoundationEssentials
 import InklingModel
 import InklingWire
 
-/// The form on disk: JSON, of version 1, in a file for each chain. Keys, fingerprints and seeds are in base64url, secrets
+/// The form on disk: JSON, of version 1. Keys, fingerprints and seeds are in base64url, secrets
 /// in base32.
 ///
 /// - `turn`: the place of the chain's last move among those of all chains.

@@ -8,7 +8,7 @@ package struct Moves: Equatable, Sendable {
         package let fingerprint: ChatFingerprint
         package let owner: PublicKey
         /// The keys that the node refuses there (M-91), the oldest first.
-        package let removed: [PublicKey]
+        package fileprivate(set) var removed: [PublicKey]
         /// Nil after the user left the chat.
         package var secret: ChatSecret?
 
@@ -63,6 +63,17 @@ package struct Moves: Equatable, Sendable {
         /// The departed chats, the oldest first.
         var departures: [Departure]
 
+        /// The bytes of the ID.
+        var key: [UInt8] { StateTables.Key(.chain, id).id }
+
+        /// Adds what an older state of the chain has and a newer one must not lose: removed keys, and the end of the chat.
+        mutating func merge(_ older: Chain) {
+            guard older.place.fingerprint == place.fingerprint else { return }
+            place.removed = (older.place.removed.filter { !place.removed.contains($0) } + place.removed)
+                .suffix(Limits.removedKeys)
+            if older.place.secret == nil { place.secret = nil }
+        }
+
         static func newID() -> String { hexadecimal((0..<16).map { _ in UInt8.random(in: .min ... .max) }) }
     }
 
@@ -87,6 +98,9 @@ package struct Moves: Equatable, Sendable {
         }
         return indices
     }
+
+    /// The content of the records of all chains, by their IDs.
+    var records: [[UInt8]: [UInt8]] { Dictionary(uniqueKeysWithValues: chains.map { ($0.key, $0.encoded()) }) }
 
     // MARK: Questions
 
@@ -239,6 +253,18 @@ package struct Moves: Equatable, Sendable {
         return true
     }
 
+    /// Drops the secrets of chats that the user left, by the IDs of their logs.
+    ///
+    /// - Returns: Whether that changes anything.
+    package mutating func endLogs(_ ids: [String]) -> Bool {
+        let ended = chains.indices.filter {
+            chains[$0].place.secret != nil && ids.contains(chains[$0].ownLog ?? chains[$0].log)
+        }
+        for index in ended { chains[index].place.secret = nil }
+        if !ended.isEmpty { forgetSome() }
+        return !ended.isEmpty
+    }
+
     /// Keeps the secret of a chat that the user left and has joined again, so that the former chats lead there.
     ///
     /// - Returns: Whether that changes anything.
@@ -303,8 +329,4 @@ package enum MovesLimits {
     package static let departures = 8
     /// The maximum number of keys that a user chooses, besides their own.
     package static let chosenKeys = 1_024
-    /// The longest file that a node reads, in bytes. A chain takes 5 KiB, and each departure up to 60 KiB more.
-    package static let fileBytes = 1 << 20
-    /// The longest file of builds before 0.3.0, in bytes.
-    package static let earlierFileBytes = 4 << 20
 }

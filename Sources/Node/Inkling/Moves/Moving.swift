@@ -12,21 +12,27 @@ struct DepartedChat {
 
 /// The moves of a running node, and the changes on their way to the disk.
 struct Moving {
-    /// The place that keeps the moves.
-    enum Storage {
-        /// The identity is temporary, and so are the moves.
-        case memory
-        case folder(MovesFolder)
-        case unusable(reason: String)
-    }
-
     /// A change that counts when it is on disk. Its closures belong to the node.
     struct Change {
-        /// Makes the change, perhaps again if the moves changed meanwhile. The result follows the write, and returns
-        /// whether the node keeps the change.
-        let make: (inout Moves) throws(NodeError) -> () -> Bool
+        /// Makes the change, perhaps again if the moves changed meanwhile.
+        let make: (inout Moves) throws(NodeError) -> Outcome
         /// Called if the change was not made.
         let failed: (NodeError) -> Void
+    }
+
+    /// The result of a change.
+    struct Outcome {
+        /// The chat that takes another one's place, if there is one.
+        var replacement: Replacement?
+        /// Follows the write, and returns whether the node keeps the change.
+        let follow: () -> Bool
+    }
+
+    /// A chat that takes the place of another one, for the user and for the people who move too.
+    struct Replacement {
+        let former: JoinedChat
+        let next: Chat
+        let moves: (PublicKey) -> Bool
     }
 
     /// A change that the node is writing.
@@ -43,7 +49,6 @@ struct Moving {
     }
     /// The number of changes of `moves`.
     private(set) var version = 0
-    var storage = Storage.memory
     /// The departed chats of the protocol, the oldest first.
     var departed: [DepartedChat] = []
     /// The changes that wait for the disk.
@@ -61,7 +66,7 @@ struct Moving {
 extension Node {
     /// Makes a change and writes it, after the changes before. ``Moving/Change`` describes the arguments.
     func change(
-        _ make: @escaping (inout Moves) throws(NodeError) -> () -> Bool, failed: @escaping (NodeError) -> Void
+        _ make: @escaping (inout Moves) throws(NodeError) -> Moving.Outcome, failed: @escaping (NodeError) -> Void
     ) {
         moving.changes.append(Moving.Change(make: make, failed: failed))
         writeMoves()
@@ -69,9 +74,9 @@ extension Node {
 
     /// Writes the moves, which changed already.
     func keepMoves() {
-        if case .unusable = moving.storage { return }
+        guard state.refusal == nil else { return }
         change { _ throws(NodeError) in
-            { true }
+            Moving.Outcome { true }
         } failed: { error in
             self.reportUnkept(error)
         }
@@ -79,15 +84,14 @@ extension Node {
 
     /// Reports that the disk does not have a change, which the node made all the same.
     func reportUnkept(_ error: NodeError) {
-        guard case .notKept(let reason) = error, case .folder(let folder) = moving.storage else { return }
-        tell(.notice(.movesUnusable(file: folder.path, reason: reason)))
+        if case .notKept(let reason) = error { tell(.notKept(reason: reason)) }
     }
 
     /// Calls back when all changes so far are on disk, or failed.
     func afterMoves(_ completion: @escaping @Sendable () -> Void) {
         guard moving.write != nil || !moving.changes.isEmpty else { return completion() }
         change { _ throws(NodeError) in
-            {
+            Moving.Outcome {
                 completion()
                 return true
             }
@@ -102,24 +106,33 @@ extension Node {
 
     private func begin(_ change: Moving.Change) {
         var next = moving.moves
-        let follow: () -> Bool
+        let outcome: Moving.Outcome
         do throws(NodeError) {
-            follow = try change.make(&next)
+            outcome = try change.make(&next)
         } catch {
             return change.failed(error)
         }
-        moving.write = Moving.Write(change: change, moves: next, version: moving.version, follow: follow)
-        switch moving.storage {
-        case .memory: written(nil)
-        case .unusable(let reason): written(reason)
-        case .folder(let folder):
-            worker.run(on: eventLoop) { [next] in folder.write(next) }.whenSuccess { [self] reason in
-                onLoop { node in
-                    node.written(reason)
-                    node.writeMoves()
-                }
-            }
+        moving.write = Moving.Write(change: change, moves: next, version: moving.version, follow: outcome.follow)
+        let replacement = outcome.replacement
+        let people = replacement.map { carried($0) } ?? []
+        let (former, place) = (replacement?.former.chat, replacement?.next)
+        changeState { [next] tables throws(Database.Failure) in
+            try tables.replace(.chain, by: next.records)
+            for person in people { try tables.put(person.key, person) }
+            if let former, let place { try tables.replace(former, by: place) }
+        } _: { [self] reason in
+            written(reason)
+            writeMoves()
         }
+    }
+
+    /// Returns the people who move to another chat, as they will be then.
+    private func carried(_ replacement: Moving.Replacement) -> [KnownPeers.Entry] {
+        let (former, next) = (replacement.former, replacement.next)
+        let keys = former.met.keys.filter(replacement.moves)
+        var people = knownPeers
+        people.carry(keys.sorted(), from: former.storedName, to: next.storedName)
+        return keys.compactMap { people[$0] }
     }
 
     /// Handles the end of a write.

@@ -1,13 +1,13 @@
 import NIOCore
 
-/// The age of a node's state directory (R52), and its file.
+/// The age of a node's state directory (R52).
 struct NodeAge {
     var counter: AgeCounter
-    /// Nil if the node does not write the file.
-    let file: AgeFile?
     var timer: Scheduled<Void>?
+    /// The hours since the copy of the state was last renewed; nil at the start.
+    var hours: Int?
 
-    init(_ opening: AgeFile.Opening) { (counter, file) = (opening.counter, opening.file) }
+    init(_ counter: AgeCounter) { self.counter = counter }
 }
 
 extension Node {
@@ -20,20 +20,21 @@ extension Node {
         return now.timeOfDay.rawValue - now.sinceBoot / .seconds(1)
     }
 
-    /// Writes the age now and each hour. The file lacks at most an hour after a crash of the machine.
+    /// Writes the age now and each hour, and renews the copy of the state each day. The disk lacks at most an hour after a
+    /// crash of the machine.
     func keepAge() {
         writeAge()
-        guard nodeAge.file != nil, !isStopped else { return }
+        guard state.thread != nil, !isStopped else { return }
         nodeAge.timer = eventLoop.scheduleTask(in: TimeAmount(NodeLimits.ageStep)) { [weak self] in
             self?.onLoop { $0.keepAge() }
         }
     }
 
-    /// Writes the age. A later run counts on without it, so a failure has no other effect.
+    /// Writes the age, which each change of the state has. A later run counts on without it, so a failure has no other
+    /// effect.
     func writeAge() {
-        _ = age()
-        guard let file = nodeAge.file else { return }
-        let counter = nodeAge.counter
-        _ = worker.run(on: eventLoop) { _ = file.write(counter) }
+        let isDaily = nodeAge.hours.map { $0 >= 24 } ?? true
+        nodeAge.hours = isDaily ? 0 : (nodeAge.hours ?? 0) + 1
+        changeState(isDecision: isDaily) { _ in }
     }
 }

@@ -3,17 +3,6 @@ import InklingWire
 import NIOCore
 import NIOPosix
 
-/// The state of a node's file of known peers.
-enum KnownPeersState {
-    /// The node has no file, and forgets people when it ends.
-    case none
-    case kept(KnownPeersFile)
-    /// The file lacks recent changes. A timer will write them.
-    case changed(KnownPeersFile, Scheduled<Void>)
-    /// A write is under way. Several callers may wait for its end, and a timer will write later changes.
-    case saving(KnownPeersFile, [@Sendable () -> Void], Scheduled<Void>?)
-}
-
 /// The node's memory of people beyond one chat and one run.
 extension Node {
     // MARK: Questions
@@ -49,6 +38,7 @@ extension Node {
     func decideVerified(_ isVerified: Bool, key: PublicKey) throws(NodeError) {
         try requireOther(key)
         knownPeers.setVerified(isVerified, key, name: name(of: key), at: meetingTime(), using: &random)
+        hasDecided = true
         keepKnownPeers(within: .zero)
         applyPreferred()
         tellPresence(of: key)
@@ -67,6 +57,7 @@ extension Node {
     func decideBlocked(_ isBlocked: Bool, key: PublicKey) throws(NodeError) {
         try requireOther(key)
         knownPeers.setBlocked(isBlocked, key, name: name(of: key), at: meetingTime(), using: &random)
+        hasDecided = true
         keepKnownPeers(within: .zero)
         applyBlocks()
         applyPreferred()
@@ -90,118 +81,73 @@ extension Node {
         for entry in joined where entry.met[peer] != nil { observers.presenceChanged(in: entry.name) }
     }
 
-    // MARK: The file
+    // MARK: The disk
 
-    /// Loads the people that earlier runs kept.
-    func openKnownPeers(_ opening: NodePreparation.KnownPeersOpening) {
-        let directory = opening.file.directory
-        knownPeersFile = opening.isWritable ? .kept(opening.file) : .none
-        switch opening.reading {
-        case .missing: break
-        case .peers(let peers):
-            knownPeers = peers
-            for age in peers.all.flatMap(\.ages.values) { nodeAge.counter.advance(toAtLeast: age) }
-        case .damaged:
-            tell(.notice(.knownPeersDamaged(file: "\(directory)/\(KnownPeersFile.damagedName)")))
-        case .newer: tellNewer(directory)
-        // If the node can't store anything in the directory, the notice on the identity reports that.
-        case .unreadable(let reason): if opening.isWritable { tellUnkept(directory, reason) }
+    /// Loads what earlier runs kept.
+    func openState(_ opening: NodeState.Opening) {
+        for fault in opening.faults { tell(fault) }
+        knownPeers = opening.contents.people
+        let names = knownPeers.allNames
+        worker.run(on: eventLoop) { KnownNames(names) }.whenSuccess { [weak self] known in
+            self?.onLoop { $0.knownPeers.prepare(known, of: names) }
         }
+        if let age = knownPeers.latestAge { nodeAge.counter.advance(toAtLeast: age) }
         applyBlocks()
         applyPreferred()
+        if opening.thread != nil { openMoves(opening.contents.moves) }
     }
 
-    /// Writes the changes, merged with those of this user's other nodes. When `completion` is called, on the event
-    /// loop, the file has all changes made before the call, or a notice reports a failure.
+    /// Writes the changes. When `completion` is called, on the event loop, the disk has all changes made before the call, or
+    /// a notice reports a failure.
     func saveKnownPeers(_ completion: @escaping @Sendable () -> Void = {}) {
-        switch knownPeersFile {
-        case .none, .kept: return completion()
-        case .saving(let file, let waiting, let timer):
-            let next: @Sendable () -> Void = { [self] in onLoop { $0.saveKnownPeers(completion) } }
-            knownPeersFile = .saving(file, waiting + [next], timer)
-        case .changed(let file, let timer):
-            noteWhoIsThere()
-            timer.cancel()
-            knownPeersFile = .saving(file, [completion], nil)
-            knownPeersSaved = clock.now
-            let (peers, now) = (knownPeers, Node.wallClock())
-            let saving = worker.run(on: eventLoop) {
-                var random = SystemRandomNumberGenerator()
-                return file.save(peers, at: now.rawValue, using: &random)
+        guard state.thread != nil else { return completion() }
+        knownPeersTimer?.cancel()
+        knownPeersTimer = nil
+        guard !knownPeers.changes.isEmpty else { return afterState(completion) }
+        noteWhoIsThere()
+        knownPeersTimer?.cancel()
+        knownPeersTimer = nil
+        knownPeersSaved = clock.now
+        let changes = knownPeers.takeChanges()
+        let isDecision = hasDecided
+        hasDecided = false
+        changeState(isDecision: isDecision) { tables throws(Database.Failure) in
+            for (key, entry) in changes { try tables.put(key, entry) }
+        } _: { [self] reason in
+            if let reason {
+                knownPeers.noteChanges(of: changes.keys)
+                hasDecided = hasDecided || isDecision
+                if !isFailingToKeep, state.refusal == nil { tell(.notKept(reason: reason)) }
+                if !isStopped, hasDecided { keepKnownPeers(within: KnownPeersLimits.saveDelay) }
+                if !isStopped { keepKnownPeers() }
             }
-            saving.whenSuccess { [self] saving in onLoop { $0.saved(saving, to: file) } }
-        }
-    }
-
-    private func saved(_ saving: KnownPeersFile.Saving, to file: KnownPeersFile) {
-        var waiting: [@Sendable () -> Void] = []
-        defer { for completion in waiting { completion() } }
-        var hasChanged = false
-        if case .saving(_, let completions, let timer) = knownPeersFile {
-            waiting = completions
-            hasChanged = timer != nil
-            knownPeersFile = timer.map { .changed(file, $0) } ?? .kept(file)
-        }
-        switch saving {
-        case .saved(let all):
-            // A merge would draw again whom to evict.
-            if hasChanged {
-                knownPeers.merge(all, at: Node.wallClock().rawValue, using: &random)
-            } else {
-                knownPeers = all
-            }
-            applyPreferred()
-            if !isStopped { applyBlocks() }
-        case .newer: tellNewer(file.directory)
-        case .busy where !isStopped: keepKnownPeers(within: KnownPeersLimits.saveDelay)
-        case .busy: tellUnkept(file.directory, "another program is using it")
-        case .failed(let reason): tellUnkept(file.directory, reason)
+            isFailingToKeep = reason != nil
+            completion()
         }
     }
 
     /// Schedules the write of changes that peers caused, at most once a minute.
-    private func keepKnownPeers() {
+    func keepKnownPeers() {
+        guard knownPeersTimer == nil else { return }
         let next = knownPeersSaved.map { $0 + configuration.saveInterval - clock.now } ?? .zero
-        keepKnownPeers(within: max(next, KnownPeersLimits.saveDelay), isUrgent: false)
+        keepKnownPeers(within: max(next, KnownPeersLimits.saveDelay))
     }
 
-    /// Schedules a write. An urgent one replaces a later one.
-    private func keepKnownPeers(within delay: Duration, isUrgent: Bool = true) {
-        switch knownPeersFile {
-        case .none: return
-        case .kept(let file): knownPeersFile = .changed(file, saveTimer(delay))
-        case .changed(let file, let timer):
-            guard isUrgent else { return }
-            timer.cancel()
-            knownPeersFile = .changed(file, saveTimer(delay))
-        case .saving(let file, let waiting, let timer):
-            guard timer == nil || isUrgent else { return }
-            timer?.cancel()
-            knownPeersFile = .saving(file, waiting, saveTimer(delay))
+    /// Schedules a write in the place of a later one.
+    private func keepKnownPeers(within delay: Duration) {
+        guard state.thread != nil, state.refusal == nil else { return }
+        knownPeersTimer?.cancel()
+        knownPeersTimer = eventLoop.scheduleTask(in: TimeAmount(delay)) { [weak self] in
+            self?.onLoop { $0.saveKnownPeers() }
         }
-    }
-
-    private func saveTimer(_ delay: Duration) -> Scheduled<Void> {
-        eventLoop.scheduleTask(in: TimeAmount(delay)) { [weak self] in
-            guard let self else { return }
-            self.onLoop { $0.saveKnownPeers() }
-        }
-    }
-
-    private func tellNewer(_ directory: String) {
-        knownPeersFile = .none
-        tell(.notice(.knownPeersNewer(directory: directory)))
-    }
-
-    private func tellUnkept(_ directory: String, _ reason: String) {
-        knownPeersFile = .none
-        tell(.notice(.knownPeersUnkept(directory: directory, reason: reason)))
     }
 
     /// Passes the people whom the user has blocked permanently to the protocol.
     private func applyBlocks() {
-        let blocks = Set(knownPeers.blocked.map(\.userID))
-        guard blocks != keptBlocks else { return }
+        let keys = knownPeers.blocked
+        guard keys != blockedKeys else { return }
+        blockedKeys = keys
+        let blocks = Set(keys.map(\.userID))
         let (added, ended) = (blocks.subtracting(keptBlocks).sorted(), keptBlocks.subtracting(blocks).sorted())
         keptBlocks = blocks
         added.forEach { block($0) }

@@ -72,7 +72,8 @@ extension Node {
             while self.joined.count + moves.departures.count > Limits.chats {
                 guard moves.endOldestDeparture(keeping: 1) else { throw .tooManyChats }
             }
-            return {
+            let replacement = Moving.Replacement(former: entry, next: next) { chosen.contains($0) }
+            return Moving.Outcome(replacement: replacement) {
                 // The user may have left the chat while the node wrote the move.
                 guard self.joined.contains(where: { $0 === entry }) else {
                     completion(.failure(.unknownChat(chat)))
@@ -119,7 +120,7 @@ extension Node {
             }
             moves.admit(key, to: entry.chat)
             let admitted = moves.departures(to: entry.chat)
-            return {
+            return Moving.Outcome {
                 completion(.success(()))
                 for departure in admitted { self.give(departure) }
                 self.drain()
@@ -190,9 +191,14 @@ extension Node {
         guard !isStopped, let entry = joinedChat(id), !entry.hasEnded else { return }
         entry.isFollowing = true
         change { moves throws(NodeError) in
-            guard self.joined.contains(where: { $0 === entry }) else { return { true } }
+            guard self.joined.contains(where: { $0 === entry }) else { return Moving.Outcome { true } }
             moves.follow(successor, from: entry.chat, ownLog: self.ownLog(of: successor, after: entry))
-            return { self.follow(successor, from: entry) }
+            let next = Chat.successor(successor, of: entry).flatMap { moves.present($0) }
+            let isThere = next.map { self.joinedChat($0.keys.id) != nil } ?? true
+            let replacement = next.flatMap { next in
+                isThere ? nil : Moving.Replacement(former: entry, next: next) { !successor.removed.contains($0) }
+            }
+            return Moving.Outcome(replacement: replacement) { self.follow(successor, from: entry) }
         } failed: { error in
             guard self.joined.contains(where: { $0 === entry }) else { return }
             self.moving.moves.follow(
@@ -290,20 +296,9 @@ extension Node {
     // MARK: Departures
 
     /// Loads the moves that earlier runs kept, and restores the departed chats.
-    func openMoves(_ opening: NodePreparation.MovesOpening) {
-        moving.moves = opening.reading.moves
-        moving.storage = .folder(opening.folder)
-        if let fault = opening.reading.faults.first {
-            if opening.reading.isUnusable {
-                moving.storage = .unusable(reason: "\(fault.path) can't be used: \(fault.reason)")
-            }
-            tell(.notice(.movesUnusable(file: fault.path, reason: fault.reason)))
-        }
-        guard opening.isHeld else {
-            moving.storage = .unusable(reason: "another node uses the state directory")
-            return
-        }
-        if opening.reading.hasEarlierMoves { keepMoves() }
+    func openMoves(_ moves: Moves) {
+        moving.moves = moves
+        if moving.moves.endLogs(state.ending) { keepMoves() }
         for departure in moving.moves.departures {
             nodeAge.counter.advance(toAtLeast: departure.until - Limits.departure)
         }

@@ -103,7 +103,13 @@ public actor Node {
     var moving = Moving()
     /// The people this user's nodes know, in all chats and runs.
     var knownPeers = KnownPeers()
-    var knownPeersFile = KnownPeersState.none
+    /// The write of changes of known peers that is due.
+    var knownPeersTimer: Scheduled<Void>?
+    /// Whether the user decided about people since the last write.
+    var hasDecided = false
+    /// Whether the last write of known peers failed.
+    var isFailingToKeep = false
+    var state: NodeState
     /// The beginning of the last write of known peers.
     var knownPeersSaved: Instant?
     /// Verified people, and those met on two days at least 24 h apart. The protocol prefers them to strangers.
@@ -115,6 +121,8 @@ public actor Node {
     var countingTimer: Scheduled<Void>?
     /// The users blocked permanently, as last passed to the protocol.
     var keptBlocks: Set<UserID> = []
+    /// The keys of these users.
+    var blockedKeys: [PublicKey] = []
     var sendErrors: [String: Int] = [:]
     /// The number of datagrams that arrived over an interface that the node does not use.
     var datagramsElsewhere = 0
@@ -213,7 +221,8 @@ public actor Node {
         fingerprint = Fingerprint(of: identity.publicKey)
         port = socket.port
         isTemporary = keyStore?.directory == nil
-        nodeAge = NodeAge(preparation.age)
+        state = NodeState(preparation.state)
+        nodeAge = NodeAge(preparation.state?.contents.age ?? AgeCounter(configuration.clocks()))
         endpoint = Endpoint(
             configuration: .init(
                 identity: identity, name: preparation.name,
@@ -300,8 +309,7 @@ public actor Node {
             tell(.notice(.reachableOnLink(port: port)))
         }
         keepAge()
-        if let known = preparation.knownPeers { openKnownPeers(known) }
-        if let moves = preparation.moves { openMoves(moves) }
+        if let opening = preparation.state { openState(opening) }
         if configuration.discovery {
             let loop = eventLoop
             discovery = Discovery(interfaces: configuration.interfaceSelection, logger: logger) { [weak self] event in
@@ -466,6 +474,7 @@ public actor Node {
         countingTimer = nil
         texts.cancelTimers()
         moving.timer?.cancel()
+        knownPeersTimer?.cancel()
         nodeAge.timer?.cancel()
         writeAge()
         let closed = channel?.close() ?? eventLoop.makeSucceededVoidFuture()
@@ -475,7 +484,11 @@ public actor Node {
         closed.and(dismissed).whenComplete { [self] _ in
             onLoop { node in
                 node.afterMoves { [self] in
-                    onLoop { node in node.saveKnownPeers { [self] in onLoop { $0.end() } } }
+                    onLoop { node in
+                        node.saveKnownPeers { [self] in
+                            onLoop { node in node.afterState { [self] in onLoop { $0.end() } } }
+                        }
+                    }
                 }
             }
         }

@@ -13,27 +13,8 @@ struct NodePreparation: Sendable {
     let interfaces: UsedInterfaces
     let keyStore: KeyStore?
     let identity: KeyPair
-    /// The file of people that earlier runs kept; nil if the node keeps none.
-    let knownPeers: KnownPeersOpening?
-    /// The age of the state directory. That of a temporary identity begins now.
-    let age: AgeFile.Opening
-    /// The moves that earlier runs kept; nil for a temporary identity.
-    let moves: MovesOpening?
-
-    /// The folder of moves at the start of a node.
-    struct MovesOpening: Sendable {
-        let folder: MovesFolder
-        /// Whether this node alone writes there.
-        let isHeld: Bool
-        let reading: MovesFolder.Reading
-    }
-
-    /// The file of known peers at the start of a node.
-    struct KnownPeersOpening: Sendable {
-        let file: KnownPeersFile
-        let isWritable: Bool
-        let reading: KnownPeersFile.Reading
-    }
+    /// The state that earlier runs kept; nil without a state directory.
+    let state: NodeState.Opening?
 
     /// Returns whether the start of a node may need a name server.
     static func takesTime(_ configuration: Configuration) -> Bool {
@@ -52,29 +33,9 @@ struct NodePreparation: Sendable {
         keyStore = try Self.openKeyStore(configuration)
         var random = SystemRandomNumberGenerator()
         identity = keyStore?.identity ?? KeyPair(using: &random)
-        let clocks = configuration.clocks()
-        age =
-            keyStore.flatMap { store in
-                store.directory.map { AgeFile(in: $0).open(isHeld: store.isHeld, now: clocks) }
-            } ?? AgeFile.Opening(counter: AgeCounter(clocks), file: nil)
-        moves = keyStore.flatMap { store in
-            store.directory.map { directory in
-                let folder = MovesFolder(in: directory)
-                return MovesOpening(folder: folder, isHeld: store.isHeld, reading: folder.read())
-            }
-        }
-        if let keyStore {
-            knownPeers = keyStore.knownPeers.map { directory, isWritable in
-                let file = KnownPeersFile(directory: directory)
-                return KnownPeersOpening(file: file, isWritable: isWritable, reading: file.read(using: &random))
-            }
-        } else {
-            knownPeers = configuration.knownPeersToRead.map { directory in
-                let file = KnownPeersFile(directory: directory)
-                let reading = file.peek(using: &random).map { KnownPeersFile.Reading.peers($0) } ?? .missing
-                return KnownPeersOpening(file: file, isWritable: false, reading: reading)
-            }
-        }
+        let directory = keyStore.map { $0.stateDirectory } ?? configuration.stateToRead
+        let isHeld = keyStore?.isHeld ?? false
+        state = directory.map { NodeState.Opening(in: $0, isHeld: isHeld) }
     }
 
     private static func openKeyStore(_ configuration: Configuration) throws(NodeError) -> KeyStore? {

@@ -102,14 +102,15 @@ package final class Database {
         // O_NONBLOCK: the open must not wait if the file is a pipe.
         let flags = (isReadOnly ? O_RDONLY : O_RDWR | O_CREAT) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
         let file = open(path, flags, 0o600)
-        guard file >= 0 else { throw .refused(StateFile.text(errno)) }
+        guard file >= 0 else { throw .refused(errno == ELOOP ? "it is a link" : StateFile.text(errno)) }
         defer { close(file) }
         var status = stat()
-        guard fstat(file, &status) == 0, status.st_uid == geteuid() else {
+        // Root may look at the file of another user.
+        guard fstat(file, &status) == 0, status.st_uid == geteuid() || isReadOnly && geteuid() == 0 else {
             throw .refused("it belongs to another user")
         }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .damaged }
-        if status.st_mode & 0o077 != 0 { _ = fchmod(file, 0o600) }
+        if !isReadOnly, status.st_mode & 0o077 != 0 { _ = fchmod(file, 0o600) }
     }
 
     /// Makes the tables of a new file, and checks those of another one.

@@ -66,6 +66,20 @@ package final class TextDatabase {
         thread.withTables { tables in Set(tables.logs.filter { $0.kind == kind }.map(\.id)) }
     }
 
+    /// Ends the logs of chats with these IDs, at the start.
+    ///
+    /// - Returns: The IDs of those that have ended.
+    package func end(_ ids: [String]) -> [String] {
+        thread.withTables { tables in
+            ids.filter { id in
+                guard LogName.isID(id) else { return true }
+                let logs = [LogName(.history, id), LogName(.texts, id)]
+                for log in logs { try? tables.end(log) }
+                return tables.logs.isDisjoint(with: logs)
+            }
+        }
+    }
+
     /// Begins to report faults, also those of the start.
     package func begin(_ report: @escaping (StoreFault) -> Void) {
         reports.append(report)

@@ -173,7 +173,7 @@ extension TextTables {
     /// Saves rows of the damaged file in a new file.
     private func save(in copy: String, to new: String) throws(Database.Failure) {
         let fresh = try Database(new, Self.schema)
-        guard Self.copy(path, to: copy, firstPageOf: new) else { throw .refused(StateFile.text(errno)) }
+        guard Database.copy(path, to: copy, firstPageOf: new) else { throw .refused(StateFile.text(errno)) }
         let damaged = try? Database(copy, Self.schema, isReadOnly: true)
         try fresh.transaction { () throws(Database.Failure) in
             if let damaged { try copyRows(from: damaged, to: fresh) }
@@ -182,33 +182,6 @@ extension TextTables {
             let earlier = (try? damaged?.integer("SELECT value FROM marks WHERE mark = 3")) ?? 2
             try fresh.run("INSERT INTO marks VALUES (?, ?)", .integer(Mark.earlier.rawValue), .integer(earlier))
         }
-    }
-
-    /// Copies a file, and puts header and tables of a sound file into the copy. SQLite then reads the copy even if the first
-    /// page is damaged, or pages are missing at the end.
-    private static func copy(_ path: String, to copy: String, firstPageOf sound: String) -> Bool {
-        let pageSize = 4_096
-        let files = [
-            Glibc.open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), Glibc.open(sound, O_RDONLY | O_CLOEXEC),
-            Glibc.open(copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600),
-        ]
-        defer { for file in files where file >= 0 { close(file) } }
-        guard files.allSatisfy({ $0 >= 0 }) else { return false }
-        var page = [UInt8](repeating: 0, count: pageSize)
-        guard pread(files[1], &page, pageSize, 0) == pageSize else { return false }
-        let first = page
-        var pages: UInt32 = 0
-        while true {
-            page = Array(repeating: 0, count: pageSize)
-            let count = pread(files[0], &page, pageSize, off_t(pages) * off_t(pageSize))
-            guard count > 0 || pages == 0 else { break }
-            if pages == 0 { page = first }
-            guard pwrite(files[2], page, pageSize, off_t(pages) * off_t(pageSize)) == pageSize else { return false }
-            pages += 1
-        }
-        // The number of pages, and no free ones.
-        let header = withUnsafeBytes(of: pages.bigEndian) { Array($0) } + Array(repeating: 0, count: 8)
-        return pwrite(files[2], header, header.count, 28) == header.count
     }
 
     /// Copies the rows of all logs, except those that can't be read or opened.

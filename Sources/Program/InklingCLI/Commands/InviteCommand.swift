@@ -80,12 +80,6 @@ struct InviteCommand: ParsableCommand {
     /// chat when it joins it.
     private func keptInvite(_ new: Chat) throws -> String? {
         guard let directory = options.directory, !KeyStore.isAnothers(directory) else { return new.invite }
-        let file = KeptChatsFile(in: directory)
-        if case .chats(let chats, _) = file.read(), let chat = chats.first(where: { $0.name == new.name && !$0.isOpen })
-        {
-            return chat.invite
-        }
-        if let error = NameKeeper(in: directory).refusal(of: new, isConfirmed: false) { throw error }
         let store: KeyStore
         do {
             store = try KeyStore.open(directory: directory)
@@ -93,8 +87,16 @@ struct InviteCommand: ParsableCommand {
             throw NodeError.stateDirectory(error)
         }
         defer { store.close() }
-        guard store.temporary == nil, let fault = file.change({ $0.put(new) }) else { return new.invite }
-        throw CommandFailure(text: SafeText.line("\(directory)/\(KeptChatsFile.name) \(fault), so no chat is made"))
+        let tables = StateTables(in: directory, isHeld: store.isHeld)
+        var chats = tables.contents.chats
+        if let chat = chats.chats.first(where: { $0.name == new.name && !$0.isOpen }) { return chat.invite }
+        let names = NameKeeper(fault: tables.namesFault) { tables.contents.names }
+        if let error = names.doubt(about: new) { throw error }
+        guard store.isHeld else { return new.invite }
+        chats.put(new)
+        let reason = chats.chats.count > KeptChats.limit ? "There is no room for another chat" : tables.keep(chats)
+        guard let reason else { return new.invite }
+        throw CommandFailure(text: SafeText.line("\(reason), so no chat is made"))
     }
 
     /// Returns the user's key, which owns the new chat and so can remove members later; nil without a lasting identity.

@@ -105,10 +105,25 @@ final class Doctor {
                         check, "you are \(identity.user), but nothing new can be kept in \(directory)",
                         fix: "chmod u+rwx \(directory)"))
             }
+            examineState(in: directory)
             examineMessages(in: directory)
         } catch {
             report(.problem(check, error.text, spoken: Self.spokenState))
         }
+    }
+
+    /// Checks the files of people and chats, and says what lies in them.
+    private func examineState(in directory: String) {
+        let check = "people and chats"
+        let state = StateTables(in: directory, isHeld: false)
+        guard let refusal = state.refusal else {
+            if state.bytes > 0 { report(.ok(check, state.text)) }
+            return
+        }
+        report(
+            .problem(
+                check, refusal, look: "ls -l \(directory)",
+                spoken: "The file with the people I know and my chats can't be read: I have to look at it."))
     }
 
     /// Checks the files of messages, and says what lies in them.
@@ -221,7 +236,7 @@ final class Doctor {
         // another key.
         configuration.name = DoctorName.random()
         configuration.isEphemeral = true
-        configuration.knownPeersToRead = user.other?.directory ?? configuration.stateDirectory
+        configuration.stateToRead = user.other?.directory ?? configuration.stateDirectory
         let settings = ChatSettings(
             // The doctor's own node sends nothing to the chat. Its chat therefore needs no confirmed name.
             node: configuration, chat: chat, isConfirmed: daemon == nil, arguments: arguments, mode: .plain,
@@ -563,5 +578,15 @@ package enum Summary {
         let people = present == 1 ? "1 person" : "\(present) people"
         return "My computer is in order, and \(people) in the chat \"\(name)\" can be reached from it: whoever is "
             + "missing should run the doctor on theirs."
+    }
+}
+
+extension StateTables {
+    /// The counts and the size, in words.
+    fileprivate var text: String {
+        func count(_ number: Int, _ one: String, _ many: String) -> String { "\(number) \(number == 1 ? one : many)" }
+        let (people, chats) = (contents.people, count(contents.chats.chats.count, "kept chat", "kept chats"))
+        return "\(count(people.count, "person", "people")), \(people.verified.count) verified and "
+            + "\(people.blocked.count) blocked, and \(chats), in \((bytes + 1_023) / 1_024) KiB"
     }
 }

@@ -414,7 +414,7 @@ enum NodeStart {
         let path = node.temporary == nil ? settings.holderPath : nil
         let host = ServiceHost(
             node, level: path == nil ? .driven : .holder, in: settings.node.stateDirectory,
-            settledName: settings.settledChat, remembers: !settings.node.isEphemeral, on: loop, logger
+            settledName: settings.settledChat, on: loop, logger
         ) { node.stop {} }
         guard let frontEnd = host.service.attach(isPatient: true) else { preconditionFailure("it is the first") }
         host.service.begin()

@@ -4,12 +4,6 @@ import InklingModel
 package enum DaemonLimits {
     /// The most front ends at the same time.
     package static let frontEnds = 64
-    /// The most kept chats, as many as a node can be in (L-39).
-    package static let keptChats = 32
-    /// The most names of private chats that a state directory remembers.
-    package static let privateNames = 1_024
-    /// The most names of open chats that a state directory remembers.
-    package static let openNames = 256
     /// The most messages of a chat that wait for a reader.
     static let unreadMessages = 500
     /// The most unread messages of one person in a chat.

@@ -52,10 +52,11 @@ extension Service {
     }
 
     /// Removes the history of a chat that the user left.
-    func endHistory(of chat: Chat) {
-        guard surroundings.history.keeps(chat) else { return }
+    func endHistory(of chat: Chat, _ completion: @escaping () -> Void) {
+        guard surroundings.history.keeps(chat) else { return completion() }
         surroundings.history.set(false, for: chat) { [weak self] reason in
             if let reason { self?.report(.other(code: "history-not-kept", text: reason)) }
+            completion()
         }
     }
 

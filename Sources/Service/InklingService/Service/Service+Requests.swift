@@ -156,7 +156,7 @@ extension Service {
             joining[chat.name] = []
             // Events of the chat that come while the node writes follow the answer.
             frontEnd.enter(chat.name)
-            return enterNode(chat, isConfirmed: isConfirmed) { [self] answer in
+            return enterNode(chat, isConfirmed: isConfirmed, isKept: isKept && !chat.isOpen) { [self] answer in
                 if case .failed = answer { frontEnd.leave(chat.name) }
                 let waiting = joining.removeValue(forKey: chat.name) ?? []
                 joined(answer, isKept: isKept, frontEnd)
@@ -179,12 +179,16 @@ extension Service {
     }
 
     /// Lets the node join a chat, unless the names of the user's chats speak against it.
-    func enterNode(_ chat: Chat, isConfirmed: Bool, _ completion: @escaping (ServiceAnswer) -> Void) {
+    ///
+    /// - Parameter isKept: Whether the name is kept with the chat.
+    func enterNode(
+        _ chat: Chat, isConfirmed: Bool, isKept: Bool, _ completion: @escaping (ServiceAnswer) -> Void
+    ) {
         guard surroundings.present(chat) != nil else { return completion(.failed(.chatMoved(chat.name))) }
         let enter = { [self] in ask(.join(chat, isConfirmed: isConfirmed), completion) }
         // If the node is in the chat under another name, the join fails with another error.
         guard !joined.values.contains(where: { $0.keys.id == chat.keys.id }) else { return enter() }
-        surroundings.refusal(chat, isConfirmed) { error in
+        surroundings.refusal(chat, isConfirmed, isKept) { error in
             if let error { completion(.failed(error)) } else { enter() }
         }
     }
@@ -269,23 +273,32 @@ extension Service {
         if frontEnd.openChat == chat { frontEnd.openChat = nil }
         let left = joined[chat] ?? kept.first { $0.name == chat }
         kept.removeAll { $0.name == chat }
-        let answer = { [self] (answer: ServiceAnswer) in
-            guard isKept else { return frontEnd.answer(answer) }
-            storeKept { [weak self] reason in
+        updateAttention()
+        guard isKept, let left else { return end(left, named: chat) { frontEnd.answer($0) } }
+        // The end of the logs follows that of the chat. A start after a kill then completes it.
+        storeKept(leaving: left) { [weak self] reason in
+            guard let self else { return }
+            end(left, named: chat) { [self] answer in
+                if reason == nil { surroundings.finishLeaving(left) }
                 frontEnd.answer(answer)
                 let text = reason.map { "\"\(chat)\" stays one of your chats: \($0)" }
-                if let text { self?.report(.other(code: "chats-not-kept", text: text)) }
-                self?.deadlineChanged()
+                if let text { report(.other(code: "chats-not-kept", text: text)) }
+                deadlineChanged()
             }
         }
+    }
+
+    /// Leaves a chat with its logs, if no front end is in the chat and it is not kept.
+    private func end(_ chat: Chat?, named name: String, _ completion: @escaping (ServiceAnswer) -> Void) {
         var isLeft = false
-        release(chat) {
+        release(name) {
             isLeft = true
-            if let left { endHistory(of: left) }
-            ask(.leave(chat: chat), answer)
+            ask(.leave(chat: name)) { [self] answer in
+                guard let chat else { return completion(answer) }
+                endHistory(of: chat) { completion(answer) }
+            }
         }
-        if !isLeft { answer(.done) }
-        updateAttention()
+        if !isLeft { completion(.done) }
     }
 
     private func open(_ chat: String, _ frontEnd: FrontEnd) {

@@ -81,11 +81,13 @@ extension Service {
     }
 
     /// Writes the kept chats with their switches.
-    func storeKept(_ completion: @escaping (String?) -> Void) {
-        guard kept.count <= DaemonLimits.keptChats else {
-            return completion("There is room for \(DaemonLimits.keptChats) chats. Leave one that you need no longer.")
+    ///
+    /// - Parameter left: The chat that the user leaves, if there is one.
+    func storeKept(leaving left: Chat? = nil, _ completion: @escaping (String?) -> Void) {
+        guard kept.count <= KeptChats.limit else {
+            return completion("There is room for \(KeptChats.limit) chats. Leave one that you need no longer.")
         }
         let switches = holds.filter { name, _ in kept.contains { $0.name == name } }
-        surroundings.keep(kept, switches, completion)
+        surroundings.keep(KeptChats(kept, holds: switches), left, completion)
     }
 }

@@ -25,15 +25,19 @@ package final class Service: EventSink {
         let awake: () -> Int64
         /// The time of day.
         let wall: () -> Timestamp
-        /// Writes the kept chats with their switches of waiting texts, and calls back on the event loop. The argument is
-        /// nil when they are on disk, else the reason for the failure and the remedy.
-        let keep: ([Chat], [String: Bool], @escaping (String?) -> Void) -> Void
+        /// Writes the kept chats, and calls back on the event loop. The user leaves the chat in the second argument; until
+        /// ``finishLeaving``, a start of the daemon ends its logs. The last argument gets nil when they are on disk, else the
+        /// reason for the failure and the remedy.
+        let keep: (KeptChats, _ leaving: Chat?, @escaping (String?) -> Void) -> Void
+        /// Records that the logs of a left chat have ended.
+        let finishLeaving: (Chat) -> Void
         /// Keeps the user's name for later runs; nil if nothing does. Calls back on the event loop: with nil when the name
         /// is on disk, else with a notice of the failure.
         let keepName: ((String, @escaping (Notice?) -> Void) -> Void)?
         /// Calls back on the event loop with the reason why the node may not join a chat, or with nil when its name is
-        /// stored. The other argument is whether the user confirmed that the chat has this name.
-        let refusal: (Chat, Bool, @escaping (NodeError?) -> Void) -> Void
+        /// stored. The other arguments are whether the user confirmed that the chat has this name, and whether the name is
+        /// stored with the kept chat.
+        let refusal: (Chat, _ isConfirmed: Bool, _ isKept: Bool, @escaping (NodeError?) -> Void) -> Void
         /// Returns how well the user knows a person in a chat.
         let rank: (UserID, _ chat: String) -> SenderRank
         /// Returns the chat that a front end joins, by the name that the user gave it.
@@ -49,9 +53,10 @@ package final class Service: EventSink {
 
         package init(
             steady: @escaping () -> Int64, awake: @escaping () -> Int64, wall: @escaping () -> Timestamp,
-            keep: @escaping ([Chat], [String: Bool], @escaping (String?) -> Void) -> Void,
+            keep: @escaping (KeptChats, _ leaving: Chat?, @escaping (String?) -> Void) -> Void,
+            finishLeaving: @escaping (Chat) -> Void = { _ in },
             keepName: ((String, @escaping (Notice?) -> Void) -> Void)? = nil,
-            refusal: @escaping (Chat, Bool, @escaping (NodeError?) -> Void) -> Void = { $2(nil) },
+            refusal: @escaping (Chat, Bool, Bool, @escaping (NodeError?) -> Void) -> Void = { $3(nil) },
             rank: @escaping (UserID, _ chat: String) -> SenderRank,
             chat: @escaping (ChatSource, String?) throws(NodeError) -> Chat,
             present: @escaping (Chat) -> Chat? = { $0 }, shutDown: @escaping () -> Void,
@@ -62,7 +67,7 @@ package final class Service: EventSink {
             self.steady = steady
             self.awake = awake
             self.wall = wall
-            self.keep = keep
+            (self.keep, self.finishLeaving) = (keep, finishLeaving)
             self.keepName = keepName
             self.refusal = refusal
             self.rank = rank
@@ -149,7 +154,7 @@ package final class Service: EventSink {
         guard level == .daemon else { return }
         for chat in kept {
             joining[chat.name] = []
-            enterNode(chat, isConfirmed: true) { [self] in restored(chat, $0) }
+            enterNode(chat, isConfirmed: true, isKept: true) { [self] in restored(chat, $0) }
         }
     }
 

@@ -19,14 +19,10 @@ extension Notice {
         case .lastWillOff: "last-will-off"
         case .peerIsOneself: "peer-is-oneself"
         case .keyChanged: "key-changed"
-        case .knownPeersDamaged: "known-peers-damaged"
-        case .knownPeersNewer: "known-peers-newer"
-        case .knownPeersUnkept: "known-peers-unkept"
         case .invited: "invited"
         case .invitationOver: "invitation-over"
         case .moved: "moved"
         case .newcomer: "newcomer"
-        case .movesUnusable: "moves-unusable"
         case .movedApart: "moved-apart"
         case .other(let code, _): code
         }

@@ -1,0 +1,59 @@
+/// Damage of `state.db`, or a failure that lasts until the next start.
+package enum StateFault: Hashable, Sendable {
+    /// The file was damaged, and is now at `aside`. Without that path, single records were damaged. Without `copy`, only
+    /// what could be read is left.
+    case damaged(path: String, aside: String?, copy: String?)
+    /// The file was an older copy, and has now what came later too.
+    case older(path: String, copy: String)
+    /// The file was missing, and was made from its copy.
+    case restored(path: String, copy: String)
+    /// The file and its copy are gone.
+    case missing(path: String)
+    /// The file can't be used. Whether nothing in it could be read.
+    case unusable(path: String, reason: String, isEmpty: Bool)
+    /// A file of an earlier version was damaged, and is now at that path.
+    case earlier(path: String)
+    /// A change could not be written.
+    case notKept(reason: String)
+
+    /// The code of the notice.
+    package var code: String {
+        switch self {
+        case .damaged, .older, .restored, .missing, .earlier: "state-damaged"
+        case .unusable: "state-unusable"
+        case .notKept: "state-not-kept"
+        }
+    }
+
+    /// A text for the user, with the fault and the remedy.
+    package var text: String {
+        let look = "Look whether those whom you verified or blocked, and your chats, are all there"
+        let lost = "Verify and block people again, and join your private chats by their invites."
+        return switch self {
+        case .damaged(let path, let aside?, let copy?):
+            "\(path) was damaged. Inkling put it together again from what it could read and from \(copy). \(look). The "
+                + "damaged file is now \(aside): remove it if you don't need it."
+        case .damaged(let path, let aside?, nil):
+            "\(path) was damaged, and there was no copy of it. Inkling saved the part that it could read. \(look). The "
+                + "damaged file is now \(aside): remove it if you don't need it."
+        case .damaged(let path, nil, _): "A part of \(path) can't be read. \(look)."
+        case .older(let path, let copy):
+            "\(path) is an older copy. Inkling took from \(copy) what came later. \(look)."
+        case .restored(let path, let copy): "\(path) was missing. Inkling made it again from \(copy). \(look)."
+        case .missing(let path):
+            "\(path) is missing, and with it the people whom you know and your chats. If you have a copy, end Inkling, put it "
+                + "back, and start again. Otherwise: \(lost)"
+        case .unusable(let path, let reason, true):
+            "\(path) can't be used: \(reason). In this run Inkling knows no chat of yours, nobody shows as verified or "
+                + "blocked, and nothing is kept. Repair or move the file, and start Inkling again."
+        case .unusable(let path, let reason, false):
+            "\(path) can't be written: \(reason). What you decide now is forgotten when Inkling ends. Make it writable, and "
+                + "start Inkling again."
+        case .earlier(let path):
+            "\(path) is of an earlier version and damaged, so what it had is missing. \(lost)"
+        case .notKept(let reason):
+            "\(reason). The people whom you meet are not kept until a write succeeds. Make room on the disk, or make the "
+                + "folder writable."
+        }
+    }
+}

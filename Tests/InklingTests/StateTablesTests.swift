@@ -1,0 +1,365 @@
+import CSQLite
+import Glibc
+import InklingCore
+import InklingModel
+import InklingWire
+import ProcessSupport
+import SeededRandom
+import Testing
+
+@testable import Inkling
+
+/// The state of a directory on disk, through damage, failures, copies and kills.
+@Suite("State on disk", .timeLimit(.minutes(5)))
+struct StateTablesTests: FileStage {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder("state") }
+
+    private var path: String { "\(folder.path)/\(StateTables.fileName)" }
+    private var copy: String { "\(folder.path)/\(StateTables.copyName)" }
+
+    private func opened(isHeld: Bool = true) -> StateTables { StateTables(in: folder.path, isHeld: isHeld) }
+
+    // MARK: Content
+
+    static let secret = "aaaaaaaaaaaaaaaaaaaaaaaaaa"
+
+    static func team() throws -> Chat { try Chat("team", secret: Secret(secret)) }
+
+    /// People, half of them verified or blocked, and the rest of a state.
+    static func contents(people count: Int = 40) throws -> StateContents {
+        var contents = StateContents()
+        var random = SeededGenerator(seed: 7)
+        for number in 1...count {
+            let key = try SomeText.key(number)
+            let time = MeetingTime(wall: 1_000 + Double(number), age: Age.zero + .seconds(number))
+            _ = contents.people.met(key, name: "Person \(number)", chat: "0123456789abcdef", at: time, using: &random)
+            contents.people.setAddresses(["192.0.2.1:\(number)"], of: key, in: "0123456789abcdef")
+            if number % 4 == 0 { contents.people.setVerified(true, key, at: time, using: &random) }
+            if number % 4 == 1 { contents.people.setBlocked(true, key, at: time, using: &random) }
+        }
+        let (team, owner) = (try team(), try SomeText.key(9))
+        let kitchen = try Chat("kitchen \"Ünï\"")
+        let owned = try Chat("club", secret: Secret("ccccccccccccccccccccccccca"), owner: owner)
+        contents.chats = KeptChats([team, kitchen, owned], holds: [kitchen.name: true, "team": false])
+        contents.names.add("team", isOpen: false)
+        contents.names.add("club", isOpen: false)
+        contents.names.add(kitchen.name, isOpen: true)
+        let seed = try #require(SuccessorSeed([UInt8](repeating: 3, count: Limits.secretSize)))
+        let successor = Successor(seed: seed, owner: owner, removed: [try SomeText.key(4)])
+        contents.moves.depart(from: owned, for: successor, choosing: [owner], until: Age.zero + .seconds(2_592_000))
+        contents.age = AgeCounter(
+            age: Age.zero + .seconds(77), boot: "boot", sinceBoot: 5, anchor: nil, hasGap: false)
+        return contents
+    }
+
+    private func write(_ contents: StateContents, isDecision: Bool = true) throws {
+        let tables = opened()
+        let records = contents.records
+        #expect(
+            tables.run([
+                StateTables.Job(isDecision: isDecision) { tables throws(Database.Failure) in
+                    for (key, content) in records { try tables.put(key, content) }
+                }
+            ]) == [nil])
+    }
+
+    private func expectSame(_ found: StateContents, _ contents: StateContents, _ what: String = "") {
+        #expect(found.people == contents.people, "\(what)")
+        #expect(found.moves == contents.moves && found.chats == contents.chats, "\(what)")
+        #expect(found.names == contents.names && found.age == contents.age, "\(what)")
+    }
+
+    // R23, A-19, A-33, A-45
+    @Test("what is written is read again, from files that only the user can read")
+    func roundTrip() throws {
+        let contents = try Self.contents()
+        try write(contents)
+        expectSame(opened().contents, contents)
+        expectSame(opened(isHeld: false).contents, contents)
+        for name in [StateTables.fileName, StateTables.copyName] { #expect(folder.mode(name) == 0o600) }
+        chmod(path, 0o644)
+        expectSame(opened().contents, contents, "as after a copy")
+        #expect(folder.mode(StateTables.fileName) == 0o600)
+    }
+
+    @Test("each decision renews the copy; what peers cause does not")
+    func copies() throws {
+        try write(try Self.contents())
+        let before = bytes(copy)
+        try write(try Self.contents(people: 41), isDecision: false)
+        #expect(bytes(copy) == before)
+        try write(try Self.contents(people: 41))
+        #expect(bytes(copy) != before)
+    }
+
+    @Test("a damaged person, chat or chain is no record, and no byte too many is one either")
+    func format() throws {
+        let contents = try Self.contents()
+        for (key, content) in contents.records where key.kind == .person {
+            #expect(KnownPeers.Entry(key.id, content)?.bytes == content)
+            for count in 0..<content.count { #expect(KnownPeers.Entry(key.id, Array(content.prefix(count))) == nil) }
+            #expect(KnownPeers.Entry(key.id, content + [0]) == nil)
+            #expect(KnownPeers.Entry([1, 2], content) == nil)
+        }
+        for text in ["", "{}", #"{"chat":""}"#, #"{"chat":"a","secret":"b"}"#, #"{"chat":"a","hold":1}"#] {
+            #expect(KeptChats.chat(Array(text.utf8)) == nil, "\(text)")
+        }
+    }
+
+    // MARK: Damage
+
+    /// The ways to spoil a file.
+    static let damages = ["flip", "zero", "cut", "empty", "foreign", "header"]
+
+    private func spoil(_ path: String, _ how: String, page: Int) {
+        var content = bytes(path)
+        switch how {
+        case "flip":
+            for place in stride(from: page * 4_096 + 50, to: (page + 1) * 4_096, by: 97) { content[place] ^= 0x55 }
+        case "zero": for place in page * 4_096..<(page + 1) * 4_096 { content[place] = 0 }
+        case "cut": content = Array(content.prefix(page * 4_096 + 100))
+        case "empty": content = []
+        case "foreign": content = Array("Not a database at all".utf8)
+        default: for place in 0..<100 { content[place] ^= 0xFF }
+        }
+        put(content, at: path)
+    }
+
+    // R50, A-33
+    @Test("whatever happens to the file, the copy brings back all decisions, and the user is told", arguments: damages)
+    func damage(_ how: String) throws {
+        let contents = try Self.contents()
+        try write(contents)
+        let (whole, wholeCopy) = (bytes(path), bytes(copy))
+        for page in 0..<whole.count / 4_096 {
+            put(whole, at: path)
+            put(wholeCopy, at: copy)
+            spoil(path, how, page: page)
+            guard bytes(path) != whole else { continue }
+            let tables = opened()
+            expectSame(tables.contents, contents, "page \(page)")
+            #expect(tables.namesFault == nil && tables.refusal == nil)
+            let faults = tables.takeFaults()
+            let aside = "\(folder.path)/\(StateTables.damagedName)"
+            let expected: [StateFault] =
+                switch (how, page) {
+                case ("empty", _): [.older(path: path, copy: copy)]
+                // The map of pages, which only writes use.
+                case ("flip", 1), ("zero", 1): []
+                default: [.damaged(path: path, aside: aside, copy: copy)]
+                }
+            #expect(faults == expected, "\(how) page \(page)")
+            #expect(tables.run([StateTables.Job { _ in }]) == [nil])
+            let again = opened()
+            expectSame(again.contents, contents, "page \(page), again")
+            #expect(again.takeFaults().isEmpty)
+        }
+    }
+
+    @Test("without a copy, all records beside the damage are saved, and names count as lost")
+    func salvage() throws {
+        let contents = try Self.contents(people: 400)
+        try write(contents)
+        let whole = bytes(path)
+        let pages = whole.count / 4_096
+        #expect(pages > 20)
+        var saved: [Int] = []
+        for page in 2..<pages {
+            put(whole, at: path)
+            spoil(path, "zero", page: page)
+            unlink(copy)
+            let tables = opened()
+            saved.append(tables.contents.people.count)
+            #expect(tables.contents.people.all.allSatisfy { contents.people[$0.key] == $0 })
+            guard let fault = tables.takeFaults().first else { continue }
+            #expect(fault == .damaged(path: path, aside: "\(folder.path)/\(StateTables.damagedName)", copy: nil))
+            #expect(tables.namesFault?.contains(path) == true && opened().namesFault != nil, "also later")
+        }
+        // A page in the middle of the tree hides those below it.
+        #expect(saved.count { $0 > 350 } > pages * 2 / 3, "\(saved)")
+    }
+
+    // R40
+    @Test("damage that a write finds is mended from the copy, and the write succeeds")
+    func damageLater() throws {
+        let contents = try Self.contents()
+        try write(contents)
+        let tables = opened()
+        let file = open(path, O_WRONLY)
+        let page = [UInt8](repeating: 0xAA, count: 4_096)
+        for number in 1..<bytes(path).count / 4_096 { _ = pwrite(file, page, page.count, off_t(number * 4_096)) }
+        _ = pwrite(file, page, 4, 24)
+        close(file)
+        let key = StateTables.Key(.openName, Array("garden".utf8))
+        #expect(
+            tables.run([StateTables.Job { t throws(Database.Failure) in try t.put(key, (9 as UInt64).bigEndianBytes) }])
+                == [nil])
+        #expect(tables.takeFaults().map(\.code) == ["state-damaged"])
+        let found = opened().contents
+        #expect(found.people == contents.people && found.names.contains("garden", isOpen: true))
+    }
+
+    // R44, R50
+    @Test("an older copy put back in the place of the file gets what came later; blocked, removed and left win")
+    func older() throws {
+        var contents = try Self.contents()
+        try write(contents)
+        let old = bytes(path)
+        var random = SeededGenerator(seed: 1)
+        let time = MeetingTime(wall: 9_000, age: Age.zero + .seconds(9_000))
+        contents.people.setBlocked(true, try SomeText.key(2), at: time, using: &random)
+        contents.chats.remove("team")
+        contents.chats.put(try Chat("shed", secret: .random()))
+        let (records, chats) = (contents.records, contents.chats.records)
+        let tables = opened()
+        #expect(
+            tables.run([
+                StateTables.Job { tables throws(Database.Failure) in
+                    try tables.replace(.chat, by: chats)
+                    for (key, content) in records { try tables.put(key, content) }
+                }
+            ]) == [nil])
+        put(old, at: path)
+        let found = opened()
+        #expect(found.contents.people == contents.people)
+        #expect(Set(found.contents.chats.chats.map(\.name)).isSuperset(of: ["shed", "club"]))
+        #expect(found.takeFaults() == [.older(path: path, copy: copy)])
+        #expect(opened().takeFaults().isEmpty)
+    }
+
+    @Test("of two states, blocked, removed keys and the end of a chat win, whichever is newer")
+    func merge() throws {
+        let contents = try Self.contents()
+        var blocked = contents
+        var random = SeededGenerator(seed: 1)
+        let key = try SomeText.key(2)
+        let time = MeetingTime(wall: 9_000, age: .zero)
+        blocked.people.setBlocked(true, key, at: time, using: &random)
+        let club = try #require(contents.moves.chains.first)
+        var left = contents.moves
+        let hasEnded = left.endLogs([club.log])
+        #expect(hasEnded)
+        blocked.moves = left
+        for (newer, older) in [(contents, blocked), (blocked, contents)] {
+            let merged = StateContents(StateTables.merged(newer.records, older.records)) { _ in }
+            #expect(merged.people[key]?.isBlocked == true)
+            #expect(merged.moves.chains.first?.place.secret == nil)
+        }
+    }
+
+    @Test("a missing file is made from the copy; without both the user is told, if there was one before")
+    func missing() throws {
+        let contents = try Self.contents()
+        try write(contents)
+        unlink(path)
+        let tables = opened()
+        expectSame(tables.contents, contents)
+        #expect(tables.takeFaults() == [.restored(path: path, copy: copy)])
+    }
+
+    @Test("a file of a later version stays as it is, and no name is known")
+    func newer() throws {
+        try write(try Self.contents())
+        var connection: OpaquePointer?
+        #expect(sqlite3_open(path, &connection) == SQLITE_OK)
+        #expect(sqlite3_exec(connection, "PRAGMA user_version=99", nil, nil, nil) == SQLITE_OK)
+        sqlite3_close(connection)
+        let before = bytes(path)
+        let tables = opened()
+        #expect(tables.contents.chats.chats.isEmpty && tables.contents.people.count == 0)
+        #expect(tables.namesFault?.contains("later version") == true)
+        let reason = "it is of a later version of Inkling"
+        #expect(tables.takeFaults() == [.unusable(path: path, reason: reason, isEmpty: true)])
+        #expect(tables.run([StateTables.Job { _ in }])[0]?.contains("later version") == true)
+        #expect(bytes(path) == before)
+    }
+
+    @Test("while one process holds the directory, another reads and changes nothing")
+    func twoProcesses() throws {
+        let contents = try Self.contents()
+        try write(contents)
+        let holder = opened()
+        let before = paths(in: folder.path).map { ($0, bytes($0).count) }.map(\.0)
+        let other = opened(isHeld: false)
+        expectSame(other.contents, contents)
+        #expect(other.run([StateTables.Job { _ in }])[0] != nil)
+        #expect(paths(in: folder.path) == before)
+        #expect(holder.run([StateTables.Job { _ in }]) == [nil])
+    }
+
+    // MARK: Failures
+
+    @Test("on a full disk nothing changes, the reason is told, and a later write succeeds")
+    func full() throws {
+        let contents = try Self.contents()
+        try write(contents)
+        let disk = FaultyDisk(under: folder.path)
+        let tables = opened()
+        disk.set { $0.isFull = true }
+        let key = StateTables.Key(.openName, Array("garden".utf8))
+        let job = StateTables.Job { t throws(Database.Failure) in try t.put(key, (9 as UInt64).bigEndianBytes) }
+        #expect(tables.run([job, job]).allSatisfy { $0?.contains("No space left") == true })
+        expectSame(opened(isHeld: false).contents, contents)
+        disk.set { $0.isFull = false }
+        #expect(tables.run([job]) == [nil])
+        #expect(opened().contents.names.contains("garden", isOpen: true))
+    }
+
+    @Test("a disk that dies at any change leaves all of a transaction or nothing")
+    func dyingDisk() throws {
+        let contents = try Self.contents(people: 12)
+        try write(contents)
+        let disk = FaultyDisk(under: folder.path)
+        let whole = paths(in: folder.path).map { ($0, bytes($0)) }
+        let keys = (0..<30).map { StateTables.Key(.openName, Array("garden \($0)".utf8)) }
+        let job = StateTables.Job { t throws(Database.Failure) in
+            for key in keys { try t.put(key, (9 as UInt64).bigEndianBytes) }
+        }
+        var deaths = 0
+        for last in 0... {
+            for path in paths(in: folder.path) { unlink(path) }
+            for (path, content) in whole { put(content, at: path) }
+            let tables = opened()
+            disk.set { ($0.changes, $0.lastChange) = (0, last) }
+            let result = tables.run([job])[0]
+            let isDead = disk.isDead
+            disk.set { $0.lastChange = nil }
+            let found = opened()
+            let names = found.contents.names.openNames.count { $0.hasPrefix("garden") }
+            #expect(names == 0 || names == keys.count, "\(last)")
+            if result == nil { #expect(names == keys.count, "\(last)") }
+            #expect(found.contents.people == contents.people && found.takeFaults().isEmpty, "\(last)")
+            guard isDead else { break }
+            deaths += 1
+        }
+        #expect(deaths > 8)
+    }
+
+    // A-45, R40
+    @Test("no file has the bytes of what was forgotten: a left chat's secret, a person, a name")
+    func forgotten() throws {
+        try write(try Self.contents())
+        let tables = opened()
+        let key = StateTables.Key(.openName, Array("a name to forget".utf8))
+        #expect(tables.run([StateTables.Job { t throws(Database.Failure) in try t.put(key, [1]) }]) == [nil])
+        func files(with text: String) -> [String] {
+            paths(in: folder.path).filter { path in
+                let (content, text) = (bytes(path), Array(text.utf8))
+                return content.indices.contains { content[$0...].starts(with: text) }
+            }
+        }
+        for text in [Self.secret, "Person 7", "a name to forget"] { #expect(files(with: text).count == 2, "\(text)") }
+        let person = try SomeText.key(7)
+        #expect(
+            tables.run([
+                StateTables.Job { tables throws(Database.Failure) in
+                    try tables.remove(StateTables.Key(.chat, Array("team".utf8)))
+                    try tables.put(person, nil)
+                    try tables.remove(key)
+                }
+            ]) == [nil])
+        for text in [Self.secret, "Person 7", "a name to forget"] { #expect(files(with: text).isEmpty, "\(text)") }
+    }
+}
