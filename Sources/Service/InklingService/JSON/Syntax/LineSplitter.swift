@@ -23,13 +23,18 @@ package struct LineSplitter: Sendable {
     package mutating func feed(_ bytes: [UInt8]) -> [Piece] {
         var pieces: [Piece] = []
         var rest = bytes[...]
-        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+        while let end = Self.lineFeed(in: rest) {
             hold(rest[..<end])
             pieces.append(cut())
             rest = rest[(end + 1)...]
         }
-        hold(rest)
+        if !rest.isEmpty { hold(rest) }
         return pieces
+    }
+
+    /// Returns the index of the first line feed.
+    private static func lineFeed(in bytes: ArraySlice<UInt8>) -> Int? {
+        bytes.withUnsafeBytes { $0.firstIndex(of: 0x0A) }.map { bytes.startIndex + $0 }
     }
 
     /// Returns the last line if it has no line feed.
@@ -42,7 +47,8 @@ package struct LineSplitter: Sendable {
             overflown = true
             held = []
         }
-        if !overflown { held.append(contentsOf: bytes) }
+        guard !overflown else { return }
+        if held.isEmpty { held = Array(bytes) } else { held.append(contentsOf: bytes) }
     }
 
     private mutating func cut() -> Piece {
