@@ -7,6 +7,12 @@ import InklingModel
 /// should, and no value nested deeper than 512.
 private func checkLine(_ line: [UInt8], openChat: String?) {
     let request = JSONRequest(line, openChat: openChat)
+    if RelayedLine.isEdit(line) {
+        let edit = JSONRequest(line, openChat: "kitchen")
+        guard edit.id == nil, case .success(let asked) = edit.asked, case .compose(_, "kitchen") = asked.request else {
+            fatalError("a program passes on a line that is no edit")
+        }
+    }
     switch request.asked {
     case .success(let asked):
         guard let written = asked.request.line?.closed() else { fatalError("a request that no line can have") }

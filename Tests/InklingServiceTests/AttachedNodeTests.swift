@@ -316,8 +316,92 @@ struct AttachedNodeTests {
         #expect(try await loop.submit { node.value.report(.compose("x", chat: "kitchen")) }.get())
         let line = try #require(front.line())
         #expect(line.contains("compose") && !line.contains("id"), "\(line)")
+        // In JSON lines, the edit passes as the program wrote it, if its form is the usual one and a chat is current.
+        let lines = NIOLoopBoundBox.makeBoxSendingValue([String](), eventLoop: loop)
+        let program = try await loop.submit {
+            let program = JSONInterface(
+                node.value, .standard(try Chat("kitchen")), texts: DaemonStage.texts,
+                write: { lines.value.append(String(decoding: $0, as: UTF8.self)) }, ended: { _ in })
+            node.value.attach { program.receive($0) }
+            program.begin()
+            return NIOLoopBound(program, eventLoop: loop)
+        }.get()
+        func write(_ line: String) async throws {
+            try await loop.submit { program.value.receive(Array((line + "\n").utf8)) }.get()
+        }
+        func answer(_ word: String) throws {
+            let line = try #require(front.line())
+            #expect(line.hasPrefix(#"{"do":"\#(word)""#))
+            daemon.write(line + "\n")
+            front.write(try #require(daemon.lines(until: #""ok""#).last) + "\n")
+        }
+        for word in ["join", "open"] { try answer(word) }
+        let edit = #"{ "do": "compose", "text": "ü" }"#
+        try await write(edit)
+        #expect(front.line() == edit)
+        try await write(#"{ "do": "compose", "text": "\u0061" }"#)
+        #expect(front.line() == #"{"do":"compose","chat":"kitchen","text":"a"}"#)
+        try await write(#"{"do":"leave","chat":"kitchen"}"#)
+        try answer("leave")
+        try await write(edit + "\n" + #"{"do":"chats"}"#)
+        #expect(try #require(front.line()).hasPrefix(#"{"do":"chats""#))
+        let refusal = try await loop.submit { lines.value.last }.get()
+        #expect(try #require(refusal).contains(#""code":"bad-command""#) && refusal?.contains(#""line":4"#) == true)
         front.close()
         daemon.close()
+        try await stage.end()
+    }
+
+    @Test("a program of JSON lines writes the same, whether a daemon's lines pass unchanged or are written again")
+    func passedEvents() async throws {
+        let stage = try await DaemonStage()
+        let loop = stage.loop
+        var (frontEnds, written): ([AttachedStage], [NIOLoopBoundBox<[String]>]) = ([], [])
+        for (version, isStandard) in [("1.2.3", true), ("1.2.4", true), ("1.2.3", false)] {
+            let (frontEnd, lines) = (
+                try await stage.attach(), NIOLoopBoundBox.makeBoxSendingValue([""], eventLoop: loop)
+            )
+            try await frontEnd.run { frontEnd in
+                let texts = JSONTexts(
+                    version: version, indicator: { "\($0.count) typing" }, notice: \.description, error: \.description,
+                    isStandard: isStandard)
+                let program = JSONInterface(
+                    frontEnd.service, .standard(try Chat("kitchen")), texts: texts,
+                    write: { lines.value.append(String(decoding: $0, as: UTF8.self)) }, ended: { _ in })
+                frontEnd.react = { program.receive($0) }
+                program.begin()
+            }
+            try await frontEnd.wait("the open chat") { $0.answers.count == 2 }
+            frontEnds.append(frontEnd)
+            written.append(lines)
+        }
+        let other = try await stage.attach()
+        _ = try await other.ask(.join(try Chat("kitchen")))
+        let full = Peer(
+            user: Somebody.bob.user, name: "B\u{1B}\u{2028}o\"b\\", presence: .away, key: Self.key, onlineSince: 3.25,
+            roundTrip: .microseconds(412), firstSeen: 0.5, isVerified: false, isBlocked: true,
+            namesakes: [Somebody.carol.user],
+            namesake: Peer.Namesake(user: Somebody.carol.user, names: ["Bob", ""], isVerified: true),
+            names: ["a", "b"], namedSince: 0.75)
+        let events: [Event] = [
+            .peer(.init(chat: "kitchen", full, why: .away)), .typing(chat: "kitchen", [Somebody.bob, Somebody.carol]),
+            .notice(.discoveryUp), .typing(chat: "kitchen", []), Somebody.message(7, "Ünï\u{0}code\n\u{202E}👩‍👩‍👧"),
+            .message(.init(chat: "kitchen", from: Somebody.bob, id: 8, text: "tea", written: 1_767_261_500.25)),
+            .missed(.init(chat: "kitchen", messages: 3, outcomes: 4)),
+        ]
+        try await stage.run { world in for event in events { world.node.tell(event, at: 1_767_261_600.125) } }
+        try await stage.run { $0.node.tell(Somebody.message(9), isDelayed: true) }
+        _ = try await other.ask(.send("own", chat: "kitchen"))
+        for (index, frontEnd) in frontEnds.enumerated() {
+            // The answer comes after all events.
+            _ = try await frontEnd.ask(.chats)
+            let parsed = index == 0 ? [.notice(.discoveryUp), events[6]] : events + [Somebody.message(9)]
+            #expect(try await frontEnd.run { $0.events } == parsed)
+            #expect(try await frontEnd.run { $0.own.isEmpty } == (index == 0))
+        }
+        let lines = try await loop.submit { [written] in written.map { Array($0.value.suffix(events.count + 2)) } }
+            .get()
+        #expect(lines[0].first?.contains("peer") == true && lines == [lines[0], lines[0], lines[0]])
         try await stage.end()
     }
 

@@ -32,6 +32,39 @@ struct JSONCommandTests {
         #expect(Self.refusal(Array(#" { "do" : "who" , "x" : \#(value) } "#.utf8)) == nil)
     }
 
+    // A-3
+    @Test(
+        "a program that is attached passes an edit on without a parser if it is valid and in its usual form",
+        arguments: [
+            (#"{"do":"compose","text":""}"#, true), (#"{"do":"compose","text":"a, {b}: ü👩‍👩‍👧"}"#, true),
+            (#" { "do" : "compose" ,\#t"text": "a" }"#, true),
+            (#"{"do":"compose","text":"a\"}"#, false), (#"{"do":"compose","text":"\u0061"}"#, false),
+            ("{\"do\":\"compose\",\"text\":\"\u{1}\"}", false), (#"{"do":"compose","text":"a"}}"#, false),
+            (#"{"do":"compose","text":"a""#, false), (#"{"do":"compose","text":"a}"#, false),
+            (#"{"do":"compose","text":"a","id":1}"#, false), (#"{"do":"compose","text":"a","chat":"b"}"#, false),
+            (#"{"do":"compose","text":1}"#, false), (#"{"do":"compose"}"#, false),
+            (#"{"do":"composer","text":""}"#, false),
+            (#"{"do":"send","text":"a"}"#, false), ("", false), ("{", false),
+        ])
+    func passedEdits(_ line: String, isPassed: Bool) {
+        #expect(RelayedLine.isEdit(Array(line.utf8)) == isPassed)
+        guard isPassed else { return }
+        guard case .success(.compose) = Self.command(Array(line.utf8)) else {
+            Issue.record("no edit: \(line)")
+            return
+        }
+    }
+
+    // J-1
+    @Test("a program that is attached passes no edit on that is not UTF-8")
+    func passedUTF8() {
+        let (before, after) = (Array(#"{"do":"compose","text":""#.utf8), Array(#""}"#.utf8))
+        #expect(RelayedLine.isEdit(before + "é".utf8 + after))
+        for text: [UInt8] in [[0xC3], [0xED, 0xA0, 0x80], [0xC0, 0x80]] {
+            #expect(!RelayedLine.isEdit(before + text + after))
+        }
+    }
+
     // J-4
     @Test("a value that no command looks at may be nested as deep as a line is long")
     func depth() {

@@ -105,7 +105,7 @@ final class JSONSession: Session {
         let interface = JSONInterface(
             node, .standard(host.settings.chat, isConfirmed: host.settings.isConfirmed),
             texts: JSONTexts(indicator: host.settings.indicator),
-            write: { [host] in host.output.write($0) }, ended: { [weak self] in self?.finish($0) })
+            write: { [host] in host.write($0) }, ended: { [weak self] in self?.finish($0) })
         interface.renamed = { [host] in host.keep(name: $0, changesSettings: false) }
         return interface
     }
@@ -176,7 +176,7 @@ extension JSONTexts {
             error: { error in
                 // A program has no option for a name that its user chose.
                 if case .name = error { error.description } else { error.text }
-            })
+            }, isStandard: style == .standard)
     }
 }
 

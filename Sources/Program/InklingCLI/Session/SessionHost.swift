@@ -275,6 +275,12 @@ final class SessionHost {
         return fault == nil
     }
 
+    /// Writes a line. While standard output is full, the node holds its events.
+    func write(_ line: [UInt8]) {
+        output.write(line)
+        followOutput()
+    }
+
     private func followOutput() {
         let takesEvents = !holdsBack || !output.isFull
         guard let node, node.takesEvents != takesEvents else { return }

@@ -47,6 +47,9 @@ package final class AttachedNode: ChatService {
     package private(set) var isHolder = false
     private var channel: (any Channel)?
     private var sink: ((ServiceOutput) -> Void)?
+    /// Called in place of the sink with the line and line feed of an event that a JSON interface would write unchanged.
+    /// Nil unless the front end is such an interface, with the version and the texts of the daemon.
+    var passEvent: (([UInt8]) -> Void)?
     /// Outputs that arrived before the front end set its sink.
     private var early = CircularBuffer<ServiceOutput>()
     private var splitter = LineSplitter(longest: AttachedNode.longestLine)
@@ -151,6 +154,11 @@ package final class AttachedNode: ChatService {
         return true
     }
 
+    /// Sends the line of an edit unchanged; see ``RelayedLine/isEdit(_:)``.
+    func pass(edit line: [UInt8]) {
+        if case .running = phase, !isStopping { write(line + [UInt8(ascii: "\n")]) }
+    }
+
     package var takesEvents = true {
         didSet { read() }
     }
@@ -183,10 +191,9 @@ package final class AttachedNode: ChatService {
 
     fileprivate func received(_ bytes: [UInt8]) {
         for piece in splitter.feed(bytes) {
-            guard case .line(let line, _) = piece, let members = try? JSONMembers(line) else {
+            guard case .line(let line, _) = piece, receive(line) else {
                 return fail(.refused(.other(code: "bad-line", text: "The daemon can't be understood.")))
             }
-            receive(members)
         }
     }
 
@@ -214,9 +221,14 @@ package final class AttachedNode: ChatService {
     }
 
     private func write(_ line: JSONLine?, id: UInt64? = nil) {
-        guard let channel, var written = line else { return }
-        if let id { written.add("id", .unsigned(id)) }
-        var line = written.bytes()[...]
+        guard var line else { return }
+        if let id { line.add("id", .unsigned(id)) }
+        write(line.bytes())
+    }
+
+    private func write(_ line: [UInt8]) {
+        guard let channel else { return }
+        var line = line[...]
         if waiting == 0 {
             switch DirectWrite.write(line, to: descriptor) {
             case .wrote(line.count): return
@@ -237,6 +249,19 @@ package final class AttachedNode: ChatService {
     }
 
     // MARK: Lines
+
+    /// Receives a line.
+    ///
+    /// - Returns: Whether the line could be understood.
+    private func receive(_ line: [UInt8]) -> Bool {
+        if let passEvent, case .running = phase, RelayedLine.isUnchangedEvent(line) {
+            passEvent(line + [UInt8(ascii: "\n")])
+            return true
+        }
+        guard let members = try? JSONMembers(line) else { return false }
+        receive(members)
+        return true
+    }
 
     private func receive(_ line: JSONMembers) {
         switch phase {

@@ -10,15 +10,19 @@ package struct JSONTexts: Sendable {
     let indicator: @Sendable ([Person]) -> String
     let notice: @Sendable (Notice) -> String
     let error: @Sendable (NodeError) -> String
+    /// Whether each daemon of this version writes the same texts.
+    let isStandard: Bool
 
     package init(
         version: String, indicator: @escaping @Sendable ([Person]) -> String,
-        notice: @escaping @Sendable (Notice) -> String, error: @escaping @Sendable (NodeError) -> String
+        notice: @escaping @Sendable (Notice) -> String, error: @escaping @Sendable (NodeError) -> String,
+        isStandard: Bool = true
     ) {
         self.version = version
         self.indicator = indicator
         self.notice = notice
         self.error = error
+        self.isStandard = isStandard
     }
 }
 
@@ -55,6 +59,8 @@ package final class JSONInterface {
     }
 
     private let service: any ChatService
+    /// The daemon's node; nil for a node in this process.
+    private let daemon: AttachedNode?
     private let stream: Stream
     private let texts: JSONTexts
     private let events: JSONEvents
@@ -116,12 +122,16 @@ package final class JSONInterface {
         write: @escaping ([UInt8]) -> Void, ended: @escaping (End) -> Void
     ) {
         self.service = service
+        daemon = service as? AttachedNode
         self.stream = stream
         self.texts = texts
         events = JSONEvents(indicator: texts.indicator, notice: texts.notice)
         self.cache = cache
         self.write = write
         self.ended = ended
+        if let daemon, daemon.version == texts.version, texts.isStandard {
+            daemon.passEvent = { [weak self] in self?.report($0) }
+        }
     }
 
     /// Whether requests wait until earlier answers are written. Without this, a few bytes of input could fill the
@@ -207,6 +217,7 @@ package final class JSONInterface {
             refuse(
                 .badCommand("the line is longer than \(LineSplitter.longestLine) bytes"), Asked(line: number))
         case .line(let bytes, let number):
+            if let daemon, open != nil, RelayedLine.isEdit(bytes) { return daemon.pass(edit: bytes) }
             // Empty lines are ignored, because people write them into files.
             guard bytes.contains(where: { $0 != 0x20 && $0 != 0x09 }) else { return }
             let request = JSONRequest(bytes, openChat: open)

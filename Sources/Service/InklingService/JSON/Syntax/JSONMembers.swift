@@ -39,8 +39,7 @@ package struct JSONMembers: Equatable {
 
     /// - Parameter names: The members that are held; nil for all.
     package init(_ line: [UInt8], holding names: [String]? = nil) throws(Failure) {
-        // ASCII needs no copy.
-        guard line.allSatisfy({ $0 < 0x80 }) || String(validating: line, as: UTF8.self) != nil else { throw .notUTF8 }
+        guard JSONScanner.isUTF8(line) else { throw .notUTF8 }
         var scanner = JSONScanner(line)
         scanner.skipBlanks()
         guard scanner.isAtObject else { throw .notObject }

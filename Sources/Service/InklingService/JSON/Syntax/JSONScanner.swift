@@ -7,6 +7,12 @@ struct JSONScanner {
         self.bytes = bytes
     }
 
+    /// Returns whether a line is valid UTF-8.
+    static func isUTF8(_ line: [UInt8]) -> Bool {
+        // ASCII needs no copy.
+        line.allSatisfy { $0 < 0x80 } || String(validating: line, as: UTF8.self) != nil
+    }
+
     var isAtEnd: Bool { offset == bytes.count }
     var isAtObject: Bool { next == UInt8(ascii: "{") }
 
@@ -19,6 +25,25 @@ struct JSONScanner {
         guard next == UInt8(ascii: character) else { return false }
         offset += 1
         return true
+    }
+
+    /// Consumes a part of a line, and blanks before the part.
+    mutating func consume(part: StaticString) -> Bool {
+        skipBlanks()
+        let count = part.utf8CodeUnitCount
+        guard bytes.count - offset >= count else { return false }
+        let isThere = part.withUTF8Buffer { part in part.indices.allSatisfy { part[$0] == bytes[offset + $0] } }
+        if isThere { offset += count }
+        return isThere
+    }
+
+    /// Skips the characters of a string up to its end, an escape or an invalid character.
+    mutating func skipPlain() {
+        while offset < bytes.count, bytes[offset] >= 0x20, bytes[offset] != UInt8(ascii: "\""),
+            bytes[offset] != UInt8(ascii: "\\")
+        {
+            offset += 1
+        }
     }
 
     mutating func skipBlanks() {
@@ -160,11 +185,7 @@ struct JSONScanner {
     private mutating func string() throws(JSONMembers.Failure) -> String {
         guard consume("\"") else { throw failure }
         let start = offset
-        while offset < bytes.count, bytes[offset] >= 0x20, bytes[offset] != UInt8(ascii: "\""),
-            bytes[offset] != UInt8(ascii: "\\")
-        {
-            offset += 1
-        }
+        skipPlain()
         // Most strings have no escape.
         if consume("\"") { return String(decoding: bytes[start..<(offset - 1)], as: UTF8.self) }
         var text = Array(bytes[start..<offset])
