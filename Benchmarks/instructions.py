@@ -48,6 +48,8 @@ PATHS = {
     "heartbeat": ({"recvmsg", "read"}, "a heartbeat is received that changes nothing"),
     "daemon: line to datagram": ({"read", "sendmsg"}, "the first, in a daemon for an attached front end"),
     "daemon: datagram to line": ({"recvmsg", "read", "write"}, "the second, in a daemon for an attached front end"),
+    "attached: line to daemon": ({"read", "write"}, "a line with a key is read, and written to the daemon"),
+    "attached: line from daemon": ({"read", "write"}, "the daemon's line of who types is read, and written"),
 }
 # The modules of the table, by the beginning of a function's mangled name. The first match counts.
 MODULES = [(name, re.compile(pattern)) for name, pattern in [
@@ -126,7 +128,7 @@ def graph(text):
 
 
 class Measured:
-    """One node or daemon under callgrind, and its peer."""
+    """One node, daemon or attached program under callgrind, and its peer."""
 
     def __init__(self, build, work, port, path):
         self.path = path
@@ -135,10 +137,16 @@ class Measured:
                     "--collect-atstart=no", *(f"--toggle-collect={name}" for name in COUNTED),
                     *(f"--dump-after={name}TA" for name in COUNTED)]
         self.peer = build.node("Peer", port + 1, work, *peers(port))
+        self.others = [self.peer]
         if path.startswith("daemon"):
             daemon = Daemon(build, "Own", port, work, *peers(port + 1), under=valgrind, timeout=PATIENCE)
             self.process, self.own = daemon.process, FrontEnd(daemon)
             self.own.say(b'{"do":"join","chat":"kitchen"}')
+        elif path.startswith("attached"):
+            daemon = Daemon(build, "Own", port, work, *peers(port + 1))
+            self.others.append(daemon)
+            self.own = daemon.attached(under=valgrind)
+            self.process = self.own.process
         else:
             self.own = Program(*valgrind, *build.chat("Own", port, work, "--no-discovery", *peers(port + 1)))
             self.process = self.own.process
@@ -153,7 +161,7 @@ class Measured:
         for index in range(WARM_UP + SAMPLES):
             edges.append(time.time())
             if self.path != "heartbeat":
-                (self.own if "sendmsg" in wanted else self.peer).compose(b"hello" if index % 2 == 0 else b"")
+                (self.own if "line to" in self.path else self.peer).compose(b"hello" if index % 2 == 0 else b"")
             time.sleep(GAP)
         self.kill()
         events = []
@@ -183,7 +191,8 @@ class Measured:
 
     def __exit__(self, *_):
         self.kill()
-        self.peer.stop()
+        for other in self.others:
+            other.stop()
 
 
 def measure(build, work, kept):
