@@ -4,8 +4,6 @@ import NIOCore
 struct NodeAge {
     var counter: AgeCounter
     var timer: Scheduled<Void>?
-    /// The hours since the copy of the state was last renewed; nil at the start.
-    var hours: Int?
 
     init(_ counter: AgeCounter) { self.counter = counter }
 }
@@ -20,21 +18,19 @@ extension Node {
         return now.timeOfDay.rawValue - now.sinceBoot / .seconds(1)
     }
 
-    /// Writes the age now and each hour, and renews the copy of the state each day. The disk lacks at most an hour after a
-    /// crash of the machine.
-    func keepAge() {
-        writeAge()
+    /// Schedules the next write of the age, which comes each hour. The disk lacks at most an hour after a crash of the machine.
+    /// The copy of the state is renewed soon after the start, and then each day.
+    func scheduleAge(in delay: Duration = NodeLimits.firstAge, after count: Int = 0) {
         guard state.thread != nil, !isStopped else { return }
-        nodeAge.timer = eventLoop.scheduleTask(in: TimeAmount(NodeLimits.ageStep)) { [weak self] in
-            self?.onLoop { $0.keepAge() }
+        nodeAge.timer = eventLoop.scheduleTask(in: TimeAmount(delay)) { [weak self] in
+            self?.onLoop { node in
+                node.writeAge(renewsCopy: count % NodeLimits.ageStepsPerCopy == 0)
+                node.scheduleAge(in: NodeLimits.ageStep, after: count + 1)
+            }
         }
     }
 
     /// Writes the age, which each change of the state has. A later run counts on without it, so a failure has no other
     /// effect.
-    func writeAge() {
-        let isDaily = nodeAge.hours.map { $0 >= 24 } ?? true
-        nodeAge.hours = isDaily ? 0 : (nodeAge.hours ?? 0) + 1
-        changeState(isDecision: isDaily) { _ in }
-    }
+    func writeAge(renewsCopy: Bool = false) { changeState(isDecision: renewsCopy) { _ in } }
 }

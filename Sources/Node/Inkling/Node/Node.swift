@@ -308,7 +308,7 @@ public actor Node {
         } else if configuration.port != 0 {
             tell(.notice(.reachableOnLink(port: port)))
         }
-        keepAge()
+        scheduleAge()
         if let opening = preparation.state { openState(opening) }
         if configuration.discovery {
             let loop = eventLoop

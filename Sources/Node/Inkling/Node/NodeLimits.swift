@@ -35,8 +35,12 @@ package enum NodeLimits {
     static let datagramsPerRead: UInt = 1
     /// The wait for further people after the last arrival; see ``Node/waitForOthers(in:within:)``.
     package static let settling = Duration.milliseconds(500)
+    /// The time from the start to the first write of the age.
+    static let firstAge = Duration.seconds(60)
     /// The pause between two writes of the age.
     static let ageStep = Duration.seconds(3_600)
+    /// The writes of the age from one renewal of the state's copy to the next.
+    static let ageStepsPerCopy = 24
     /// The longest time between two checks whether a departure has ended.
     static let departureCheck = Duration.seconds(86_400)
     /// The time after joining a chat for which a node reports that it may not have found all people yet.

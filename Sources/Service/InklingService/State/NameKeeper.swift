@@ -61,8 +61,11 @@ package struct NameKeeper {
         if !isConfirmed, let error = doubt(about: chat) { return completion(error) }
         let names = names()
         guard let keep, !names.contains(chat.name, isOpen: chat.isOpen) else { return completion(nil) }
-        // No secret depends on an open chat's name, so a failed write does not matter.
-        guard !chat.isOpen else { return keep(chat) { _ in completion(nil) } }
+        // No secret depends on an open chat's name, so the node does not wait for the disk, and a failure does not matter.
+        guard !chat.isOpen else {
+            keep(chat) { _ in }
+            return completion(nil)
+        }
         guard names.privateNames.count < ChatNames.privateLimit else {
             return completion(
                 .other(
