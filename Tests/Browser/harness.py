@@ -107,7 +107,13 @@ class Process(Running):
             raise Ended(f"{self.name} ended with {status}: {self.output[-2000:]}")
 
     def signal(self, number):
+        """Sends a signal. After SIGSTOP, waits until all threads stand still: one of them takes the signal, and on a busy
+        machine the others go on meanwhile."""
         self.process.send_signal(number)
+        if number == signal.SIGSTOP:
+            tasks = pathlib.Path(f"/proc/{self.process.pid}/task")
+            wait(lambda: all((task / "stat").read_text().rpartition(")")[2].split()[0] == "T" for task in tasks.iterdir()),
+                 f"{self.name} stands still")
 
     def kill(self):
         """Ends the process without a goodbye."""
