@@ -34,11 +34,12 @@ package enum StateFault: Hashable, Sendable {
             "\(path) was damaged. Inkling put it together again from what it could read and from \(copy). \(look). The "
                 + "damaged file is now \(aside): remove it if you don't need it."
         case .damaged(let path, let aside?, nil):
-            "\(path) was damaged, and there was no copy of it. Inkling saved the part that it could read. \(look). The "
-                + "damaged file is now \(aside): remove it if you don't need it."
+            "\(path) was damaged, and no copy of it can be read. Inkling saved the part that it could read. \(look). "
+                + "The damaged file is now \(aside): remove it if you don't need it."
         case .damaged(let path, nil, _): "A part of \(path) can't be read. \(look)."
         case .older(let path, let copy):
-            "\(path) is an older copy. Inkling took from \(copy) what came later. \(look)."
+            "\(path) is an older copy. Inkling took from \(copy) what came later. \(look). "
+                + "Chats that you left since may be back."
         case .restored(let path, let copy): "\(path) was missing. Inkling made it again from \(copy). \(look)."
         case .missing(let path):
             "\(path) is missing, and with it the people whom you know and your chats. If you have a copy, end Inkling, put it "
@@ -47,8 +48,8 @@ package enum StateFault: Hashable, Sendable {
             "\(path) can't be used: \(reason). In this run Inkling knows no chat of yours, nobody shows as verified or "
                 + "blocked, and nothing is kept. Repair or move the file, and start Inkling again."
         case .unusable(let path, let reason, false):
-            "\(path) can't be written: \(reason). What you decide now is forgotten when Inkling ends. Make it writable, and "
-                + "start Inkling again."
+            "\(path) can't be written: \(reason). What you decide now is forgotten when Inkling ends. Remove the "
+                + "cause, and start Inkling again."
         case .earlier(let path):
             "\(path) is of an earlier version and damaged, so what it had is missing. \(lost)"
         case .notKept(let reason):

@@ -7,6 +7,8 @@ extension StateTables {
 
     /// Opens the file of a directory that the caller holds. A missing one is made from the files of earlier builds.
     func open() -> Records {
+        // A kill may have left files with secrets.
+        for path in ["\(path).new", "\(path).copy", "\(copyPath).new"] { Self.unlinkAll(path) }
         do throws(Database.Failure) {
             if access(path, F_OK) != 0, access(copyPath, F_OK) != 0 { return try makeFile() }
             let records = try read()
@@ -16,31 +18,37 @@ extension StateTables {
             return records
         } catch {
             opened = nil
+            switch error {
             // Where nothing can be written, all can still be read.
-            if case .refused = error { return refuse(error, look()) }
-            return refuse(error, [:])
+            case .refused, .busy: return refuse(error, look())
+            case .damaged, .newer: return refuse(error, [:])
+            }
         }
     }
 
     /// Reads what is there, and changes nothing.
     func look() -> Records {
-        var reason = "it is not complete"
+        var (found, reason) = (Records(), "it is not complete")
         do throws(Database.Failure) {
-            let records = try Self.records(of: Database(path, Self.schema, isReadOnly: true)).records
-            if records[Key(mark: .counter)] != nil { return records }
+            let (records, isWhole) = try Self.records(of: Database(path, Self.schema, isReadOnly: true))
+            if records[Key(mark: .counter)] != nil {
+                if isWhole { return records }
+                (found, reason) = (records, Database.Failure.damaged.reason)
+            }
         } catch {
             reason = error.reason
         }
+        let copy = (try? readCopy()) ?? Copy()
+        let isThere = access(path, F_OK) == 0
+        if isThere { refusal = "\(path) can't be read: \(reason)" }
+        guard found.isEmpty, copy.records.isEmpty else { return Self.assembled(found, copy) }
         let earlier = EarlierState(in: directory)
-        let copied = copied
-        if access(path, F_OK) == 0, !earlier.isPresent {
-            // The holder may be writing, or the file may be damaged.
-            refusal = "\(path) can't be read: \(reason)"
-            if let copied { return copied }
+        if isThere, !earlier.isPresent {
             namesFault = refusal
             return [:]
         }
-        if let copied { return copied }
+        // The holder may be reading the files of an earlier build.
+        refusal = nil
         namesFault = earlier.refusal ?? (earlier.lacksNames ? "\(directory) has a damaged list of chats" : nil)
         if earlier.isReplaced { namesFault = "\(path) is missing" }
         return earlier.records
@@ -92,30 +100,54 @@ extension StateTables {
                 guard error == .damaged else { throw error }
             }
         }
-        if isWhole, copiedCounter <= Self.counter(found) { return found }
-        if isWhole { report(.older(path: path, copy: copyPath)) }
+        if isWhole {
+            if try copiedCounter <= Self.counter(found) { return found }
+            report(.older(path: path, copy: copyPath))
+        }
         opened = nil
         return try restore(isSound: isWhole)
     }
 
-    /// The number of the copy's last transaction; 0 without a usable copy.
-    private var copiedCounter: UInt64 {
+    /// The readable records of the copy.
+    private struct Copy {
         var records = Records()
-        try? Database(copyPath, Self.schema, isReadOnly: true).rows(
-            "SELECT kind, id, content, sum FROM records WHERE kind = ?", [.integer(Kind.mark.rawValue)]
-        ) { row in
-            if let (key, content) = Self.record(row) { records[key] = content }
-            return true
-        }
-        return Self.counter(records)
+        /// Whether these are all of its records.
+        var isWhole = false
     }
 
-    /// The records of the copy; nil without a usable one.
-    private var copied: Records? {
-        guard let database = try? Database(copyPath, Self.schema, isReadOnly: true),
-            let (records, _) = try? Self.records(of: database)
-        else { return nil }
-        return records
+    /// Opens the copy; nil if there is none.
+    private func openCopy() throws(Database.Failure) -> Database? {
+        access(copyPath, F_OK) == 0 ? try Database(copyPath, Self.schema, isReadOnly: true) : nil
+    }
+
+    private func readCopy() throws(Database.Failure) -> Copy {
+        do throws(Database.Failure) {
+            guard let database = try openCopy() else { return Copy() }
+            let (records, isWhole) = try Self.records(of: database)
+            return Copy(records: records, isWhole: isWhole)
+        } catch {
+            guard error == .damaged else { throw .refused("\(copyPath): \(error.reason)") }
+            return Copy(records: Self.salvaged(copyPath))
+        }
+    }
+
+    /// The number of the copy's last transaction; 0 if it can't be read.
+    private var copiedCounter: UInt64 {
+        get throws(Database.Failure) {
+            var records = Records()
+            do throws(Database.Failure) {
+                try openCopy()?.rows(
+                    "SELECT kind, id, content, sum FROM records WHERE kind = ?", [.integer(Kind.mark.rawValue)]
+                ) { row in
+                    if let (key, content) = Self.record(row) { records[key] = content }
+                    return true
+                }
+            } catch {
+                // The next decision would replace it.
+                if error == .newer { throw .refused("\(copyPath): \(error.reason)") }
+            }
+            return Self.counter(records)
+        }
     }
 
     /// Returns the records of a database, and whether that is all of them, in order.
@@ -133,6 +165,16 @@ extension StateTables {
         return (records, isWhole)
     }
 
+    /// Puts the readable records of the file and of its copy together.
+    private static func assembled(_ found: Records, _ copy: Copy, isSound: Bool = false) -> Records {
+        let (counter, copied) = (counter(found), counter(copy.records))
+        let isOlder = isSound || found[Key(mark: .counter)] != nil && counter < copied
+        var records = isOlder ? merged(copy.records, found) : merged(found, copy.records)
+        records[Key(mark: .counter)] = max(counter, copied).bigEndianBytes
+        if !copy.isWhole { noteLostNames(&records) }
+        return records
+    }
+
     /// Records that names of private chats may be missing. The user then confirms each open chat again.
     private static func noteLostNames(_ records: inout Records) {
         records[Key(mark: .lacksNames)] = [1]
@@ -142,18 +184,20 @@ extension StateTables {
     // MARK: Copies
 
     /// Renews the copy. Without room for it, a copy that has more than the database goes.
-    func renewCopy() {
+    func renewCopy() throws(Database.Failure) {
         guard let opened else { return }
         let new = "\(copyPath).new"
         do throws(Database.Failure) {
             defer { Self.unlinkAll(new) }
             Self.unlinkAll(new)
             let (records, isWhole) = try Self.records(of: opened)
-            guard isWhole else { return }
+            guard isWhole else { throw .damaged }
             try Self.write(records, to: new)
             guard rename(new, copyPath) == 0 else { throw .refused(StateFile.text(errno)) }
             _ = StateFile.syncDirectory(directory)
         } catch {
+            // The restoration needs the copy, and renews it.
+            if error == .damaged { throw error }
             // A secret that the user forgot must not stay there.
             unlink(copyPath)
         }
@@ -173,52 +217,35 @@ extension StateTables {
     // MARK: Damage
 
     /// Replaces a file that is damaged, missing or old. The new one has all records that can be read, and those of the copy.
-    func restore(isSound: Bool = false) throws(Database.Failure) {
-        _ = try restore(isSound: isSound) as Records
-    }
-
-    private func restore(isSound: Bool) throws(Database.Failure) -> Records {
+    ///
+    /// - Parameter isSound: Whether the file is an older copy, and not damaged.
+    @discardableResult
+    func restore(isSound: Bool = false) throws(Database.Failure) -> Records {
         let (new, salvage) = ("\(path).new", "\(path).copy")
         let isMissing = access(path, F_OK) != 0
-        defer {
-            Self.unlinkAll(new)
-            Self.unlinkAll(salvage)
-        }
-        Self.unlinkAll(new)
+        defer { for path in [new, salvage] { Self.unlinkAll(path) } }
+        for path in [new, salvage] { Self.unlinkAll(path) }
+        let copy = try readCopy()
         let fresh = try Database(new, Self.schema)
         var found = Records()
         if !isMissing {
-            Self.unlinkAll(salvage)
             guard Database.copy(path, to: salvage, firstPageOf: new) else { throw .refused(StateFile.text(errno)) }
             found = Self.salvaged(salvage)
         }
-        let copied = copied
-        let copiedCounter = Self.counter(copied ?? [:])
-        let isOlder = isSound || found[Key(mark: .counter)] != nil && Self.counter(found) < copiedCounter
-        var records = isOlder ? Self.merged(copied ?? [:], found) : Self.merged(found, copied ?? [:])
-        let counter = max(Self.counter(found), copiedCounter)
-        records[Key(mark: .counter)] = counter.bigEndianBytes
-        if copied == nil { Self.noteLostNames(&records) }
+        let records = Self.assembled(found, copy, isSound: isSound)
         try fresh.transaction { () throws(Database.Failure) in
             for (key, content) in records { try Self.put(key, content, in: fresh) }
         }
-        // The name of the damaged file always leads to one of the two. A journal of the damaged file would spoil the new one.
-        let aside = "\(directory)/\(Self.damagedName)"
-        if !isSound, !isMissing {
-            unlink(aside)
-            if link(path, aside) != 0, rename(path, aside) != 0 { throw .refused(StateFile.text(errno)) }
-        }
-        unlink("\(path)-journal")
-        guard rename(new, path) == 0 else { throw .refused(StateFile.text(errno)) }
-        _ = StateFile.syncDirectory(directory)
+        let aside = isSound || isMissing ? nil : "\(directory)/\(Self.damagedName)"
+        try Database.replace(path, by: new, settingAside: aside)
         opened = try Database(path, Self.schema)
-        let copy = copied == nil ? nil : copyPath
+        let source = copy.records.isEmpty ? nil : copyPath
         if isMissing {
-            report(copy.map { .restored(path: path, copy: $0) } ?? .missing(path: path))
-        } else if !isSound {
-            report(.damaged(path: path, aside: aside, copy: copy))
+            report(source.map { .restored(path: path, copy: $0) } ?? .missing(path: path))
+        } else if let aside {
+            report(.damaged(path: path, aside: aside, copy: source))
         }
-        renewCopy()
+        try renewCopy()
         return records
     }
 

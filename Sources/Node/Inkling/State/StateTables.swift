@@ -57,6 +57,8 @@ package final class StateTables {
     package private(set) var contents = StateContents()
     private var faults: [StateFault] = []
     private var counter: UInt64 = 0
+    /// Whether the file has to be restored before the next write.
+    private var isDamaged = false
 
     /// Reads the database.
     ///
@@ -124,15 +126,21 @@ package final class StateTables {
     }
 
     private func write(_ jobs: [Job]) throws(Database.Failure) {
+        if isDamaged { try mend() }
         do throws(Database.Failure) {
             try perform(jobs)
         } catch {
             guard error == .damaged, opened != nil else { throw error }
-            opened = nil
-            try restore()
+            try mend()
             try perform(jobs)
         }
-        if jobs.contains(where: \.isDecision) { renewCopy() }
+    }
+
+    /// Restores a file that is damaged. After a failure, the next write tries again.
+    private func mend() throws(Database.Failure) {
+        (opened, isDamaged) = (nil, true)
+        try restore()
+        isDamaged = false
     }
 
     private func perform(_ jobs: [Job]) throws(Database.Failure) {
@@ -143,6 +151,7 @@ package final class StateTables {
             try put(Key(mark: .counter), next.bigEndianBytes)
         }
         counter = next
+        if jobs.contains(where: \.isDecision) { try renewCopy() }
     }
 
     var database: Database {

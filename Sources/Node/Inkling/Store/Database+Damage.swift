@@ -6,7 +6,8 @@ extension Database {
     static func copy(_ path: String, to copy: String, firstPageOf sound: String) -> Bool {
         let pageSize = 4_096
         let files = [
-            Glibc.open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), Glibc.open(sound, O_RDONLY | O_CLOEXEC),
+            // O_NONBLOCK: the open must not wait if the file is a pipe.
+            Glibc.open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK), Glibc.open(sound, O_RDONLY | O_CLOEXEC),
             Glibc.open(copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600),
         ]
         defer { for file in files where file >= 0 { close(file) } }
@@ -26,5 +27,20 @@ extension Database {
         // The number of pages, and no free ones.
         let header = withUnsafeBytes(of: pages.bigEndian) { Array($0) } + Array(repeating: 0, count: 8)
         return pwrite(files[2], header, header.count, 28) == header.count
+    }
+
+    /// Puts a new file in the place of another one, which no connection uses.
+    ///
+    /// - Parameter aside: The later path of the file that was there; nil if that one is to go.
+    static func replace(_ path: String, by new: String, settingAside aside: String?) throws(Failure) {
+        if let aside {
+            // The path always leads to one of the two.
+            unlink(aside)
+            if link(path, aside) != 0, rename(path, aside) != 0 { throw .refused(StateFile.text(errno)) }
+        }
+        // A journal of the former file would spoil the new one.
+        unlink("\(path)-journal")
+        guard rename(new, path) == 0 else { throw .refused(StateFile.text(errno)) }
+        _ = StateFile.syncDirectory(String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]))
     }
 }

@@ -203,6 +203,9 @@ package final class Database {
         case SQLITE_CORRUPT, SQLITE_NOTADB: return .damaged
         case SQLITE_BUSY, SQLITE_LOCKED: return .busy
         case SQLITE_FULL: return .refused(StateFile.text(ENOSPC))
+        // SQLITE_READONLY_ROLLBACK
+        case SQLITE_READONLY where code == SQLITE_READONLY | 3 << 8:
+            return .refused("a write to it was cut short, which the next start of Inkling undoes")
         // A damaged header can declare the file read-only.
         case SQLITE_READONLY: return code == SQLITE_READONLY && !isReadOnly ? .damaged : .refused(StateFile.text(EROFS))
         default:

@@ -159,13 +159,7 @@ extension TextTables {
         for path in helpers { unlink(path) }
         defer { for path in helpers { unlink(path) } }
         try save(in: copy, to: new)
-        // The name of the damaged file always leads to one of the two. A journal of the damaged file would spoil the new
-        // one.
-        unlink(aside)
-        if link(path, aside) != 0, rename(path, aside) != 0 { throw .refused(StateFile.text(errno)) }
-        unlink("\(path)-journal")
-        guard rename(new, path) == 0 else { throw .refused(StateFile.text(errno)) }
-        _ = StateFile.syncDirectory(directory)
+        try Database.replace(path, by: new, settingAside: aside)
         opened = try Database(path, Self.schema)
         report(.damaged(path: path, aside: aside))
     }
