@@ -334,6 +334,57 @@ struct NodeMoveTests {
         }
     }
 
+    /// Puts a member's disk under the control of a test.
+    private static func disk(under bob: Someone, _ alice: Someone, _ carol: Someone, _ team: Chat) async throws
+        -> FaultyDisk
+    {
+        await bob.stop()
+        let disk = FaultyDisk(under: bob.folder.path)
+        try await bob.restart()
+        try await bob.node.join(team)
+        await bob.sees(alice, carol)
+        return disk
+    }
+
+    //
+    @Test("a member who stops while the disk writes a move is in the new chat at the next start")
+    func stopsDuringMove() async throws {
+        try await Self.withThree { alice, bob, carol, team in
+            let disk = try await Self.disk(under: bob, alice, carol, team)
+            disk.set { $0.holdsFlushes = true }
+            let next = try await alice.node.move("team", choosing: [bob.key, carol.key])
+            while await !bob.node.isWritingMove { try await Task.sleep(for: .milliseconds(5)) }
+            let node = bob.node
+            async let stopped: Void = node.stop()
+            while await !bob.node.isStopped { try await Task.sleep(for: .milliseconds(5)) }
+            disk.set { $0.holdsFlushes = false }
+            await stopped
+            try await bob.restart()
+            #expect(await bob.node.present(team) == next)
+            #expect(await bob.node.logID(of: next) == team.logID)
+        }
+    }
+
+    //
+    @Test("a move that found no room on the disk is there with the next chat kept, or at the end")
+    func writesMoveLater() async throws {
+        try await Self.withThree { alice, bob, carol, team in
+            let disk = try await Self.disk(under: bob, alice, carol, team)
+            disk.set { $0.isFull = true }
+            let second = try await alice.node.move("team", choosing: [bob.key, carol.key])
+            #expect(await bob.moved() == second)
+            disk.set { $0.isFull = false }
+            #expect(await bob.node.keeps(KeptChats([second])) == nil)
+            #expect(StateContents(in: bob.folder.path).moves.present(team) == second)
+            disk.set { $0.isFull = true }
+            let third = try await alice.node.move("team", choosing: [bob.key, carol.key])
+            #expect(await bob.moved() == third)
+            disk.set { $0.isFull = false }
+            await bob.stop()
+            #expect(StateContents(in: bob.folder.path).moves.present(team) == third)
+        }
+    }
+
     //
     @Test("damaged moves cost no start and no move; an unusable state stops the owner alone")
     func damagedFiles() async throws {
@@ -368,6 +419,16 @@ struct NodeMoveTests {
                 return
             }
             #expect(await alice.node.chats == [third])
+        }
+    }
+}
+
+extension Node {
+    fileprivate var isWritingMove: Bool { moving.write != nil }
+
+    fileprivate func keeps(_ chats: KeptChats) async -> String? {
+        await withCheckedContinuation { continuation in
+            keep(chats, leaving: nil) { continuation.resume(returning: $0) }
         }
     }
 }

@@ -54,6 +54,8 @@ struct Moving {
     /// The changes that wait for the disk.
     var changes = CircularBuffer<Change>()
     var write: Write?
+    /// Whether the disk lacks a change that the node made all the same. The next write has it.
+    var isUnkept = false
     /// Newcomers that wait for the notice of a move; nil while there is no move.
     var newcomers: [(ChatID, PublicKey)]?
     /// The timer that ends the next departure.
@@ -84,7 +86,9 @@ extension Node {
 
     /// Reports that the disk does not have a change, which the node made all the same.
     func reportUnkept(_ error: NodeError) {
-        if case .notKept(let reason) = error { tell(.notKept(reason: reason)) }
+        guard case .notKept(let reason) = error else { return }
+        if !moving.isUnkept { tell(.notKept(reason: reason)) }
+        moving.isUnkept = true
     }
 
     /// Calls back when all changes so far are on disk, or failed.
@@ -140,6 +144,7 @@ extension Node {
         guard let write = moving.write else { return }
         moving.write = nil
         if let failure { return write.change.failed(.notKept(failure)) }
+        moving.isUnkept = false
         // If the moves changed during the write, the node makes the change again.
         guard write.version == moving.version else { return begin(write.change) }
         let before = moving.moves

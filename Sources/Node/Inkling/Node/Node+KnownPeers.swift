@@ -103,6 +103,7 @@ extension Node {
         guard state.thread != nil else { return completion() }
         knownPeersTimer?.cancel()
         knownPeersTimer = nil
+        if moving.isUnkept { keepMoves() }
         guard !knownPeers.changes.isEmpty else { return afterState(completion) }
         noteWhoIsThere()
         knownPeersTimer?.cancel()

@@ -198,7 +198,10 @@ extension Node {
             let replacement = next.flatMap { next in
                 isThere ? nil : Moving.Replacement(former: entry, next: next) { !successor.removed.contains($0) }
             }
-            return Moving.Outcome(replacement: replacement) { self.follow(successor, from: entry) }
+            return Moving.Outcome(replacement: replacement) {
+                // The next start enters the chat that the disk has then.
+                self.isStopped || self.follow(successor, from: entry)
+            }
         } failed: { error in
             guard self.joined.contains(where: { $0 === entry }) else { return }
             self.moving.moves.follow(

@@ -134,6 +134,8 @@ extension Node {
     ///     ``finishLeaving(_:)``.
     ///   - completion: The argument is nil when they are on disk, otherwise the reason for the failure.
     func keep(_ chats: KeptChats, leaving left: Chat?, _ completion: @escaping (String?) -> Void) {
+        // A chat without its chain would have another history, and the keys removed there.
+        if moving.isUnkept { keepMoves() }
         var names = state.names
         let new = chats.chats.filter { !$0.isOpen && !names.contains($0.name, isOpen: false) }.map(\.name)
         for name in new { names.add(name, isOpen: false) }
