@@ -236,6 +236,19 @@ struct TextDatabaseTests {
         #expect(try await Self.messages(stage) == Array(1...40))
     }
 
+    //
+    @Test("a log whose key can't be read now has not ended", arguments: ["damaged", "missing"])
+    func endsLater(_ how: String) async throws {
+        let stage = try await Self.stage()
+        try await stage.end()
+        let keys = stage.bytes(stage.keyFile)
+        if how == "damaged" { stage.put([1, 2, 3], at: stage.keyFile) } else { unlink(stage.keyFile) }
+        #expect(try await stage.endAtStart([Self.history.id]).isEmpty)
+        stage.put(keys, at: stage.keyFile)
+        #expect(try await stage.endAtStart([Self.history.id]) == [Self.history.id])
+        #expect(stage.bytes(stage.keyFile).count < keys.count)
+    }
+
     //
     @Test("an older copy of either file shows no forgotten text, and is reported")
     func copies() async throws {

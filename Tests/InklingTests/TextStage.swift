@@ -128,6 +128,11 @@ final class TextStage: FileStage, Sendable {
         _ = try await perform { tables throws(Database.Failure) in try tables.end(log) }
     }
 
+    /// Ends the logs of chats at a start, and returns the IDs of those that have ended.
+    func endAtStart(_ ids: [String]) async throws -> [String] {
+        try await loop.submit { [self] in open().database.end(ids) }.get()
+    }
+
     /// Removes and returns the faults that were reported.
     func takeFaults() -> [TextFault] {
         reported.withLock { faults in

@@ -31,6 +31,8 @@ package final class TextDatabase {
 
     private typealias Pending = (job: StoreJob, completion: (String?) -> Void)
 
+    /// Whether all keys can be used. Otherwise a log that seems to have ended may be there again at the next start.
+    package let hasAllKeys: Bool
     let thread: Thread
     private let eventLoop: any EventLoop
     private lazy var threads = makeThreads()
@@ -58,7 +60,7 @@ package final class TextDatabase {
         thread = Thread(TextTables(in: directory, limits: limits, fileSystem: fileSystem, merging: merging))
         self.eventLoop = eventLoop
         makeThreads = threads
-        faults = thread.withTables { $0.takeFaults() }
+        (faults, hasAllKeys) = thread.withTables { ($0.takeFaults(), $0.hasAllKeys) }
     }
 
     /// Returns the IDs of the logs of one kind.
@@ -70,7 +72,8 @@ package final class TextDatabase {
     ///
     /// - Returns: The IDs of those that have ended.
     package func end(_ ids: [String]) -> [String] {
-        thread.withTables { tables in
+        guard hasAllKeys else { return [] }
+        return thread.withTables { tables in
             ids.filter { id in
                 guard LogName.isID(id) else { return true }
                 let logs = [LogName(.history, id), LogName(.texts, id)]

@@ -76,6 +76,9 @@ extension TextTables {
         }
     }
 
+    /// Whether the keys can be used, and none is known to be missing.
+    var hasAllKeys: Bool { refusal == nil && (opened == nil || (try? mark(.keepsOrphans)) == 0) }
+
     private func refuse(_ reason: String) {
         refusal = "\(keyPath) can't be used: \(reason)"
         report(.keysUnusable(path: keyPath, reason: reason))

@@ -70,7 +70,10 @@ final class ServiceHost {
                             completion(reason.map { "\($0), so this can't be kept. Make room for it, and try again." })
                         }
                     }
-                }, finishLeaving: { [unowned node] in node.finishLeaving($0) },
+                },
+                finishLeaving: { [unowned node, database] in
+                    if database?.hasAllKeys ?? true { node.finishLeaving($0) }
+                },
                 keepName: RememberedName.keeper(in: directory, on: loop),
                 refusal: { names.refusal(of: $0, isConfirmed: $1, isKept: $2, $3) },
                 rank: { [unowned node] in node.rank(of: $0, in: $1) },
