@@ -88,6 +88,7 @@ struct InviteCommand: ParsableCommand {
         }
         defer { store.close() }
         let tables = StateTables(in: directory, isHeld: store.isHeld)
+        defer { for fault in tables.takeFaults() { Output.error.write(line: "inkling: \(SafeText.line(fault.text))") } }
         var chats = tables.contents.chats
         if let chat = chats.chats.first(where: { $0.name == new.name && !$0.isOpen }) { return chat.invite }
         let names = NameKeeper(fault: tables.namesFault) { tables.contents.names }
