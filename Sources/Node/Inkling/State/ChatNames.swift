@@ -45,6 +45,15 @@ package struct ChatNames: Equatable, Sendable {
         return oldest
     }
 
+    /// Adds the names of those of the chats that are private.
+    ///
+    /// - Returns: The records of the names that the list did not have.
+    mutating func add(_ chats: KeptChats) -> [Record] {
+        let new = chats.chats.filter { !$0.isOpen && !contains($0.name, isOpen: false) }.map(\.name)
+        for name in new { add(name, isOpen: false) }
+        return new.compactMap { record($0, isOpen: false) }
+    }
+
     static func key(_ name: String, _ isOpen: Bool) -> StateTables.Key {
         StateTables.Key(isOpen ? .openName : .privateName, Array(name.utf8))
     }

@@ -137,9 +137,7 @@ extension Node {
         // A chat without its chain would have another history, and the keys removed there.
         if moving.isUnkept { keepMoves() }
         var names = state.names
-        let new = chats.chats.filter { !$0.isOpen && !names.contains($0.name, isOpen: false) }.map(\.name)
-        for name in new { names.add(name, isOpen: false) }
-        let added = new.compactMap { names.record($0, isOpen: false) }
+        let added = names.add(chats)
         let ending = left.map { StateTables.Key(.ending, logID(of: $0)) }
         let back = Set(chats.chats.map { StateTables.Key(.ending, logID(of: $0)) })
         changeState { tables throws(Database.Failure) in
@@ -148,7 +146,7 @@ extension Node {
             for key in try tables.keys(.ending) where back.contains(key) { try tables.remove(key) }
             if let ending { try tables.put(ending, []) }
         } _: { [self] reason in
-            if reason == nil { for name in new { state.names.add(name, isOpen: false) } }
+            if reason == nil { _ = state.names.add(chats) }
             completion(reason)
         }
     }

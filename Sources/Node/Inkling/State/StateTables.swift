@@ -217,13 +217,11 @@ package final class StateTables {
     /// - Returns: The reason for a failure.
     package func keep(_ chats: KeptChats) -> String? {
         var names = contents.names
-        let privateNames = chats.chats.filter { !$0.isOpen }.map(\.name)
-        for name in privateNames { names.add(name, isOpen: false) }
-        let records = privateNames.compactMap { names.record($0, isOpen: false) }
+        let added = names.add(chats)
         return run([
             Job { tables throws(Database.Failure) in
                 try tables.replace(.chat, by: chats.records)
-                for name in records { try tables.put(name.key, name.content) }
+                for name in added { try tables.put(name.key, name.content) }
             }
         ])[0]
     }
