@@ -103,7 +103,7 @@ struct KnownPeersTests {
             """#
     }
 
-    @Test("a file of release 0.2 is taken over without loss, once, and a damaged one is told and set aside")
+    @Test("a file of release 0.2 is taken over without loss, once")
     func earlierFile() throws {
         let directory = try TemporaryFolder()
         let text = try Self.secondVersion()
@@ -115,14 +115,6 @@ struct KnownPeersTests {
         #expect(tables.contents.people == sample && tables.takeFaults().isEmpty)
         #expect(directory.text("known-peers.json") == "{\"version\":1000}\n", "an earlier program refuses it")
         #expect(StateTables(in: directory.path, isHeld: true).contents.people == sample)
-
-        let other = try TemporaryFolder()
-        try other.write("{\"version\":2,", to: "known-peers.json")
-        let opened = StateTables(in: other.path, isHeld: true)
-        let aside = "\(other.path)/known-peers.damaged.json"
-        #expect(opened.contents.people == KnownPeers() && opened.takeFaults() == [.earlier(path: aside)])
-        #expect(other.text("known-peers.damaged.json") == "{\"version\":2,")
-        #expect(other.text("known-peers.json") == "{\"version\":1000}\n")
     }
 
     @Test("a later version's list of people is told and left alone, and no database is made")
@@ -225,18 +217,6 @@ struct KnownPeersTests {
 
     // MARK: - The directory
 
-    @Test("database and copy are for the owner alone, and nothing else remains of a write")
-    func modes() throws {
-        let directory = try TemporaryFolder()
-        var state = StateContents()
-        state.people = try Self.sample()
-        state.write(in: directory.path)
-        #expect(StateContents(in: directory.path).people == state.people)
-        let files = [StateTables.fileName, StateTables.copyName, "\(StateTables.fileName)-journal"]
-        #expect(Set(try FileManager.default.contentsOfDirectory(atPath: directory.path)) == Set(files))
-        for file in files { #expect(directory.mode(file) == 0o600) }
-    }
-
     @Test("who only looks reads the state and the identity, and leaves what is damaged as it is")
     func peeking() throws {
         let directory = try TemporaryFolder()
@@ -274,7 +254,7 @@ struct KnownPeersTests {
         #expect(try KeptIdentity.user(in: directory.path) == KeptIdentity.read(directory: directory.path)?.user)
     }
 
-    @Test("a damaged database is moved aside, a later version's is left alone, and a link is not followed")
+    @Test("a damaged database is moved aside, and a link is not followed")
     func unreadable() throws {
         let directory = try TemporaryFolder()
         let (path, aside) = (directory.path + "/state.db", directory.path + "/state.damaged.db")
@@ -288,15 +268,7 @@ struct KnownPeersTests {
         try directory.write("damaged", to: StateTables.copyName)
         #expect(StateTables(in: directory.path, isHeld: true).takeFaults() == [.missing(path: path)])
 
-        try Self.makeNewer(directory)
         let before = try Data(contentsOf: URL(filePath: path))
-        let newer = StateTables(in: directory.path, isHeld: true)
-        #expect(
-            newer.takeFaults()
-                == [.unusable(path: path, reason: "it is of a later version of Inkling", isEmpty: true)])
-        #expect(newer.run([StateTables.Job { _ in }]) == [newer.refusal] && newer.refusal != nil)
-        #expect(try Data(contentsOf: URL(filePath: path)) == before)
-
         try FileManager.default.moveItem(atPath: path, toPath: "\(directory.path)/elsewhere")
         symlink("elsewhere", path)
         #expect(StateTables(in: directory.path, isHeld: true).refusal == "\(path) can't be used: it is a link")

@@ -247,14 +247,12 @@ struct MovesTests {
         return moves
     }
 
-    @Test("the files are only the user's, and all moves are read as they were written")
+    @Test("all moves are read as they were written")
     func files() throws {
         let folder = try TemporaryFolder()
         var moves = try Self.example()
         Self.write(moves, in: folder)
         #expect(StateContents(in: folder.path).moves == moves)
-        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-        #expect(files.count == 3 && files.allSatisfy { folder.mode($0) == 0o600 })
         _ = moves.endDepartures(at: try #require(Age(milliseconds: 2_000_000_000_000)))
         Self.write(moves, in: folder)
         #expect(StateContents(in: folder.path).moves == moves)

@@ -208,6 +208,7 @@ struct NodeMoveTests {
         let clocks = Clocks()
         let alice = try await Someone("Alice", clocks: clocks)
         try await alice.node.join(try Self.team(of: alice))
+        clocks.pass(.seconds(40 * 86_400))
         _ = try await alice.node.move("team", choosing: [])
         await alice.stop()
         clocks.reboot(ahead: 6 * 365 * 86_400)
@@ -351,6 +352,7 @@ struct NodeMoveTests {
     func stopsDuringMove() async throws {
         try await Self.withThree { alice, bob, carol, team in
             let disk = try await Self.disk(under: bob, alice, carol, team)
+            #expect(await bob.node.keeps(KeptChats([team])) == nil)
             disk.set { $0.holdsFlushes = true }
             let next = try await alice.node.move("team", choosing: [bob.key, carol.key])
             while await !bob.node.isWritingMove { try await Task.sleep(for: .milliseconds(5)) }
@@ -359,6 +361,7 @@ struct NodeMoveTests {
             while await !bob.node.isStopped { try await Task.sleep(for: .milliseconds(5)) }
             disk.set { $0.holdsFlushes = false }
             await stopped
+            #expect(StateContents(in: bob.folder.path).chats.chats == [next])
             try await bob.restart()
             #expect(await bob.node.present(team) == next)
             #expect(await bob.node.logID(of: next) == team.logID)

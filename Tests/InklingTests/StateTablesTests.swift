@@ -78,7 +78,9 @@ struct StateTablesTests: FileStage {
         try write(contents)
         expectSame(opened().contents, contents)
         expectSame(opened(isHeld: false).contents, contents)
-        for name in [StateTables.fileName, StateTables.copyName] { #expect(folder.mode(name) == 0o600) }
+        let files = [copy, path, "\(path)-journal"]
+        #expect(paths(in: folder.path) == files)
+        for file in files { #expect(folder.mode(String(file.dropFirst(folder.path.count + 1))) == 0o600) }
         chmod(path, 0o644)
         expectSame(opened().contents, contents, "as after a copy")
         #expect(folder.mode(StateTables.fileName) == 0o600)
@@ -127,6 +129,17 @@ struct StateTablesTests: FileStage {
         put(content, at: path)
     }
 
+    /// Returns the number of a page with records of people or names, and none of chats.
+    private func leaf(with text: String, in content: [UInt8]) throws -> Int {
+        try #require(
+            (2..<content.count / 4_096).first { page in
+                let bytes = content[page * 4_096..<(page + 1) * 4_096]
+                let words = String(decoding: bytes, as: UTF8.self)
+                // A leaf begins with 10.
+                return bytes.first == 10 && words.contains(text) && !words.contains("{\"chat\"")
+            })
+    }
+
     // R50, A-33
     @Test("whatever happens to the file, the copy brings back all decisions, and the user is told", arguments: damages)
     func damage(_ how: String) throws {
@@ -160,7 +173,8 @@ struct StateTablesTests: FileStage {
 
     @Test("without a copy, all records beside the damage are saved, and names count as lost")
     func salvage() throws {
-        let contents = try Self.contents(people: 400)
+        var contents = try Self.contents(people: 400)
+        for number in 1...250 { contents.names.add("a garden with a long name \(number)", isOpen: true) }
         try write(contents)
         let whole = bytes(path)
         let pages = whole.count / 4_096
@@ -177,6 +191,15 @@ struct StateTablesTests: FileStage {
             #expect(fault == .damaged(path: path, aside: "\(folder.path)/\(StateTables.damagedName)", copy: nil))
             #expect(tables.namesFault?.contains(path) == true && opened().namesFault != nil, "also later")
         }
+        // Damage on either side hides nothing between.
+        put(whole, at: path)
+        for text in ["Person", "a garden"] {
+            spoil(path, "zero", page: try leaf(with: text, in: whole))
+        }
+        unlink(copy)
+        let between = opened().contents
+        #expect(between.chats == contents.chats && between.moves == contents.moves)
+        #expect(between.people.count < 400)
         // A page in the middle of the tree hides those below it.
         #expect(saved.count { $0 > 350 } > pages * 2 / 3, "\(saved)")
     }
@@ -213,6 +236,15 @@ struct StateTablesTests: FileStage {
         close(file)
     }
 
+    /// Returns the files with the bytes of a text.
+    private func files(with text: String) -> [String] {
+        let text = Array(text.utf8)
+        return paths(in: folder.path).filter { path in
+            let content = bytes(path)
+            return content.indices.contains { content[$0] == text[0] && content[$0...].starts(with: text) }
+        }
+    }
+
     private static func leaveTeam() -> StateTables.Job {
         StateTables.Job { t throws(Database.Failure) in try t.remove(StateTables.Key(.chat, Array("team".utf8))) }
     }
@@ -226,7 +258,7 @@ struct StateTablesTests: FileStage {
         if how == "byte" {
             try flip("Person 77", in: path)
         } else {
-            spoil(path, how, page: 5)
+            spoil(path, how, page: try leaf(with: "Person", in: bytes(path)))
             var content = bytes(path)
             content[24] ^= 1
             put(content, at: path)
@@ -311,12 +343,24 @@ struct StateTablesTests: FileStage {
         #expect(again.namesFault != nil)
     }
 
+    @Test("rows that are out of order are damage, because a search would not find all of them")
+    func order() throws {
+        let contents = try Self.contents()
+        try write(contents)
+        reverseKeys(of: "records", "kind", in: path)
+        let tables = opened()
+        #expect(tables.takeFaults().map(\.code) == ["state-damaged"])
+        expectSame(tables.contents, contents)
+        #expect(tables.run([Self.leaveTeam()]) == [nil])
+        #expect(opened().contents.chats.chats.count == 2)
+    }
+
     @Test("a page of the copy that can't be read costs only the records there")
     func damagedCopy() throws {
         let contents = try Self.contents(people: 400)
         try write(contents)
         unlink(path)
-        spoil(copy, "zero", page: 5)
+        spoil(copy, "zero", page: try leaf(with: "Person", in: bytes(copy)))
         let tables = opened()
         #expect((350..<400).contains(tables.contents.people.count))
         #expect(tables.takeFaults() == [.restored(path: path, copy: copy)] && tables.namesFault != nil)
@@ -399,11 +443,19 @@ struct StateTablesTests: FileStage {
         var left = contents.moves
         let hasEnded = left.endLogs([club.log])
         #expect(hasEnded)
-        blocked.moves = left
+        let place = Moves.Place(
+            fingerprint: club.place.fingerprint, owner: club.place.owner, removed: [try SomeText.key(5)], secret: nil)
+        var chain = try #require(left.chains.first)
+        #expect(chain.place.secret == nil)
+        chain.place = place
+        blocked.moves = Moves([chain])
         for (newer, older) in [(contents, blocked), (blocked, contents)] {
             let merged = StateContents(StateTables.merged(newer.records, older.records)) { _ in }
             #expect(merged.people[key]?.isBlocked == true)
-            #expect(merged.moves.chains.first?.place.secret == nil)
+            let place = try #require(merged.moves.chains.first?.place)
+            #expect(place.secret == nil)
+            let removed = [try SomeText.key(4), try SomeText.key(5)]
+            #expect(Set(place.removed) == Set(removed))
         }
     }
 
@@ -465,15 +517,19 @@ struct StateTablesTests: FileStage {
         #expect(opened().contents.names.contains("garden", isOpen: true))
     }
 
-    @Test("a disk that dies at any change leaves all of a transaction or nothing")
-    func dyingDisk() throws {
-        let contents = try Self.contents(people: 12)
+    @Test(
+        "a disk that dies at any change leaves all of a transaction or nothing, and of a secret nothing if all",
+        arguments: [false, true])
+    func dyingDisk(losesFile: Bool) throws {
+        // A journal of a lost file must not be played back into the new one.
+        let contents = try Self.contents(people: losesFile ? 300 : 12)
         try write(contents)
         let disk = FaultyDisk(under: folder.path)
         let whole = paths(in: folder.path).map { ($0, bytes($0)) }
         let keys = (0..<30).map { StateTables.Key(.openName, Array("garden \($0)".utf8)) }
         let job = StateTables.Job { t throws(Database.Failure) in
             for key in keys { try t.put(key, (9 as UInt64).bigEndianBytes) }
+            try t.remove(StateTables.Key(.chat, Array("team".utf8)))
         }
         var (deaths, cut) = (0, 0)
         for last in 0... {
@@ -488,11 +544,16 @@ struct StateTablesTests: FileStage {
             let looker = opened(isHeld: false)
             #expect(looker.contents.people == contents.people && looker.namesFault == nil, "\(last)")
             if looker.refusal?.contains("cut short") == true { cut += 1 }
+            if result == nil { #expect(files(with: Self.secret).isEmpty, "\(last)") }
+            if losesFile, access(copy, F_OK) == 0 { unlink(path) }
+            let isLost = access(path, F_OK) != 0
             let found = opened()
             let names = found.contents.names.openNames.count { $0.hasPrefix("garden") }
             #expect(names == 0 || names == keys.count, "\(last)")
             if result == nil { #expect(names == keys.count, "\(last)") }
-            #expect(found.contents.people == contents.people && found.takeFaults().isEmpty, "\(last)")
+            #expect(found.contents.people == contents.people, "\(last)")
+            #expect(found.takeFaults() == (isLost ? [.restored(path: path, copy: copy)] : []), "\(last)")
+            #expect(opened().takeFaults().isEmpty, "\(last)")
             guard isDead else { break }
             deaths += 1
         }
@@ -506,12 +567,6 @@ struct StateTablesTests: FileStage {
         let tables = opened()
         let key = StateTables.Key(.openName, Array("a name to forget".utf8))
         #expect(tables.run([StateTables.Job { t throws(Database.Failure) in try t.put(key, [1]) }]) == [nil])
-        func files(with text: String) -> [String] {
-            paths(in: folder.path).filter { path in
-                let (content, text) = (bytes(path), Array(text.utf8))
-                return content.indices.contains { content[$0...].starts(with: text) }
-            }
-        }
         for text in [Self.secret, "Person 7", "a name to forget"] { #expect(files(with: text).count == 2, "\(text)") }
         let person = try SomeText.key(7)
         #expect(

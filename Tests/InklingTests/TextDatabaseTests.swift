@@ -157,7 +157,7 @@ struct TextDatabaseTests {
             try await stage.append((1...3).map { try SomeText.waiting($0) } + [SomeText.received(4)], to: log)
         }
         try await stage.end()
-        stage.reverseKeys()
+        stage.reverseKeys(of: "rows", "key", in: stage.file)
         #expect(logs.count { stage.found($0).entries.isEmpty } >= 4, "a search finds few rows")
         try await stage.restart()
         #expect(Self.texts(stage.takeFaults()).map { $0.contains("was damaged") } == [true])

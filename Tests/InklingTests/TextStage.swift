@@ -157,15 +157,22 @@ final class TextStage: FileStage, Sendable {
         #expect(pwrite(file, page, 4, 24) == 4)
         close(file)
     }
+}
 
-    /// Makes the keys of the rows in the file descend, while the schema says that they ascend.
-    func reverseKeys() {
+/// A stage with files.
+protocol FileStage {}
+
+extension FileStage {
+    /// Makes the keys of a table in a database descend, while the schema says that they ascend.
+    ///
+    /// - Parameter column: The first column of the key.
+    func reverseKeys(of table: String, _ column: String, in file: String) {
         for steps in [
-            ["UPDATE sqlite_schema SET sql = replace(sql, '(key,', '(key DESC,') WHERE name = 'rows'"],
+            ["UPDATE sqlite_schema SET sql = replace(sql, '(\(column),', '(\(column) DESC,') WHERE name = '\(table)'"],
             [
-                "CREATE TEMP TABLE copies AS SELECT * FROM rows", "DELETE FROM rows",
-                "INSERT INTO rows SELECT * FROM copies",
-                "UPDATE sqlite_schema SET sql = replace(sql, '(key DESC,', '(key,') WHERE name = 'rows'",
+                "CREATE TEMP TABLE copies AS SELECT * FROM \(table)", "DELETE FROM \(table)",
+                "INSERT INTO \(table) SELECT * FROM copies",
+                "UPDATE sqlite_schema SET sql = replace(sql, '(\(column) DESC,', '(\(column),') WHERE name = '\(table)'",
             ],
         ] {
             var connection: OpaquePointer?
@@ -176,12 +183,7 @@ final class TextStage: FileStage, Sendable {
             sqlite3_close(connection)
         }
     }
-}
 
-/// A stage with files.
-protocol FileStage {}
-
-extension FileStage {
     /// Returns the paths of the files in a folder, in order.
     func paths(in folder: String) -> [String] {
         guard let directory = opendir(folder) else { return [] }
@@ -197,7 +199,8 @@ extension FileStage {
     func bytes(_ path: String) -> [UInt8] {
         guard let file = fopen(path, "r") else { return [] }
         defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: 32 << 20)
+        var status = stat()
+        var bytes = [UInt8](repeating: 0, count: fstat(fileno(file), &status) == 0 ? Int(status.st_size) : 0)
         let count = fread(&bytes, 1, bytes.count, file)
         return Array(bytes.prefix(count))
     }

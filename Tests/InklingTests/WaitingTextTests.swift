@@ -102,7 +102,7 @@ struct WaitingTextTests {
                 try await stage.append([SomeText.received(number)], to: TextLogID(try Chat("chat \(number)")))
             }
             try await stage.end()
-            stage.reverseKeys()
+            stage.reverseKeys(of: "rows", "key", in: stage.file)
             // By chance, the keys of a chat are where a search finds them.
         } while !stage.found(log).entries.isEmpty
         let node = try await TextNode("Alice", in: stage.folder.path)

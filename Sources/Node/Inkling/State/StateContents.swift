@@ -62,6 +62,7 @@ package struct StateContents: Sendable {
         for (id, content) in moves.records { records[.init(.chain, id)] = content }
         for (name, content) in chats.records { records[.init(.chat, name)] = content }
         for name in names.all { records[name.key] = name.content }
+        for log in ending { records[.init(.ending, log)] = [] }
         return records
     }
 }

@@ -166,9 +166,9 @@ extension StateTables {
     }
 
     /// Puts the readable records of the file and of its copy together.
-    private static func assembled(_ found: Records, _ copy: Copy, isSound: Bool = false) -> Records {
+    private static func assembled(_ found: Records, _ copy: Copy) -> Records {
         let (counter, copied) = (counter(found), counter(copy.records))
-        let isOlder = isSound || found[Key(mark: .counter)] != nil && counter < copied
+        let isOlder = found[Key(mark: .counter)] != nil && counter < copied
         var records = isOlder ? merged(copy.records, found) : merged(found, copy.records)
         records[Key(mark: .counter)] = max(counter, copied).bigEndianBytes
         if !copy.isWhole { noteLostNames(&records) }
@@ -232,7 +232,7 @@ extension StateTables {
             guard Database.copy(path, to: salvage, firstPageOf: new) else { throw .refused(StateFile.text(errno)) }
             found = Self.salvaged(salvage)
         }
-        let records = Self.assembled(found, copy, isSound: isSound)
+        let records = Self.assembled(found, copy)
         try fresh.transaction { () throws(Database.Failure) in
             for (key, content) in records { try Self.put(key, content, in: fresh) }
         }
@@ -255,7 +255,7 @@ extension StateTables {
         guard let damaged = try? Database(path, schema, isReadOnly: true) else { return records }
         let all = "SELECT kind, id, content, sum FROM records"
         let queries =
-            [(all, []), ("\(all) ORDER BY kind DESC, id DESC", [])]
+            [(all, [])]
             + Kind.allCases.flatMap { kind in
                 ["ASC", "DESC"].map {
                     ("\(all) WHERE kind = ? ORDER BY id \($0)", [Database.Value.integer(kind.rawValue)])
