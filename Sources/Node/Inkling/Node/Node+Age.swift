@@ -19,18 +19,23 @@ extension Node {
     }
 
     /// Schedules the next write of the age, which comes each hour. The disk lacks at most an hour after a crash of the machine.
-    /// The copy of the state is renewed soon after the start, and then each day.
+    ///
+    /// - Parameter count: The number of writes so far.
     func scheduleAge(in delay: Duration = NodeLimits.firstAge, after count: Int = 0) {
         guard state.thread != nil, !isStopped else { return }
+        nodeAge.timer?.cancel()
         nodeAge.timer = eventLoop.scheduleTask(in: TimeAmount(delay)) { [weak self] in
-            self?.onLoop { node in
-                node.writeAge(renewsCopy: count % NodeLimits.ageStepsPerCopy == 0)
-                node.scheduleAge(in: NodeLimits.ageStep, after: count + 1)
-            }
+            self?.onLoop { $0.keepAge(after: count) }
         }
+    }
+
+    /// Writes the age, and renews the copy of the state with the first write and then each day.
+    func keepAge(after count: Int) {
+        changeState(isDecision: count % NodeLimits.ageStepsPerCopy == 0) { _ in }
+        scheduleAge(in: NodeLimits.ageStep, after: count + 1)
     }
 
     /// Writes the age, which each change of the state has. A later run counts on without it, so a failure has no other
     /// effect.
-    func writeAge(renewsCopy: Bool = false) { changeState(isDecision: renewsCopy) { _ in } }
+    func writeAge() { changeState(isDecision: false) { _ in } }
 }
