@@ -53,8 +53,8 @@ package enum StateFault: Hashable, Sendable {
         case .earlier(let path):
             "\(path) is of an earlier version and damaged, so what it had is missing. \(lost)"
         case .notKept(let reason):
-            "\(reason). The people whom you meet are not kept until a write succeeds. Make room on the disk, or make the "
-                + "folder writable."
+            "\(reason). What you decide, the moves of your chats and the people whom you meet are not kept until a write "
+                + "succeeds. Make room on the disk, or make the folder writable."
         }
     }
 }
