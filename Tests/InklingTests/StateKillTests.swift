@@ -128,12 +128,14 @@ struct StateKillTests: FileStage {
                 // A copy of the files at this moment, as a snapshot of the disk has it.
                 kill(process.processID, SIGSTOP)
                 waitpid(process.processID, &status, WUNTRACED)
-                let copy = try TemporaryFolder("state")
-                for path in paths(in: folder.path) {
-                    put(bytes(path), at: copy.path + path.dropFirst(folder.path.count))
+                for isLost in [false, true] {
+                    let copy = try TemporaryFolder("state")
+                    for path in paths(in: folder.path) where !isLost || !path.hasSuffix(StateTables.fileName) {
+                        put(bytes(path), at: copy.path + path.dropFirst(folder.path.count))
+                    }
+                    var copied = state
+                    try check(copy, &copied, "copy of round \(round)", isLost: isLost)
                 }
-                var copied = state
-                try check(copy, &copied, "copy of round \(round)")
             }
             kill(process.processID, SIGKILL)
             waitpid(process.processID, &status, 0)
@@ -150,10 +152,16 @@ struct StateKillTests: FileStage {
             ?? 0
     }
 
-    private func check(_ folder: TemporaryFolder, _ state: inout ActingState, _ round: String) throws {
+    /// Compares the files with the acts that the process told.
+    ///
+    /// - Parameter isLost: Whether the database is gone, and its copy is left.
+    private func check(
+        _ folder: TemporaryFolder, _ state: inout ActingState, _ round: String, isLost: Bool = false
+    ) throws {
         let told = told(in: folder)
         let tables = StateTables(in: folder.path, isHeld: true)
-        #expect(tables.takeFaults().isEmpty && tables.namesFault == nil, "\(round)")
+        #expect(tables.takeFaults().map(\.code) == (isLost ? ["state-damaged"] : []), "\(round)")
+        #expect(tables.namesFault == nil, "\(round)")
         let count = tables.contents.age.map { Int($0.age.seconds) } ?? 0
         #expect(count == told || count == told + 1, "\(round): \(told) told, \(count) on disk")
         while state.count < count { _ = try state.act() }
