@@ -459,6 +459,19 @@ struct StateTablesTests: FileStage {
         }
     }
 
+    //
+    @Test("of two states, the newer one's leave of a chat wins, and so does its return")
+    func mergeLeaves() throws {
+        let (kept, log) = (try Self.contents(), try Self.team().logID)
+        var left = kept
+        left.chats.remove("team")
+        left.ending = [log]
+        for (newer, older) in [(kept, left), (left, kept)] {
+            let merged = StateContents(StateTables.merged(newer.records, older.records)) { _ in }
+            #expect(merged.chats == newer.chats)
+        }
+    }
+
     @Test("a missing file is made from the copy; without both the user is told, if there was one before")
     func missing() throws {
         let contents = try Self.contents()

@@ -71,7 +71,7 @@ extension StateTables {
     /// Puts two states together. *Blocked* and *removed* win, and so does the end of a chat. Of other differences, the newer
     /// state wins.
     static func merged(_ newer: Records, _ older: Records) -> Records {
-        newer.merging(older) { newest, _ in newest }.reduce(into: [:]) { records, record in
+        var merged: Records = newer.merging(older) { newest, _ in newest }.reduce(into: [:]) { records, record in
             let (key, content) = record
             guard let other = older[key], other != content else {
                 records[key] = content
@@ -93,6 +93,13 @@ extension StateTables {
             default: records[key] = content
             }
         }
+        guard newer.keys.contains(where: { $0.kind == .ending }) else { return merged }
+        // The user left these chats after the older state.
+        let contents = StateContents(merged) { _ in }
+        for chat in contents.chats.chats where newer[Key(.ending, contents.moves.logID(of: chat))] != nil {
+            merged[Key(.chat, Array(chat.name.utf8))] = nil
+        }
+        return merged
     }
 }
 
