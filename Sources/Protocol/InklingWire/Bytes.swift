@@ -36,6 +36,13 @@ package struct ByteReader: Sendable {
         return Array(bytes[offset..<offset + count])
     }
 
+    /// Reads the next `count` bytes as UTF-8.
+    package mutating func text(_ count: Int) -> String? {
+        guard count >= 0, remaining >= count else { return nil }
+        defer { offset += count }
+        return String(decoding: bytes[offset..<offset + count], as: UTF8.self)
+    }
+
     /// Reads all remaining bytes.
     package mutating func rest() -> [UInt8] {
         defer { offset = bytes.count }

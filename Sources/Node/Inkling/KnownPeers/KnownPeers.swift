@@ -111,7 +111,8 @@ package struct KnownPeers: Sendable {
     /// Makes a table of people that are on disk.
     package init(_ people: [Entry]) {
         entries.reserveCapacity(people.count)
-        for entry in people.sorted(by: { $0.key < $1.key }) { put(entry) }
+        for entry in people { put(entry) }
+        probation.sort()
         changes = []
     }
 

@@ -129,7 +129,7 @@ extension KnownPeers.Entry {
             return number == Self.noAge ? .some(nil) : Age(milliseconds: number).map { .some($0) }
         }
         func text() -> String? {
-            reader.uint16().flatMap { reader.take(Int($0)) }.map { String(decoding: $0, as: UTF8.self) }
+            reader.uint16().flatMap { reader.text(Int($0)) }
         }
         func list<Element>(_ element: () -> Element?) -> [Element]? {
             guard let count = reader.uint8() else { return nil }
