@@ -294,7 +294,8 @@ class People(Test):
             asked = window.wait("the invitation", lambda before=len(asked): [*dict.fromkeys(re.findall(
                 rf"Bob.* invites you to {club}: /inkling accept (\d+)", window.text()))][before:])
             window.enter(f"/inkling {answer} {asked[-1]}")
-            window.wait("the answer", lambda: "Declined" in window.text() or f":inkling.{club}" in window.status())
+            window.wait("the answer", lambda: f":inkling.{club}" in window.status() if answer == "accept" else
+                        "Declined" in window.text())
         bob.sees(club, "Alice")
         window.open(team)
         window.enter(f"/inkling remove Bob {bob.label()}")
