@@ -10,7 +10,7 @@ private func checkLine(_ line: [UInt8], openChat: String?) {
     if RelayedLine.isEdit(line) {
         let edit = JSONRequest(line, openChat: "kitchen")
         guard edit.id == nil, case .success(let asked) = edit.asked, case .compose(_, "kitchen") = asked.request else {
-            fatalError("a program passes on a line that is no edit")
+            fatalError("the program passed a line that is not an edit")
         }
     }
     switch request.asked {

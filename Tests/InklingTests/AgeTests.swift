@@ -234,7 +234,7 @@ struct AgeTests {
         ("\"timeOfDay\":", "\"timeOfDay\":1e300,\"x\":"), ("\"hasGap\":false", "\"hasGap\":7"), ("{", ""),
     ]
 
-    @Test("the file of an earlier build is taken over, and a damaged one begins anew")
+    @Test("the count goes on from the file of an earlier build, and from zero after damage")
     func earlierFile() throws {
         var machine = Machine()
         machine.time = 1_234.567

@@ -693,7 +693,7 @@ extension NodeTests {
         #expect(reason == "the node has ended" && StateContents(in: directory.path).chats == KeptChats())
     }
 
-    @Test("a state of a later version is told and left alone")
+    @Test("the user reads of a state of a later version, which stays as it is")
     func laterState() async throws {
         let directory = try TemporaryFolder()
         try KnownPeersTests.makeNewer(directory)

@@ -185,7 +185,7 @@ struct NodeStateTests: FileStage {
     }
 
     // R23, R52
-    @Test("people whom the copy lacks are written again after damage, and the age is no lower than theirs")
+    @Test("after damage, the node writes the people whom the copy lacks, and the age is no lower than theirs")
     func damageLater() async throws {
         var contents = StateContents()
         var random = SystemRandomNumberGenerator()

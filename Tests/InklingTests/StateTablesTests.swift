@@ -472,7 +472,7 @@ struct StateTablesTests: FileStage {
         }
     }
 
-    @Test("a missing file is made from the copy; without both the user is told, if there was one before")
+    @Test("the copy replaces a missing file; without both, the user reads that the file is gone")
     func missing() throws {
         let contents = try Self.contents()
         try write(contents)

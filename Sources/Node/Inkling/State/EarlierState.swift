@@ -81,7 +81,7 @@ struct EarlierState {
         EarlierLogs.names(in: folder).sorted().filter { $0.hasSuffix(".json") && LogName.isID($0.dropLast(5)) }
     }
 
-    /// Returns the bytes of a file that is no stub; nil without one.
+    /// Returns the bytes of a file; nil for a stub, and without a file.
     private mutating func read(_ path: String) -> [UInt8]? {
         let slash = path.lastIndex(of: "/") ?? path.startIndex
         let file = StateFile(

@@ -31,14 +31,14 @@ package enum StateFault: Hashable, Sendable {
         let lost = "Verify and block people again, and join your private chats by their invites."
         return switch self {
         case .damaged(let path, let aside?, let copy?):
-            "\(path) was damaged. Inkling put it together again from what it could read and from \(copy). \(look). The "
+            "\(path) was damaged. Inkling made it again from the readable part and from \(copy). \(look). The "
                 + "damaged file is now \(aside): remove it if you don't need it."
         case .damaged(let path, let aside?, nil):
             "\(path) was damaged, and no copy of it can be read. Inkling saved the part that it could read. \(look). "
                 + "The damaged file is now \(aside): remove it if you don't need it."
         case .damaged(let path, nil, _): "A part of \(path) can't be read. \(look)."
         case .older(let path, let copy):
-            "\(path) is an older copy. Inkling took from \(copy) what came later. \(look). "
+            "\(path) is an older copy. Inkling added the later part from \(copy). \(look). "
                 + "Chats that you left since may be back."
         case .restored(let path, let copy): "\(path) was missing. Inkling made it again from \(copy). \(look)."
         case .missing(let path):
@@ -48,13 +48,13 @@ package enum StateFault: Hashable, Sendable {
             "\(path) can't be used: \(reason). In this run Inkling knows no chat of yours, nobody shows as verified or "
                 + "blocked, and nothing is kept. Repair or move the file, and start Inkling again."
         case .unusable(let path, let reason, false):
-            "\(path) can't be written: \(reason). What you decide now is forgotten when Inkling ends. Remove the "
-                + "cause, and start Inkling again."
+            "\(path) can't be written: \(reason). The next start forgets your decisions of this run. Remove the cause, and start "
+                + "Inkling again."
         case .earlier(let path):
-            "\(path) is of an earlier version and damaged, so what it had is missing. \(lost)"
+            "\(path) is of an earlier version and damaged, so its content is missing. \(lost)"
         case .notKept(let reason):
-            "\(reason). What you decide, the moves of your chats and the people whom you meet are not kept until a write "
-                + "succeeds. Make room on the disk, or make the folder writable."
+            "\(reason). Until a write succeeds, the next start forgets your decisions, the moves of your chats, and the people "
+                + "whom you meet. Make room on the disk, or make the folder writable."
         }
     }
 }

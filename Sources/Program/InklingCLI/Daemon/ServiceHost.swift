@@ -67,7 +67,7 @@ final class ServiceHost {
                     // The service expects the answer after its request has returned.
                     node.keep(chats, leaving: left) { reason in
                         loop.assumeIsolated().execute {
-                            completion(reason.map { "\($0), so this can't be kept. Make room for it, and try again." })
+                            completion(reason.map { "\($0), so this can't be kept. Remove the cause, and try again." })
                         }
                     }
                 },
