@@ -258,7 +258,7 @@ struct MovesTests {
         #expect(StateContents(in: folder.path).moves == moves)
     }
 
-    @Test("a damaged record without a copy costs its own chain alone, and the user reads that", arguments: [false, true])
+    @Test("without a copy, a damaged record costs its own chain, and the user reads that", arguments: [false, true])
     func damagedRecord(_ hasCopy: Bool) throws {
         let folder = try TemporaryFolder()
         var moves = Moves()
