@@ -52,6 +52,20 @@ class DaemonTests(TestWithPeople):
         self.alice.page.wait_for(lambda: not self.alice.page.banner(), "the banner is gone")
         self.alice.page.wait_for_person("Bob")
 
+    def test_what_a_start_says_of_its_files_shows_in_the_chats(self):
+        """The daemon says it before the page knows any chat."""
+        self.alice.daemon.stop()
+        database = self.alice.state / "state.db"
+        content = bytearray(database.read_bytes())
+        content[-2000:] = b"x" * 2000
+        database.write_bytes(content)
+        self.alice.restart_daemon()
+        self.alice.page.wait_for(lambda: not self.alice.page.banner(), "the banner is gone")
+        # A page that knows no chat yet gets it too.
+        self.alice.page.reload()
+        self.alice.page.wait_for(lambda: "state.db was damaged" in self.alice.page.text("#conversation"), "the remark")
+        self.assertEqual(self.alice.page.text("#conversation").count("state.db was damaged"), 1)
+
     def test_a_send_without_an_answer_is_not_known_and_never_repeated(self):
         self.alice.daemon.signal(signal.SIGSTOP)
         self.alice.page.type("\ue007")

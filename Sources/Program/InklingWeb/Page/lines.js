@@ -30,6 +30,8 @@ export const requests = {
 // A-33, A-34 and A-69: names that stand for two chats, by the kind of the chat that `confirm` joins.
 const DOUBTS = {"private-name": "open", "names-unknown": "open", "open-name": "private", "similar-name": "private"};
 
+const has = ({messages}, line, by = "text") => messages.some(({remark}) => remark?.[by] === line[by]);
+
 /** Applies a line to the model. Returns the line, or `{error, doubt}` for an error: its text, and a kind of `DOUBTS`. */
 export function apply(line, request = {}) {
 	const {on, code, text} = line, name = line.chat ?? request.chat;
@@ -153,7 +155,9 @@ const handlers = {
 		if (/invited|newcomer/.test(code)) return muted.has(user) || invitations.set(invitation ?? chat + key, line);
 		if (invitation) return invitations.delete(invitation);
 		if (code === "moved") return requests.who({chat}, moved(line, chatOf(chat)));
-		const isNew = (one) => /^discovery/.test(code) || !one.messages.some(({remark}) => remark?.[by] === line[by]);
+		const isNew = (one) => /^discovery/.test(code) || !has(one, line, by);
+		// What stands comes before the chats.
+		if (!chat && !user && ![...chats.values()].some(({isJoined}) => isJoined)) model.notices.push(line);
 		for (const one of code === "open-chat" ? [] : chats.values()) {
 			if ((chat ? chat === one.name : !user || [user, known].some((id) => one.people.has(id))) && isNew(one)) remark(one, line);
 		}
@@ -165,6 +169,7 @@ const handlers = {
 		if (!/join|talk|accept/.test(request.do)) return;
 		const joined = Object.assign(chatOf(name), {isJoined: true, secret: !!(invite ?? partner), with: partner, owner});
 		for (const one of peers) meet({at, ...one}, joined);
+		for (const line of model.notices) if (!has(joined, line)) remark(joined, line);
 	},
 	"inkling-web"({state, drafts, places, choices, lobby, proposal, shown, text, starts, name, found, icon}) {
 		if (/open|icon/.test(state)) Object.assign(model, {icon, iconFault: text});

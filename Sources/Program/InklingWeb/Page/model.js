@@ -6,7 +6,7 @@ const chats = new Map(), invitations = new Map(), muted = new Set();
 /** `shown` is `current` while the page is in sight. The daemon's start is `since`, the time of its last line `now`.
  * The page's server has kept `drafts`, `places` and `choices` for this tab, and the chat that a page showed `last`. */
 export const model = {
-	chats, invitations, muted, self: {}, waits: [], lobby: "lobby", drafts: new Map(), places: new Map(), choices: new Map(),
+	chats, invitations, muted, self: {}, waits: [], notices: [], lobby: "lobby", drafts: new Map(), places: new Map(), choices: new Map(),
 	get open() { return chats.get(model.current); },
 };
 let locals = 0;
@@ -39,6 +39,7 @@ export function compose(chat, text, at) {
 
 export function disconnect() {
 	model.isReady = model.lost = null;
+	model.notices = [];
 	invitations.clear();
 	for (const chat of chats.values()) {
 		Object.assign(chat, {typing: [], isJoined: false, isRecent: false});
