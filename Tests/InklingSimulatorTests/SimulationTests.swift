@@ -143,6 +143,7 @@ struct SimulationTests {
             MendedSeed(
                 2_757_520_045, keeping: [8], without: [.lateness],
                 "a node leaves a chat of 20 links between two looks at its traffic (T-21)"),
+            MendedSeed(588_205_353, "a user goes away and comes back in the second in which six links come up (T-21)"),
             MendedSeed(
                 10_092_279, keeping: [16, 18], without: [.loss, .reordering],
                 "a chat that the user left and joined again has no repetitions (T-26)"),

@@ -210,6 +210,8 @@ struct TrafficMeter {
         var mostLinks = 0
         /// The links that an owner's node ended, each after a successor.
         var endedLinks = 0
+        /// How often the user went away or came back.
+        var awayChanges = 0
     }
 
     private var seconds: [Second]
@@ -227,6 +229,9 @@ struct TrafficMeter {
 
     /// Records that a member took a successor. The owner's node then ends the link, mostly between two ticks (M-65).
     mutating func gaveSuccessor(_ host: Int) { seconds[host].endedLinks += 1 }
+
+    /// Records a change of the away bit, which goes to every link at once (T-21).
+    mutating func changedAway(_ host: Int) { seconds[host].awayChanges += 1 }
 
     mutating func restarted(_ host: Int, _ now: Instant) { seconds[host] = Second(since: now) }
 
@@ -253,11 +258,14 @@ struct TrafficMeter {
         // applies to these few.
         let mostLinks = max(links, checker.mostLinks + 1)
         let ample = Int(length.nanoseconds / 1_000_000_000) + 1
-        // Heartbeats: 2 a second while typing, and one more when a status changes. A link sends some more each time
-        // when it comes up, gets its name or goes down. Typing: at most 2 starts and 2 stops a second, one more as the
+        // Heartbeats: 2 a second while typing, one more as the second ends, and one for each change of the away bit. A
+        // link sends some more each time when it comes up, gets its name or goes down. Typing: at most 2 starts and 2 stops a second, one more as the
         // second ends, each with two copies.
         let budgets = [
-            (DatagramKind.heartbeat, min(mostLinks * budget(2, 1), links * 12 * ample)),
+            (
+                DatagramKind.heartbeat,
+                min(mostLinks * budget(2, 1 + second.awayChanges), links * (12 * ample + second.awayChanges))
+            ),
             (DatagramKind.typing, min(mostLinks * budget(12, 6), links * 18 * ample)),
             // Pings: every 125 ms to all known addresses while a link is suspect, and every 250 ms on a session that
             // joins. A down link that receives a datagram sends one every 125 ms.

@@ -47,6 +47,7 @@ extension Simulation {
         case .goAway, .comeBack:
             host.node?.isAway = action == .goAway
             host.node?.awayChangedAt = now
+            traffic.changedAway(host.index)
             if action == .goAway {
                 host.stopWriting()
                 for chat in host.typing.indices { host.typing[chat].end(now) }
