@@ -265,13 +265,14 @@ struct AttachedNodeTests {
         func wait(_ time: TimeAmount, _ frontEnd: AttachedStage) async throws {
             try await frontEnd.run { ($0.service as? AttachedNode)?.longestAnswer = time }
         }
-        try await wait(.milliseconds(50), heard)
+        try await wait(.seconds(1), heard)
         #expect(try await heard.ask(.chats) == .chats([]))
         try await stage.run { world in
             world.node.answers[.knownPeers()] = .knownPeers([])
             world.node.isSlow = true
         }
-        try await wait(.milliseconds(50), frontEnd)
+        // If a time ran on after its answer, that of `heard` would pass first.
+        try await wait(.milliseconds(1_200), frontEnd)
         try await wait(.minutes(1), patient)
         for stage in [frontEnd, patient] { try await stage.run { $0.service.ask(.knownPeers()) } }
         try await frontEnd.wait("the end") { $0.end == .silent }

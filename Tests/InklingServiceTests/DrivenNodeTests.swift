@@ -119,9 +119,10 @@ private final class TestFrontEnd: Sendable {
         Issue.record("it did not come: \(try await outputs)")
     }
 
-    /// Waits until a person is online.
-    func meet(_ user: UserID) async throws {
-        try await wait { $0.contains { $0.peer?.user == user && $0.peer?.presence == .online } }
+    /// Waits until this node and another one show each other online.
+    func meet(_ other: Node) async throws {
+        try await wait { $0.contains { $0.peer?.user == other.user && $0.peer?.presence == .online } }
+        try await TestNodes.wait { await other.others(in: "lobby").contains { $0.user == node.user } }
     }
 
     func stop() async throws {
@@ -299,7 +300,7 @@ struct DrivenNodeTests {
     func neverWithinItself() async throws {
         let alice = try await TestFrontEnd.inLobby("Alice")
         let bob = try await TestNodes.node("Bob", peers: [alice.node])
-        try await alice.meet(bob.user)
+        try await alice.meet(bob)
         try await alice.forget()
         try await alice.react { node, output in
             guard output.text != nil else { return }
@@ -450,7 +451,7 @@ struct DrivenNodeTests {
     func subscribing() async throws {
         let alice = try await TestFrontEnd.inLobby("Alice")
         let bob = try await TestNodes.node("Bob", peers: [alice.node])
-        try await alice.meet(bob.user)
+        try await alice.meet(bob)
         await bob.startTyping(in: "lobby")
         try await alice.wait { $0.last?.typists == 1 }
         try await alice.run { $0.ask(.subscribe(Subscription(kinds: [.typing], chats: .all))) }
@@ -476,15 +477,14 @@ struct DrivenNodeTests {
     func takesNothing() async throws {
         let alice = try await TestFrontEnd.inLobby("Alice")
         let bob = try await TestNodes.node("Bob", peers: [alice.node])
-        try await alice.meet(bob.user)
-        try await alice.forget()
+        try await alice.meet(bob)
         try await alice.run { $0.takesEvents = false }
+        try await alice.forget()
         for number in 0..<20 {
             _ = try await bob.send("\(number)", to: "lobby")
             await bob.setAway(number % 2 == 0)
         }
-        try await TestNodes.wait { await alice.node.heldText > 0 }
-        try await Task.sleep(for: .milliseconds(300))
+        try await TestNodes.wait { await alice.node.statistics().messagesReceived == 20 }
         try await alice.run { $0.ask(.setAway(false)) }
         #expect(try await alice.outputs.map(\.answer) == [.done])
         #expect(await alice.node.heldText > 0)
@@ -503,7 +503,7 @@ struct DrivenNodeTests {
     func patience() async throws {
         let alice = try await TestFrontEnd.inLobby("Alice") { $0.readerPatience = .milliseconds(300) }
         let bob = try await TestNodes.node("Bob", peers: [alice.node])
-        try await alice.meet(bob.user)
+        try await alice.meet(bob)
         try await alice.run { $0.takesEvents = false }
         try await alice.forget()
         for number in 0..<3 { _ = try await bob.send("\(number)", to: "lobby") }
@@ -538,7 +538,7 @@ struct DrivenNodeTests {
         }
         try await alice.run { $0.ask(.join(try Chat("lobby"))) }
         let bob = try await TestNodes.node("Bob", peers: [alice.node])
-        try await alice.meet(bob.user)
+        try await alice.meet(bob)
         try await alice.run { node in
             node.takesEvents = false
             node.ask(.send("too late", chat: "lobby"))
@@ -595,7 +595,7 @@ struct DrivenNodeTests {
     func suspended() async throws {
         let alice = try await TestFrontEnd.inLobby("Alice")
         let bob = try await TestNodes.node("Bob", peers: [alice.node])
-        try await alice.meet(bob.user)
+        try await alice.meet(bob)
         let suspended = alice.loop.makePromise(of: Void.self)
         try await alice.run { node in
             node.suspend {
