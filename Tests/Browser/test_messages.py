@@ -46,7 +46,7 @@ class MessageTests(TestWithPeople):
         self.bob.page.wait_for_text("Hello")
         days = self.bob.page.script(
             "return [...document.querySelectorAll('#conversation .day')].map((day) => day.textContent)")
-        self.assertEqual(len(days), 1)
+        self.assertEqual(len(days), 1, days)
         self.assertTrue(days[0])
         self.alice.page.send("Hello again")
         self.bob.page.wait_for_text("Hello again")

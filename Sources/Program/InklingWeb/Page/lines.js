@@ -156,7 +156,8 @@ const handlers = {
 		if (invitation) return invitations.delete(invitation);
 		if (code === "moved") return requests.who({chat}, moved(line, chatOf(chat)));
 		const isNew = (one) => /^discovery/.test(code) || !has(one, line, by);
-		// What stands comes before the chats.
+		// What stands comes before the chats. That of a port is for whoever chose the port.
+		if (/^reachable/.test(code)) return;
 		if (!chat && !user && ![...chats.values()].some(({isJoined}) => isJoined)) model.notices.push(line);
 		for (const one of code === "open-chat" ? [] : chats.values()) {
 			if ((chat ? chat === one.name : !user || [user, known].some((id) => one.people.has(id))) && isNew(one)) remark(one, line);
