@@ -193,4 +193,27 @@ struct EarlierStateTests: FileStage {
         #expect(tables.takeFaults() == [.missing(path: "\(folder.path)/\(StateTables.fileName)")])
         #expect(tables.namesFault != nil && StateTables(in: folder.path, isHeld: true).namesFault != nil)
     }
+
+    @Test("files that come back after the import change nothing, and the user is told until they are gone")
+    func putBack() throws {
+        let folder = try TemporaryFolder("state")
+        let moves = try fill(folder)
+        let chain = "moves/\(String(repeating: "1", count: 32)).json"
+        let backup = try #require(folder.text("kept-chats.json"))
+        let tables = StateTables(in: folder.path, isHeld: true)
+        #expect(tables.takeFaults().isEmpty)
+        let leave = StateTables.Job { t throws(Database.Failure) in
+            try t.remove(StateTables.Key(.chat, Array("kitchen".utf8)))
+        }
+        #expect(tables.run([leave]) == [nil])
+        try folder.write(backup, to: "kept-chats.json")
+        try folder.write("{}", to: chain)
+        for isTold in [true, true, false] {
+            if !isTold { for name in ["kept-chats.json", chain] { unlink("\(folder.path)/\(name)") } }
+            let again = StateTables(in: folder.path, isHeld: true)
+            let fault = StateFault.putBack(["kept-chats.json", chain], directory: folder.path)
+            #expect(again.takeFaults() == (isTold ? [fault] : []))
+            #expect(again.contents.chats.chats.map(\.name) == ["team"] && again.contents.moves == moves)
+        }
+    }
 }

@@ -530,6 +530,28 @@ struct StateTablesTests: FileStage {
         #expect(opened().contents.names.contains("garden", isOpen: true))
     }
 
+    @Test("a copy that can't be renewed goes, because it may have secrets; the user is told once until it is back")
+    func noCopy() throws {
+        let contents = try Self.contents()
+        try write(contents)
+        let tables = opened()
+        // Nothing can be written there.
+        mkdir("\(copy).new", 0o700)
+        let leave = Self.leaveTeam()
+        #expect(tables.run([leave]) == [nil])
+        let faults = tables.takeFaults()
+        guard case .notCopied(copy, _)? = faults.first, faults.count == 1 else {
+            Issue.record("\(faults)")
+            return
+        }
+        #expect(access(copy, F_OK) != 0)
+        #expect(tables.run([leave]) == [nil] && tables.takeFaults().isEmpty)
+        rmdir("\(copy).new")
+        #expect(tables.run([leave]) == [nil] && access(copy, F_OK) == 0)
+        mkdir("\(copy).new", 0o700)
+        #expect(tables.run([leave]) == [nil] && tables.takeFaults().count == 1)
+    }
+
     @Test(
         "a disk that dies at any change leaves all of a transaction or nothing, and of a secret nothing if all",
         arguments: [false, true])

@@ -5,7 +5,9 @@ package struct StandingNotices: Sendable {
     private var notices: [(subject: NoticeSubject, notice: Notice)] = []
 
     /// The codes of notices about what the disk has lost, or can't keep in this run.
-    private static let lasting: Set = ["state-damaged", "state-unusable", "waiting-damaged", "store-remote"]
+    private static let lasting: Set = [
+        "state-damaged", "state-unusable", "state-earlier", "waiting-damaged", "store-remote",
+    ]
 
     package init() {}
 

@@ -107,6 +107,15 @@ struct EarlierState {
         }
     }
 
+    /// Returns the names of files that came back after they were read and replaced.
+    static func putBack(in directory: String) -> [String] {
+        let files = File.allCases.map(\.rawValue).filter { name in
+            var state = stat()
+            return lstat("\(directory)/\(name)", &state) == 0 && state.st_size != Self.stub.count
+        }
+        return files + chainFiles(in: "\(directory)/\(folder)").filter { $0 != folderStub }.map { "\(folder)/\($0)" }
+    }
+
     /// Replaces the files. Those that are damaged get another name.
     ///
     /// - Returns: Whether all are replaced, and what to tell the user.

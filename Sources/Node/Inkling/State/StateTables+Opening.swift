@@ -14,7 +14,12 @@ extension StateTables {
             let records = try read()
             // A kill may have come between the tables and their first records.
             if records[Key(mark: .counter)] == nil { return try makeFile() }
-            if records[Key(mark: .replacesEarlier)] != nil { replaceEarlier() }
+            if records[Key(mark: .replacesEarlier)] != nil {
+                replaceEarlier()
+            } else {
+                let files = EarlierState.putBack(in: directory)
+                if !files.isEmpty { report(.putBack(files, directory: directory)) }
+            }
             return records
         } catch {
             opened = nil
@@ -195,11 +200,14 @@ extension StateTables {
             try Self.write(records, to: new)
             guard rename(new, copyPath) == 0 else { throw .refused(StateFile.text(errno)) }
             _ = StateFile.syncDirectory(directory)
+            lacksCopy = false
         } catch {
             // The restoration needs the copy, and renews it.
             if error == .damaged { throw error }
             // A secret that the user forgot must not stay there.
             unlink(copyPath)
+            if !lacksCopy { report(.notCopied(copy: copyPath, reason: error.reason)) }
+            lacksCopy = true
         }
     }
 

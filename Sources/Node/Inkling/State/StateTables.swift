@@ -57,6 +57,8 @@ package final class StateTables {
     package private(set) var contents = StateContents()
     private var faults: [StateFault] = []
     private var counter: UInt64 = 0
+    /// Whether the copy could not be renewed.
+    var lacksCopy = false
     /// Whether the file has to be restored before the next write.
     private var isDamaged = false
 
