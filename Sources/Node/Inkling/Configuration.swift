@@ -1,3 +1,4 @@
+import InklingCore
 import InklingModel
 import InklingWire
 
@@ -23,6 +24,8 @@ public struct Configuration: Sendable {
     /// by hand.
     public var discovery = true
     /// Peers named by hand, as `HOST:PORT` or `[IPV6]:PORT`, in addition to those that discovery finds (D-11).
+    /// The start fails for a host that the name server doesn't know. A host without a link is looked up again each minute
+    /// (D-24).
     public var peers: [String] = []
     /// Whether a host beyond the networks of this host may ask for this node and open links to it (D-16). Otherwise
     /// only peers named by hand may, and peers with whom the node has a link.
@@ -43,6 +46,11 @@ public struct Configuration: Sendable {
     package var countingInterval = KnownPeersLimits.countingInterval
     /// The shortest time between two writes of known people that peers cause; tests change it.
     package var saveInterval = KnownPeersLimits.saveInterval
+
+    /// Looks up the addresses of a peer named by hand, and may block; tests change it.
+    package var lookUp: @Sendable (String) throws(NodeError) -> [Address] = Resolution.peer
+    /// The time between two look-ups of a host without a link (D-24); tests change it.
+    package var lookUpInterval = Limits.hostLookUp
 
     /// The clocks by which the node counts its age; tests change them.
     package var clocks: @Sendable () -> AgeCounter.Reading = { .current() }

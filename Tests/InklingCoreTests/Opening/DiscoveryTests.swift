@@ -142,6 +142,36 @@ struct DiscoveryTests {
         #expect(lan.sent(by: 0, .initiation, since: start).count < 30)
     }
 
+    @Test("An address that a host by hand lost gets no ask, keeps its link, and is no host by hand (D-24, D-16)")
+    func removedByHand() {
+        let lan = TestLAN()
+        lan.start(0)
+        lan.start(1)
+        let remote = Address(ipv4: 0xC633_6407, port: 9)
+        for address in [World.address(2), World.address(9), remote] {
+            lan.with(0) { $0.addPeer(address, now: $1) }
+        }
+        lan.run(.seconds(2))
+        #expect(lan.isUp(0, to: 1))
+        let links = [World.address(2), World.address(9)].map { address in
+            lan.nodes[0]?.endpoint.hasLink(byHand: address)
+        }
+        #expect(links == [true, false])
+        for address in [World.address(2), World.address(9), remote] {
+            lan.with(0) { $0.removePeer(address, now: $1) }
+        }
+        let start = lan.now
+        let ask = Datagram.ask(World.lobby.ask(token: 1)).encode()
+        lan.with(0) { $0.receive(ask, from: World.remote(7), now: $1) }
+        lan.run(.seconds(20))
+        #expect(lan.isUp(0, to: 1) && lan.nodes[0]?.endpoint.hasLink(byHand: World.address(2)) == false)
+        #expect(lan.sent(by: 0, .ask, since: start).isEmpty && lan.sent(by: 0, .tell, since: start).isEmpty)
+        // The address can come back.
+        lan.with(0) { $0.addPeer(World.address(9), now: $1) }
+        lan.run(.seconds(1))
+        #expect(!lan.sent(by: 0, .ask, since: start).isEmpty)
+    }
+
     @Test("Off-link initiations and asks are dropped, but from hosts by hand, and where the user allows them (D-16)")
     func offLink() {
         for (allowed, byHand, tunnel) in [

@@ -14,6 +14,8 @@ package enum Resolution {
 
     /// Resolves `HOST:PORT` or `[IPV6]:PORT`, where IPV6 may have its scope after `%`.
     ///
+    /// Returns the addresses in the order in which the system prefers them.
+    ///
     /// The call may ask a name server and block until the answer.
     static func peer(_ text: String) throws(NodeError) -> [Address] {
         guard let (host, port) = split(text) else {

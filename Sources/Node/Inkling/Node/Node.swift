@@ -101,6 +101,7 @@ public actor Node {
     var openInvitations = Invitations()
     var texts = NodeTexts()
     var moving = Moving()
+    var peersByHand = PeersByHand()
     /// The people this user's nodes know, in all chats and runs.
     var knownPeers = KnownPeers()
     /// The write of changes of known peers that is due.
@@ -299,7 +300,7 @@ public actor Node {
     }
 
     private func open(_ preparation: NodePreparation) {
-        for peer in preparation.peers { endpoint.addPeer(peer, now: clock.now) }
+        addPeers(preparation.peers)
         if let temporary = keyStore?.temporary {
             tell(.notice(.identityTemporary(temporary)))
         }
@@ -474,6 +475,7 @@ public actor Node {
         countingTimer = nil
         texts.cancelTimers()
         moving.timer?.cancel()
+        peersByHand.timer?.cancel()
         knownPeersTimer?.cancel()
         nodeAge.timer?.cancel()
         writeAge()

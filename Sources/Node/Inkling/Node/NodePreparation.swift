@@ -7,7 +7,7 @@ struct NodePreparation: Sendable {
     /// The display name, in NFC.
     let name: String
     /// The peers that the user named by hand.
-    let peers: [Address]
+    let peers: [PeerByHand]
     /// The host's address to use; nil for all addresses.
     let bindAddress: Address?
     let interfaces: UsedInterfaces
@@ -23,7 +23,9 @@ struct NodePreparation: Sendable {
 
     init(_ configuration: Configuration) throws(NodeError) {
         name = try NormalForm.displayName(configuration.name)
-        peers = try configuration.peers.map { text throws(NodeError) in try Resolution.peer(text) }.flatMap(\.self)
+        peers = try configuration.peers.map { text throws(NodeError) in
+            PeerByHand(text: text, addresses: try configuration.lookUp(text))
+        }
         bindAddress = try configuration.bindAddress.map { text throws(NodeError) in
             guard let address = Resolution.own(text) else { throw .bindAddress(text) }
             return address

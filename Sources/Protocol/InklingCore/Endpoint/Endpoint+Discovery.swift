@@ -65,6 +65,21 @@ extension Endpoint {
         for chat in chats.sortedIDs { directory.ask(.byHand(address), address, in: chat, now: now) }
     }
 
+    /// Removes an address by hand, which its host no longer has (D-24). Links stay.
+    package mutating func removePeer(_ address: Address, now: Instant) {
+        begin(now)
+        defer { finish() }
+        directory.removePeer(address)
+        for id in directory.instances.sortedIDs where directory.instances[id].origin == .byHand(address) {
+            removeInstance(id, now)
+        }
+    }
+
+    /// Returns whether an up or suspect link leads to an address by hand.
+    package func hasLink(byHand address: Address) -> Bool {
+        directory.instances.unordered.contains { $0.origin == .byHand(address) && directory.isCovered($0, links) }
+    }
+
     // MARK: Time
 
     mutating func advance(instance id: InstanceID, _ now: Instant) {

@@ -3,9 +3,6 @@ import InklingWire
 /// The possible addresses of peers: listed by discovery, added by hand, last addresses of ended links, and remembered
 /// addresses.
 struct PeerDirectory: Sendable {
-    /// The most last addresses of ended links that the node keeps.
-    private static let departedCapacity = 64
-
     var instances = InstanceTable()
     var crowds = Crowds()
     var displaced = DisplacedInstances()
@@ -194,6 +191,12 @@ struct PeerDirectory: Sendable {
         return true
     }
 
+    /// Removes an address that was added by hand.
+    mutating func removePeer(_ address: Address) {
+        peersByHand.removeAll { $0 == address }
+        toldOneself.remove(address)
+    }
+
     /// Returns whether an address added by hand has the same host, with any port (D-16).
     func isHostByHand(_ address: Address) -> Bool {
         peersByHand.contains { $0.high == address.high && $0.low == address.low }
@@ -223,7 +226,7 @@ struct PeerDirectory: Sendable {
     mutating func rest(_ link: Link, atMost longest: Duration = Limits.rest, now: Instant) {
         departed.removeAll { $0.until <= now || $0.address == link.address }
         departed.append((link.address, now + Limits.rest))
-        if departed.count > PeerDirectory.departedCapacity { departed.removeFirst() }
+        if departed.count > Limits.addressesAfterByes { departed.removeFirst() }
         for instance in instances.instances(of: link.personID)
         where instance.addresses.contains(link.address) || !link.isDown && instance.links.contains(link.id) {
             let pause = instance.isByHand || instance.isRemembered ? Limits.shortRest : longest
