@@ -150,6 +150,10 @@ def limits():
             known = [number for row, found in listed if clauses & {*row} for number in found]
             if clauses and (value := value_of(text)) is not None and value not in known:
                 yield f"{name} is {text}: daemon.md has no {value} in a row of {' '.join(sorted(clauses))}"
+    code = "".join(contents("Sources/Protocol", "Sources/Node", "Sources/Service", "Sources/Program").values())
+    for name, _, _ in constants(ROOT / "Sources/Protocol/InklingWire/Limits.swift"):
+        if not re.search(rf"\b{name}\b", code):
+            yield f"{name} is used nowhere: the code has another limit, or none"
 
 
 def claims():

@@ -91,8 +91,6 @@ extension Limits {
     package static let maximumIntervalTaken = Duration.milliseconds(25_500)
     /// The times after which a node sends copies of an edge, a bye or an "unheard" heartbeat (T-6, L-32, L-44).
     package static let copies: [Duration] = [.milliseconds(30), .milliseconds(120)]
-    /// The longest time for which a message waits for a list of typists (T-27).
-    package static let messageAfterList = Duration.milliseconds(50)
     /// The shortest time between two name records (M-24).
     package static let nameInterval = Duration.seconds(1)
 }

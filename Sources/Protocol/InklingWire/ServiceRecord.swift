@@ -23,7 +23,9 @@ package enum ServiceRecord {
     /// - Parameter nonce: the nonce in the instance's name.
     package static func encode(key: PublicKey, nonce: UInt64, for chat: ChatKeys) -> [UInt8] {
         let text = TextEncoding.base64url.encode(chat.instanceKey(of: key, nonce: nonce))
-        return ["txtvers=2", "k=" + text].flatMap { [UInt8($0.utf8.count)] + $0.utf8 }
+        let record = ["txtvers=2", "k=" + text].flatMap { [UInt8($0.utf8.count)] + $0.utf8 }
+        assert(record.count <= Limits.maximumTXTSizeSent)
+        return record
     }
 
     /// Returns the key that a record publishes to the members of a chat (D-5, D-6).

@@ -169,7 +169,7 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
                 + range(Limits.idleJitterPercent) + " %"),
         LimitRow("interval taken", list([Limits.minimumIntervalTaken, Limits.maximumIntervalTaken])),
         LimitRow("copies of edges, byes, unheard", list(Limits.copies, in: "ms")),
-        LimitRow("message after a list", ms(Limits.messageAfterList)),
+        LimitRow("message after a list", ms(Duration.seconds(1) / Limits.lists)),
         LimitRow("name records", "\(seconds(Limits.nameInterval)) a second"),
     ]
 

@@ -16,7 +16,7 @@ struct AdmissionControl: Sendable {
     private var tellsToUnknown = SlidingWindow(perSecond: Limits.asksAnsweredOfUnknown)
     private var datagramsBySource = ForgetfulTable<Source, TokenBucket>(capacity: Limits.links)
     private var suspectPings = SlidingWindow(perSecond: Limits.suspectPings)
-    private var suspectPingsToStrangers = SlidingWindow(perSecond: Limits.suspectPings / 2)
+    private var suspectPingsToStrangers = SlidingWindow(perSecond: Limits.suspectPingsToStrangers)
     private var key: CookieKey
     private var previousKey: CookieKey
     private var keySince: Instant
@@ -135,7 +135,8 @@ struct AdmissionControl: Sendable {
         guard let source else { return true }
         var bucket =
             datagramsBySource[source]
-            ?? TokenBucket(perSecond: Limits.datagramsPerSource, burst: Limits.datagramsPerSource, now: now)
+            ?? TokenBucket(
+                perSecond: Limits.datagramsPerSource, burst: Limits.datagramsPerSourceBurst, now: now)
         defer { datagramsBySource.set(bucket, for: source, &effects) }
         return bucket.take(now)
     }
@@ -286,7 +287,7 @@ extension LinkTable {
         return newest(tenants.filter { $0.standing == lowest })
     }
 
-    /// Returns the newest link of the source that has the most of these links. The source must have at least two more
+    /// Returns the newest link of the source that has the most of these links. The source must have some more
     /// than `source` (L-99).
     private func inSource(_ source: Source?, among tenants: [Tenant]) -> Room? {
         var groups: [Source: [Tenant]] = [:]
@@ -294,7 +295,8 @@ extension LinkTable {
             if let source = tenant.source { groups[source, default: []].append(tenant) }
         }
         let own = source.flatMap { groups[$0]?.count } ?? 0
-        guard let largest = LinkTable.largest(groups.values), largest.count >= own + 2 else { return nil }
+        guard let largest = LinkTable.largest(groups.values), largest.count >= own + Limits.moreLinksOfFullestSource
+        else { return nil }
         return LinkTable.newest(largest)
     }
 
