@@ -6,19 +6,19 @@ import Testing
 
 /// A name server whose answers change.
 private final class NameServer: Sendable {
-    private let state = Mutex((addresses: [Address](), count: 0))
+    private let state = Mutex((addresses: Optional([Address]()), count: 0))
 
     var count: Int { state.withLock { $0.count } }
 
-    /// Sets the addresses of each host; none for a server that does not answer.
-    func set(_ addresses: [Address]) { state.withLock { $0.addresses = addresses } }
+    /// Sets the addresses of each host; none for a server that does not answer, nil for one that does not know the host.
+    func set(_ addresses: [Address]?) { state.withLock { $0.addresses = addresses } }
 
     func addresses(of text: String) throws(NodeError) -> [Address] {
         let addresses = state.withLock { state in
             state.count += 1
             return state.addresses
         }
-        guard !addresses.isEmpty else { throw .peerAddress(text, .unknownHost(reason: "no answer")) }
+        guard let addresses else { throw .peerAddress(text, .unknownHost(reason: "not known")) }
         return addresses
     }
 }
@@ -74,6 +74,26 @@ struct PeersByHandTests {
         let ended = server.count
         try await Task.sleep(for: .milliseconds(300))
         #expect(server.count == ended)
+    }
+
+    @Test("a start without an answer of the name server goes on and says so, and one with an unknown host fails")
+    func start() async throws {
+        let bob = try await NodeTests.node("Bob")
+        let server = NameServer()
+        let alice = try await alice(server, ["bob.example:1"])
+        for await event in await alice.events() {
+            guard case .notice(.other("peer-not-found", let text)) = event.event else { continue }
+            #expect(text.contains("\"bob.example:1\""))
+            break
+        }
+        server.set([address(bob.port)])
+        try await wait("Alice and Bob meet") { await alice.peers(in: "lobby").contains { $0.user == bob.user } }
+        await alice.stop()
+        server.set(nil)
+        await #expect(throws: NodeError.peerAddress("bob.example:1", .unknownHost(reason: "not known"))) {
+            _ = try await self.alice(server, ["bob.example:1"])
+        }
+        await bob.stop()
     }
 
     // D-24

@@ -24,8 +24,8 @@ public struct Configuration: Sendable {
     /// by hand.
     public var discovery = true
     /// Peers named by hand, as `HOST:PORT` or `[IPV6]:PORT`, in addition to those that discovery finds (D-11).
-    /// The start fails for a host that the name server doesn't know. A host without a link is looked up again each minute
-    /// (D-24).
+    /// The start fails for a host that the name server doesn't know. Without an answer of the server, and while a host
+    /// has no link, the node looks it up again each minute (D-24).
     public var peers: [String] = []
     /// Whether a host beyond the networks of this host may ask for this node and open links to it (D-16). Otherwise
     /// only peers named by hand may, and peers with whom the node has a link.

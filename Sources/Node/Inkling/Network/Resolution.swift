@@ -14,7 +14,7 @@ package enum Resolution {
 
     /// Resolves `HOST:PORT` or `[IPV6]:PORT`, where IPV6 may have its scope after `%`.
     ///
-    /// Returns the addresses in the order in which the system prefers them.
+    /// Returns the addresses in the order in which the system prefers them; none if no name server answers.
     ///
     /// The call may ask a name server and block until the answer.
     static func peer(_ text: String) throws(NodeError) -> [Address] {
@@ -25,6 +25,7 @@ package enum Resolution {
         hints.ai_socktype = CInt(SOCK_DGRAM.rawValue)
         var first: UnsafeMutablePointer<addrinfo>?
         let status = getaddrinfo(host, nil, &hints, &first)
+        guard status != EAI_AGAIN else { return [] }
         guard status == 0 else {
             throw .peerAddress(text, .unknownHost(reason: String(cString: gai_strerror(status))))
         }

@@ -29,6 +29,10 @@ extension Node {
     func addPeers(_ peers: [PeerByHand]) {
         peersByHand.all = peers
         for address in peers.flatMap(\.addresses) { endpoint.addPeer(address, now: clock.now) }
+        for peer in peers where peer.addresses.isEmpty {
+            let text = "No name server answers for the peer \"\(peer.text)\". Inkling asks again each minute."
+            tell(.notice(.other(code: "peer-not-found", text: text)))
+        }
         lookUpLater()
     }
 
