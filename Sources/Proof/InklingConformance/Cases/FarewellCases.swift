@@ -188,6 +188,26 @@ extension Catalogue {
             try trial.judge("offline by the bye", at: event.at, after: start, is: .zero)
             try peer.pingInVain(on: newer, "nothing is answered on the other session")
         },
+        Case("L-34.4", "a bye on an unconfirmed session ends the link of its run and epochs, or that session alone") {
+            trial in
+            let (program, peer, first) = try trial.startInSession()
+            peer.habits = .quiet
+            for (run, epoch) in [(peer.run &+ 1, peer.epoch), (peer.run, peer.epoch + 1)] {
+                let other = try peer.openSession(peer.makeOpening(to: program, run: run, epoch: epoch))
+                peer.sending = first
+                peer.send([.bye(.quit)], on: other)
+                try peer.pingInVain(on: other, "nothing is answered on a session that a bye ended")
+                try peer.expectPong(of: first, on: first, "the link of another run or epoch stays")
+            }
+            let same = try peer.openSession(to: program)
+            peer.sending = first
+            let start = trial.now
+            peer.send([.bye(.quit)], on: same)
+            peer.forget()
+            let event = try program.awaitPresence("offline", of: peer.user)
+            try trial.judge("offline by the bye", at: event.at, after: start, is: .zero)
+            try peer.pingInVain(on: first, "nothing is answered on a link that has ended")
+        },
         Case("L-35.1", "after a bye nothing goes to an address added by hand for 5 s, and then it is tried again") {
             trial in
             let peer = try trial.peer()

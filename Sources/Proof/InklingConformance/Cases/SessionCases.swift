@@ -16,6 +16,16 @@ extension Catalogue {
             try peer.expectPong(of: second, on: second, "a pong on the session that is complete")
             try expect(!third.isComplete, "nothing on the new session", actual: "something")
         },
+        Case("L-70.2", "a datagram that opens and does not parse makes its session the sending one", also: "L-67") {
+            trial in
+            let (program, peer, first) = try trial.startInSession()
+            peer.habits = .quiet
+            let second = try peer.openSession(to: program)
+            peer.sending = first
+            // A heartbeat without its interval.
+            peer.sendPlaintext([1, 0], on: second)
+            try peer.expectPong(of: first, on: second, "a pong on the session that was completed last")
+        },
         Case(
             "L-74.1",
             "a heartbeat with a ping goes out when a session joins, and every 250 ms for 3 s while it is down",
