@@ -63,6 +63,12 @@ struct LinkRoomTests {
         #expect(table.room(for: person(100), at: World.address(10), chatCount: 1, surroundings) == .free)
         #expect(table.room(for: person(200), at: World.address(9), chatCount: 1, surroundings) == .inPlace(of: ids[63]))
         #expect(table.room(for: person(201), at: World.address(9), chatCount: 1, surroundings) == .free)
+        // A node that was killed and started again replaces its own down link, but no link at another source.
+        let elsewhere = add(person(10), at: World.address(12), isUp: false, to: &table, surroundings)
+        #expect(table.room(for: person(10), at: World.address(9), chatCount: 1, surroundings) == .none)
+        #expect(table[elsewhere].isDown)
+        table[ids[10]].liveness.goDown(.zero)
+        #expect(table.room(for: person(10), at: World.address(9), chatCount: 1, surroundings) == .inPlace(of: ids[10]))
     }
 
     @Test("Other users of the host have 256 links, and the own user's sockets are no source (L-78)")

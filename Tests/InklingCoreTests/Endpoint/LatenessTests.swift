@@ -155,6 +155,46 @@ struct LatenessTests {
         #expect(presences.isEmpty && lan.presence(1, at: 0) == .online)
     }
 
+    @Test("A silent session of a down link outlives the start of catching up too (L-38)")
+    func sessionOfDownLink() {
+        var stage = LinkStage(isShown: true)
+        stage.join(900, completion: 2)
+        for counter in UInt32(41)...80 {
+            stage.run(.seconds(1))
+            stage.deliver(LinkStage.keys.peer.seal([.beat], receiverIndex: 900, counter: counter).encode())
+        }
+        stage.run(.seconds(5))
+        #expect(stage.link?.isDown == true)
+        stage.skip(.seconds(20))
+        let start = stage.now
+        stage.with { $0.advance(to: $1) }
+        let ping = LinkStage.keys.peer.seal([.ping(7)], receiverIndex: LinkStage.nodeIndex, counter: 90)
+        stage.deliver(ping.encode())
+        #expect(stage.sent(0x07, since: start).count == 1)
+    }
+
+    @Test("A handshake after a stop goes to all addresses of the person, also if it had to wait (L-42)")
+    func waitingHandshake() {
+        for isStale in [false, true] {
+            var stage = LinkStage(isShown: true)
+            let addresses = [World.address(2), World.address(3)]
+            stage.with { $0.found("1", chat: World.chat, key: World.key(1), addresses: addresses, now: $1) }
+            let start = stage.now
+            let id = stage.id
+            stage.with { endpoint, now in
+                endpoint.begin(now)
+                if isStale { endpoint.links[id].liveness.stoodStill() }
+                endpoint.links[id].nextRekey = now
+                endpoint.advance(link: id, now)
+                endpoint.finish()
+            }
+            let sent = stage.outputs.compactMap { at, output in
+                if case .send(_, let address, .initiation) = output, at >= start { address } else { nil }
+            }
+            #expect(sent == (isStale ? addresses : [LinkStage.peerAddress]))
+        }
+    }
+
     @Test("A person whose sessions are too old after a sleep stays shown while a new one joins (L-103)")
     func newSession() {
         var stage = LinkStage(isShown: true)

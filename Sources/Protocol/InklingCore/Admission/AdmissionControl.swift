@@ -270,7 +270,10 @@ extension LinkTable {
         if isCounted {
             let there = tenants.filter { $0.source == source && $0.standing < .verified }
             let limit = source == .otherUsers ? Limits.linksOfOtherUsers : Limits.linksPerSource
-            if there.count >= limit { return LinkTable.lower(than: standing, among: there) ?? .none }
+            if there.count >= limit {
+                let down = own.first { id in self[id].isDown && there.contains { $0.id == id } }
+                return down.map { .inPlace(of: $0) } ?? LinkTable.lower(than: standing, among: there) ?? .none
+            }
         }
         guard count >= Limits.links else { return .free }
         if let oldestDown { return .inPlace(of: oldestDown) }

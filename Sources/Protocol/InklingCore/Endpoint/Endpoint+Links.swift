@@ -190,7 +190,7 @@ extension Endpoint {
         for message in links[id].sender.advance(now) {
             tell(outbox.failed(message, to: links[id].personID, over: id, .stalled))
         }
-        if let due = links[id].nextRekey, due <= now { rekey(id, isEverywhere: false, now) }
+        if let due = links[id].nextRekey, due <= now { rekey(id, isEverywhere: links[id].liveness.isStale, now) }
         guard links[id].nextHeartbeat <= now else { return }
         sendHeartbeat(id, now)
         links[id].nextHeartbeat = nextHeartbeat(of: id, now)
@@ -242,8 +242,9 @@ extension Endpoint {
         effects.counters.lateTimers += 1
         let isStop = sinceLast > Limits.stop && !surroundings.isBehind
         surroundings.activity.fallBehind()
-        for id in links.sortedIDs where !links[id].isDown {
+        for id in links.sortedIDs {
             links[id].overslept(now)
+            guard !links[id].isDown else { continue }
             // The node must not seal on an expired session.
             advanceSessions(of: id, now)
             guard isStop, links.find(id)?.isDown == false else { continue }
