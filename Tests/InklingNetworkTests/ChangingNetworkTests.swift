@@ -129,6 +129,20 @@ extension NetworkTests {
                     #expect(eth0.datagrams.allSatisfy { !ports.contains($0.sourcePort) })
                     pair.forEach { $0.quit() }
                 }
+                let leaver = try await NodeProcess(
+                    "Finn", on: network[0], chat: "left", ["--without-interface", "docker0"])
+                let elsewhere = try await NodeProcess("Gina", on: network[1], chat: "left")
+                let there = try await NodeProcess("Hans", on: network[1], chat: "left", ["--interface", "docker0"])
+                try await waitUntilAllOnline([leaver, elsewhere], within: 10)
+                try await pause(2)
+                var found: [[String]] = []
+                for node in [leaver, elsewhere, there] {
+                    node.tell(["do": "sightings"])
+                    let sightings = try await node.wait("what it found") { $0.on == "sightings" }
+                    found.append((sightings.found ?? []).map(\.instance))
+                    if node === leaver { found[0] = [try #require(sightings.instance)] }
+                }
+                #expect(found[1].contains(found[0][0]) && !found[2].contains(found[0][0]), "docker0 is left out")
                 for (node, mark) in zip(nodes, marks) { #expect(node.shown(from: mark).isEmpty) }
             }
         }

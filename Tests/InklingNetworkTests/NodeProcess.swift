@@ -30,6 +30,13 @@ struct Event: Decodable, Sendable {
     let datagramsSent, datagramsReceived, drops: [String: Int]?
     let bytesSent, bytesReceived: Int?
     let messages, outcomes: Int?
+    let instance: String?
+    let found: [Sighting]?
+
+    /// An instance of the chat that discovery found.
+    struct Sighting: Decodable, Sendable {
+        let instance: String
+    }
 
     /// The names of the people who type in this event; nil for an event of another kind.
     var typists: [String]? { on == "typing" ? users?.map(\.name) ?? [] : nil }
@@ -202,7 +209,7 @@ extension Event {
             on: "unreadable", at: line.arrival, user: nil, name: nil, port: nil, chat: nil, presence: nil, why: nil,
             users: nil, text: line.text, from: nil, message: nil, to: nil, code: nil, key: nil, verified: nil,
             version: nil, links: nil, datagramsSent: nil, datagramsReceived: nil, drops: nil, bytesSent: nil,
-            bytesReceived: nil, messages: nil, outcomes: nil)
+            bytesReceived: nil, messages: nil, outcomes: nil, instance: nil, found: nil)
     }
 }
 

@@ -138,8 +138,9 @@ final class DiscoveryLoop {
         table.setAcceptedInterfaces(Set(chosen.map(\.index)), now: now)
         let wanted: [UInt32]
         switch selection {
-        case .named: wanted = chosen.map(\.index)
-        case .automatic, .except: wanted = [0]
+        // Nothing may go out on an interface that the user left out (D-15).
+        case .named, .except: wanted = chosen.map(\.index)
+        case .automatic: wanted = [0]
         }
         guard wanted != scopes else { return }
         logger.debug("discovery interfaces", metadata: ["names": "\(chosen.map(\.name))"])
