@@ -221,7 +221,7 @@ struct DiscoveryInstanceTests {
         #expect(next == plot.now + DiscoveryLimits.firstRetry)
     }
 
-    @Test("at most 8 addresses are reported, of each interface in turn, and none that is foreign or unusable")
+    @Test("at most 16 addresses are reported, of each interface in turn, and none that is foreign or unusable")
     func addresses() throws {
         var plot = Plot(interfaces: [2, 3])
         plot.table.added(Plot.sighting("a", on: 2), now: plot.now)
@@ -232,7 +232,7 @@ struct DiscoveryInstanceTests {
         for lookup in plot.begin() {
             let interface = lookup.sighting.interface
             if case .addresses(.ipv4, _) = lookup.question {
-                for host in 1...UInt32(7) {
+                for host in 1...UInt32(12) {
                     let address = Address(ipv4: 0x0A00_0000 | interface << 8 | host, port: 0)
                     plot.table.answered(lookup, with: address, added: true, now: plot.now)
                 }
@@ -248,7 +248,7 @@ struct DiscoveryInstanceTests {
             Issue.record("not found")
             return
         }
-        #expect(addresses.count == 8)
+        #expect(addresses.count == 16)
         #expect(addresses.allSatisfy { $0.port == 9 })
         #expect(addresses.prefix(4).map { $0.ipv4.map { $0 >> 8 & 255 } } == [2, 3, 2, 3])
         #expect(addresses.allSatisfy { $0.ipv4 != 0xE000_00FB && $0.scope < 10 })
@@ -432,7 +432,8 @@ struct DiscoveryInstanceTests {
     func elsewhere() {
         for (host, isLocal) in [
             ("h.local", true), ("H.LOCAL.", true), ("h.local.example.net", false), ("local", false), ("h", false),
-            ("", false), ("example.net.", false),
+            ("", false), ("example.net.", false), (#"h\.local."#, false), (#"h\\.local"#, true),
+            (#"k\195\188che.local."#, true),
         ] {
             var plot = Plot()
             plot.table.added(Plot.sighting("a"), now: plot.now)

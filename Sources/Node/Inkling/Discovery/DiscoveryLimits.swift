@@ -16,8 +16,8 @@ package enum DiscoveryLimits {
     /// The time that the query of one address family stays open after the other family has answered.
     package static let siblingTime = Duration.milliseconds(500)
     /// The number of addresses that discovery reports for an instance, in the order of `InstanceTable.merged`.
-    /// Discovery drops the rest.
-    package static let addresses = Limits.candidatesPerInstance
+    /// Discovery drops the rest. More than the core takes, so that it can prefer those that it knows (D-9).
+    package static let addresses = 2 * Limits.candidatesPerInstance
     /// The number of instances that discovery remembers, counted once for each interface. A full table evicts the
     /// instance tried most often without an answer, or a random one if all have answered.
     package static let sightings = 2_048

@@ -65,7 +65,9 @@ extension InstanceTable {
     /// Returns whether a host is on the network link, by its name in multicast DNS.
     private static func isLocal(_ host: String) -> Bool {
         let name = host.lowercased()
-        return name.hasSuffix(".local") || name.hasSuffix(".local.")
+        guard let domain = [".local", ".local."].first(where: name.hasSuffix) else { return false }
+        // A dot within a label stands behind a backslash, as does a backslash.
+        return name.dropLast(domain.count).reversed().prefix { $0 == "\\" }.count.isMultiple(of: 2)
     }
 }
 
