@@ -248,4 +248,20 @@ struct TextsTests {
         #expect(top.mode("") == 0o755 && top.mode("a") == 0o700 && top.mode("a/b") == 0o700)
         #expect(!FileManager.default.fileExists(atPath: top.path + "/a/b/file"))
     }
+
+    // W-33
+    @Test("a word of the command line that is not UTF-8 is told by its number, and never read as another")
+    func invalidWord() {
+        let lines: [([[UInt8]], Int?)] = [
+            ([Array("inkling".utf8), Array("chat".utf8), Array("café".utf8)], nil),
+            ([Array("inkling".utf8), Array("chat".utf8), [0x63, 0xE9]], 2), ([[0xFF], [0xC3]], 1), ([], nil),
+        ]
+        for (words, number) in lines {
+            var pointers = words.map { word in strdup(word.map { CChar(bitPattern: $0) } + [0]) } + [nil, nil]
+            #expect(
+                pointers.withUnsafeMutableBufferPointer { InklingCommand.invalidWord($0.baseAddress.unsafelyUnwrapped) }
+                    == number)
+            for pointer in pointers { free(pointer) }
+        }
+    }
 }

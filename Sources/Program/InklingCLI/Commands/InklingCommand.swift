@@ -28,10 +28,26 @@ package struct InklingCommand: ParsableCommand {
 
     package init() {}
 
+    /// Returns the number of the first word after the program's name that is not valid UTF-8. `CommandLine.arguments` has
+    /// other letters there, and so perhaps the name of another chat (W-33).
+    package static func invalidWord(_ words: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Int? {
+        var number = 1
+        while let word = words[number] {
+            if String(validatingCString: word) == nil { return number }
+            number += 1
+        }
+        return nil
+    }
+
     /// Runs the command that the arguments name, and ends the program. The calling thread becomes the event loop of a
     /// node.
     package static func runAndExit() -> Never {
         let words = Array(CommandLine.arguments.dropFirst())
+        if let number = invalidWord(CommandLine.unsafeArgv) {
+            let text =
+                "Word \(number) of the command line is not valid UTF-8. Set the terminal to UTF-8, and type it again."
+            exit(withError: CommandFailure(text: text, status: 64).report())
+        }
         if let complaint = Suggestion.complaint(about: words) {
             exit(withError: CommandFailure(text: complaint, status: 64).report())
         }
