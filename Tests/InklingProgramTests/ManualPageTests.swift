@@ -107,7 +107,7 @@ struct ManualPageTests {
         let listed = Set(try Self.terms("Files").map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 })
         var used = try Self.found(#/\\\((?:directory|path)\)/([a-z]+)"/#, in: Self.program)
         used.formUnion(try Self.found(#/directory \+ "/([a-z]+)"/#, in: Self.program))
-        let constants = #/static let (?:name|fileName|copyName|damagedName) = "([a-z.-]+)"/#
+        let constants = #/static let (?:name|fileName|copyName|damagedName|lockName) = "([a-z.-]+)"/#
         used.formUnion(try Self.found(constants, in: Self.program))
         #expect(used.isSuperset(of: ["identity", "lock", "name", "socket", "state.db", "state.copy.db"]))
         #expect(used.subtracting(listed).isEmpty)

@@ -677,6 +677,21 @@ extension NodeTests {
         #expect(StateContents(in: directory.path).people[bob.key] != nil)
     }
 
+    @Test("a new identity in the place of one that is missing is told")
+    func newIdentity() async throws {
+        let directory = try TemporaryFolder()
+        var alice = try await NodeTests.keeping("Alice", in: directory)
+        let user = alice.user
+        await alice.stop()
+        let path = "\(directory.path)/identity"
+        unlink(path)
+        alice = try await NodeTests.keeping("Alice", in: directory)
+        let notice = await NodeTests.first(of: alice.events()) { _ in true }
+        let fault = StateFault.newIdentity(path: path)
+        #expect(notice?.event == .notice(.other(code: "identity-new", text: fault.text)) && alice.user != user)
+        await alice.stop()
+    }
+
     @Test("a node that has ended writes nothing, because another one may hold the directory")
     func ended() async throws {
         let directory = try TemporaryFolder()

@@ -530,6 +530,25 @@ struct StateTablesTests: FileStage {
         #expect(opened().contents.names.contains("garden", isOpen: true))
     }
 
+    //
+    @Test("without the database and its copy, a directory that had them lacks names, and the user is told")
+    func bothMissing() throws {
+        #expect(opened().takeFaults().isEmpty)
+        for hadDatabase in [false, true] {
+            for path in paths(in: folder.path) { unlink(path) }
+            // Each start makes the file of the lock.
+            try folder.write("", to: "lock")
+            if hadDatabase {
+                #expect(opened().takeFaults().isEmpty && opened().namesFault == nil)
+                for path in [path, copy] { unlink(path) }
+            }
+            #expect((opened(isHeld: false).namesFault != nil) == hadDatabase)
+            let tables = opened()
+            #expect(tables.takeFaults() == (hadDatabase ? [.missing(path: path)] : []))
+            #expect((tables.namesFault != nil) == hadDatabase && (opened().namesFault != nil) == hadDatabase)
+        }
+    }
+
     @Test("a copy that can't be renewed goes, because it may have secrets; the user is told once until it is back")
     func noCopy() throws {
         let contents = try Self.contents()

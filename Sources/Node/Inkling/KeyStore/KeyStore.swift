@@ -6,7 +6,7 @@ import Synchronization
 /// The identity of a node: its private key, and the lock on the directory that keeps it.
 ///
 /// The directory holds `identity`, the key, and `state.db`, the people its nodes have met, and the chats. The running node
-/// has an advisory lock on the empty file `lock`. The system releases the lock when the process ends, even by a crash.
+/// has an advisory lock on the file `lock`. The system releases the lock when the process ends, even by a crash.
 package final class KeyStore: Sendable {
     /// The static key pair. The cryptography library overwrites it when the node and this store are freed.
     package let identity: KeyPair
@@ -15,6 +15,8 @@ package final class KeyStore: Sendable {
     package let directory: String?
     /// The reason why the identity is temporary; nil if it is kept.
     package let temporary: TemporaryIdentity?
+    /// Whether the identity is new in a directory that had another one.
+    let isReplaced: Bool
     private let lock: Mutex<StateDirectory?>
 
     /// Opens the state directory and locks it. Makes the directory and the identity if they are missing.
@@ -29,7 +31,8 @@ package final class KeyStore: Sendable {
         case .locked(let state):
             do {
                 switch try state.identity() {
-                case .kept(let identity): return KeyStore(identity: identity, state: state)
+                case .kept(let identity, let isReplaced):
+                    return KeyStore(identity: identity, state: state, isReplaced: isReplaced)
                 case .unwritable(let reason):
                     state.close()
                     return KeyStore(temporary: .unwritable(directory: path, reason: reason))
@@ -65,10 +68,12 @@ package final class KeyStore: Sendable {
         self.identity = identity
         self.directory = directory
         temporary = nil
+        isReplaced = false
         lock = Mutex(nil)
     }
 
-    private init(identity: KeyPair, state: StateDirectory) {
+    private init(identity: KeyPair, state: StateDirectory, isReplaced: Bool) {
+        self.isReplaced = isReplaced
         self.identity = identity
         directory = state.path
         temporary = nil
@@ -79,6 +84,7 @@ package final class KeyStore: Sendable {
         identity = Identity.random()
         directory = nil
         self.temporary = temporary
+        isReplaced = false
         lock = Mutex(nil)
     }
 

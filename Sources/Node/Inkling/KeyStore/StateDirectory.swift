@@ -11,10 +11,13 @@ struct StateDirectory: Sendable {
     }
 
     enum Key {
-        case kept(KeyPair)
+        /// Whether the identity is new in a directory that had one.
+        case kept(KeyPair, isReplaced: Bool)
         case unwritable(reason: String)
     }
 
+    /// The file that a running node locks. With a byte in it, the directory has had a `state.db`.
+    static let lockName = "lock"
     /// The number of tries to get the lock. ``isInUse(_:)`` in another process may hold it for a moment.
     private static let looks = 10
     /// The microseconds between two tries.
@@ -95,7 +98,7 @@ struct StateDirectory: Sendable {
 
     /// Returns whether a node holds the lock of a directory. The call makes and changes nothing there.
     static func isInUse(_ path: String) -> Bool {
-        let lock = Glibc.open("\(path)/lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+        let lock = Glibc.open("\(path)/\(lockName)", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard lock >= 0 else { return false }
         defer { Glibc.close(lock) }
         // The shared lock makes a starting node's lock fail for a moment. So a starting node tries more than once.
@@ -113,7 +116,7 @@ struct StateDirectory: Sendable {
 
     /// Returns the kept private key, or a new one if there is none.
     func identity() throws(StateDirectoryFault) -> Key {
-        if let key = try existingKey() { return .kept(key) }
+        if let key = try existingKey() { return .kept(key, isReplaced: false) }
         return keep(Identity.random())
     }
 
@@ -126,6 +129,12 @@ struct StateDirectory: Sendable {
         case .newer: throw .newer(path: file)
         case .corrupt: throw .corrupt(path: file)
         }
+    }
+
+    /// Whether an earlier run kept something in the directory.
+    private var hadDatabase: Bool {
+        var lock = stat()
+        return fstatat(descriptor, Self.lockName, &lock, AT_SYMLINK_NOFOLLOW) == 0 && lock.st_size > 0
     }
 
     /// Whether the directory has a file with the name of the key file.
@@ -173,11 +182,11 @@ struct StateDirectory: Sendable {
     }
 
     private static func takeLock(_ descriptor: Int32, path: String) -> Opening {
-        var lock = openat(descriptor, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        var lock = openat(descriptor, Self.lockName, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         let code = errno
         if lock < 0, code == EACCES || code == EROFS || code == EPERM {
             // An existing lock file can be locked without the right to write.
-            lock = openat(descriptor, "lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+            lock = openat(descriptor, Self.lockName, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         }
         guard lock >= 0 else { return .unwritable(reason: reason(code)) }
         var rest = looks
@@ -246,7 +255,7 @@ struct StateDirectory: Sendable {
         }
         // Lets the new name survive a power failure. The key is valid even if `fsync` fails.
         _ = fsync(descriptor)
-        return .kept(key)
+        return .kept(key, isReplaced: hadDatabase)
     }
 }
 

@@ -13,6 +13,8 @@ package enum StateFault: Hashable, Sendable {
     case unusable(path: String, reason: String, isEmpty: Bool)
     /// A file of an earlier version was damaged, and is now at that path.
     case earlier(path: String)
+    /// The identity was missing, and a new one takes its place.
+    case newIdentity(path: String)
     /// Files of an earlier version came back after the import.
     case putBack([String], directory: String)
     /// The copy could not be renewed, and is gone.
@@ -25,6 +27,7 @@ package enum StateFault: Hashable, Sendable {
         switch self {
         case .damaged, .older, .restored, .missing, .earlier: "state-damaged"
         case .unusable: "state-unusable"
+        case .newIdentity: "identity-new"
         case .putBack: "state-earlier"
         case .notCopied: "state-not-copied"
         case .notKept: "state-not-kept"
@@ -58,12 +61,16 @@ package enum StateFault: Hashable, Sendable {
                 + "Inkling again."
         case .earlier(let path):
             "\(path) is of an earlier version and damaged, so its content is missing. \(lost)"
+        case .newIdentity(let path):
+            "\(path) was missing, so you have a new identity: others see somebody new, and chats that you own belong to your "
+                + "former key. If you have a copy of the file, end Inkling, put it back, and start again."
         case .putBack(let files, let directory):
             "\(directory) has files of an earlier version again: \(files.joined(separator: ", ")). Inkling reads state.db "
                 + "instead. Remove these files; or, to go back to them, end Inkling, move state.db and state.copy.db "
                 + "elsewhere, and start again."
         case .notCopied(let copy, let reason):
-            "\(copy) can't be written: \(reason). All is kept, but damage of state.db would lose it. Make room on the disk."
+            "\(copy) can't be written: \(reason). All is kept, but damage of state.db would lose it. Make room on the disk, or "
+                + "make the folder writable."
         case .notKept(let reason):
             "\(reason). Until a write succeeds, the next start forgets your decisions, the moves of your chats, and the people "
                 + "whom you meet. Make room on the disk, or make the folder writable."

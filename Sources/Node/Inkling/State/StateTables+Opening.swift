@@ -14,6 +14,7 @@ extension StateTables {
             let records = try read()
             // A kill may have come between the tables and their first records.
             if records[Key(mark: .counter)] == nil { return try makeFile() }
+            noteDatabase()
             if records[Key(mark: .replacesEarlier)] != nil {
                 replaceEarlier()
             } else {
@@ -55,7 +56,7 @@ extension StateTables {
         // The holder may be reading the files of an earlier build.
         refusal = nil
         namesFault = earlier.refusal ?? (earlier.lacksNames ? "\(directory) has a damaged list of chats" : nil)
-        if earlier.isReplaced { namesFault = "\(path) is missing" }
+        if isLost(earlier) { namesFault = "\(path) is missing" }
         return earlier.records
     }
 
@@ -74,15 +75,30 @@ extension StateTables {
         var records = earlier.records
         records[Key(mark: .counter)] = (1 as UInt64).bigEndianBytes
         if earlier.isPresent { records[Key(mark: .replacesEarlier)] = [1] }
-        if earlier.isReplaced || earlier.lacksNames { Self.noteLostNames(&records) }
-        if earlier.isReplaced { report(.missing(path: path)) }
+        if isLost(earlier) || earlier.lacksNames { Self.noteLostNames(&records) }
+        if isLost(earlier) { report(.missing(path: path)) }
         try made.transaction { () throws(Database.Failure) in
             for (key, content) in records { try Self.put(key, content, in: made) }
         }
         opened = made
+        noteDatabase()
         if earlier.isPresent { replaceEarlier() }
         return records
     }
+
+    /// Returns whether a missing database has been there: stubs tell, or the file of the lock, which then has a byte.
+    private func isLost(_ earlier: EarlierState) -> Bool {
+        var lock = stat()
+        return earlier.isReplaced || lstat(lockPath, &lock) == 0 && lock.st_size > 0
+    }
+
+    /// Records that the directory has a database. No descriptor of the file is opened: closing it could end the lock.
+    private func noteDatabase() {
+        var lock = stat()
+        if lstat(lockPath, &lock) == 0, lock.st_size == 0 { truncate(lockPath, 1) }
+    }
+
+    private var lockPath: String { "\(directory)/\(StateDirectory.lockName)" }
 
     /// Puts stubs in the place of the files of earlier builds, whose records are here. After a failure, the next start tries
     /// again.

@@ -36,13 +36,13 @@ package enum StoreFault: Hashable, Sendable {
                 + "cost \(messages)."
         case .missing(let path): "\(path) is missing, and all \(messages) with it. \(copy)"
         case .keysMissing(let path):
-            "\(path) is missing, so \(messages) can't be read. \(copy) To remove what nobody can read: inkling forget"
+            "\(path) is missing, so \(messages) can't be read. \(copy) To remove what nobody can read: inkling forget --yes"
         case .keysUnusable(let path, let reason):
             "\(path) can't be used: \(reason). So \(messages) can't be read, and no new ones are kept. Repair or remove "
                 + "the file, and start Inkling again."
         case .keysBehind(let path):
             "\(path) is an older copy, so some \(messages) can't be read. If you have the newest one, put it back, and "
-                + "start Inkling again. To remove what nobody can read: inkling forget"
+                + "start Inkling again. To remove what nobody can read: inkling forget --yes"
         case .older(let path):
             "\(path) is an older copy: \(messages) that came later are missing, and some can show again."
         case .unusable(let path, let reason):

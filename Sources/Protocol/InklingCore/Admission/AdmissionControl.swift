@@ -272,7 +272,8 @@ extension LinkTable {
             let limit = source == .otherUsers ? Limits.linksOfOtherUsers : Limits.linksPerSource
             if there.count >= limit {
                 let down = own.first { id in self[id].isDown && there.contains { $0.id == id } }
-                return down.map { .inPlace(of: $0) } ?? LinkTable.lower(than: standing, among: there) ?? .none
+                if let down { return .inPlace(of: down) }
+                return LinkTable.lower(than: standing, among: there) ?? .none
             }
         }
         guard count >= Limits.links else { return .free }
