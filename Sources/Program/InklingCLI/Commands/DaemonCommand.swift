@@ -213,7 +213,8 @@ struct StopCommand: ParsableCommand {
         commandName: "stop", abstract: "End the daemon.",
         discussion: """
             The daemon says goodbye to everybody and ends; the command waits for that. Chats that the daemon keeps stay \
-            kept: the next start joins them again. Unread messages are lost.
+            kept: the next start joins them again. Unread messages stay where messages wait, in \
+            private chats; others are lost.
 
             inkling stop
             """)

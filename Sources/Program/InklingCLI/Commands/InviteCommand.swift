@@ -23,7 +23,8 @@ struct InviteCommand: ParsableCommand {
 
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp("Write the invite into a file that only you can read.", valueName: "file"),
+        help: ArgumentHelp(
+            "Write the invite into a file that only you can read; - is standard output.", valueName: "file"),
         completion: .file())
     var output: String?
 
@@ -40,7 +41,7 @@ struct InviteCommand: ParsableCommand {
     func run() throws {
         try CommandFailure.reporting {
             guard let invite = try invite() else { return }
-            if let output {
+            if let output, output != "-" {
                 try ProtectedFile.write(invite + "\n", to: output, replacing: force)
                 Output.error.write(
                     line: "inkling: \(SafeText.line(output)) holds the invite: anyone with it can join. Join with: "
@@ -67,6 +68,12 @@ struct InviteCommand: ParsableCommand {
             return try keptInvite(new)
         }
         guard case .chats(let chats) = try DaemonOptions.ask(.chats, of: daemon).answer else { throw ExitCode(1) }
+        guard !chats.contains(where: { $0.name == new.name && !$0.hasSecret }) else {
+            let name = SafeText.line(new.name)
+            throw CommandFailure(
+                text: "you are in the open chat \(name). Choose another name for a private chat, or leave it: "
+                    + "inkling leave\(ShellQuoting.argument(new.name))")
+        }
         let isThere = chats.contains { $0.name == new.name && $0.hasSecret }
         let request: ServiceRequest = isThere ? .invite(chat: new.name) : .join(new, isKept: true)
         return switch try DaemonOptions.ask(request, stateDirectory: options.stateDir).answer {
@@ -76,10 +83,13 @@ struct InviteCommand: ParsableCommand {
         }
     }
 
-    /// Returns the invite of the private chat of that name, without a daemon. If a node of the user runs, it keeps the
-    /// chat when it joins it.
+    /// Returns the invite of the private chat of that name, without a daemon. Throws if the chat can't be kept: the name
+    /// would not mean it later.
     private func keptInvite(_ new: Chat) throws -> String? {
-        guard let directory = options.directory, !KeyStore.isAnothers(directory) else { return new.invite }
+        guard let directory = options.directory else { throw Self.unkept(.noHome) }
+        guard !KeyStore.isAnothers(directory) else {
+            throw Self.unkept(.unwritable(directory: directory, reason: "it is another user's"))
+        }
         let store: KeyStore
         do {
             store = try KeyStore.open(directory: directory)
@@ -93,11 +103,27 @@ struct InviteCommand: ParsableCommand {
         if let chat = chats.chats.first(where: { $0.name == new.name && !$0.isOpen }) { return chat.invite }
         let names = NameKeeper(fault: tables.namesFault) { tables.contents.names }
         if let error = names.doubt(about: new) { throw error }
-        guard store.isHeld else { return new.invite }
+        guard store.isHeld else { throw Self.unkept(store.temporary ?? .inUse(directory: directory)) }
         chats.put(new)
         let reason = chats.chats.count > KeptChats.limit ? "There is no room for another chat" : tables.keep(chats)
         guard let reason else { return new.invite }
         throw CommandFailure(text: SafeText.line("\(reason), so no chat is made"))
+    }
+
+    /// Returns the error for a chat that can't be kept.
+    private static func unkept(_ reason: TemporaryIdentity) -> CommandFailure {
+        let text =
+            switch reason {
+            case .inUse:
+                "Another program of yours uses the identity and keeps no chat for others, so no chat is made. End it first"
+            case .unwritable(let directory, let reason):
+                "Nothing can be kept in \(SafeText.line(directory)) (\(reason)), so no chat is made. Make it writable, or "
+                    + "choose another directory with --state-dir"
+            case .noHome:
+                "HOME is not set, so nothing can be kept, and no chat is made. Set it, or choose a directory with "
+                    + "--state-dir"
+            }
+        return CommandFailure(text: text)
     }
 
     /// Returns the user's key, which owns the new chat and so can remove members later; nil without a lasting identity.

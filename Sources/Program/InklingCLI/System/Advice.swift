@@ -23,6 +23,7 @@ extension NodeError {
         case .identityText: "Make one with \"inkling identity export FILE\"."
         case .identityExists:
             "Keep a copy of it with \"inkling identity export FILE\", then replace it with --force."
+        case .stateDirectoryInUse: "End it first; a daemon ends by \"inkling stop\"."
         default: nil
         }
     }
