@@ -172,6 +172,31 @@ struct DiscoveryTests {
         #expect(!lan.sent(by: 0, .ask, since: start).isEmpty)
     }
 
+    @Test("A remembered address by hand gets asks beside its attempts, and its new identity is found (D-24)")
+    func rememberedByHand() {
+        let lan = TestLAN()
+        lan.start(0)
+        lan.start(1)
+        lan.with(0) { $0.setStandings([World.key(1): .verified], now: $1) }
+        lan.with(0) { $0.addPeer(World.address(2), now: $1) }
+        lan.run(.seconds(12))
+        #expect(lan.isUp(0, to: 1))
+        lan.kill(1)
+        lan.start(2, identity: 6, at: World.address(2))
+        lan.run(.seconds(20))
+        #expect(lan.isUp(0, to: 6))
+    }
+
+    @Test("Attempts at a remembered address count for the instance there (D-22)")
+    func rememberedAttempts() {
+        let lan = node()
+        lan.with(0) { $0.setStandings([World.key(5): .verified], now: $1) }
+        lan.with(0) { $0.recall(World.key(5), at: [World.address(9)], in: World.chat, now: $1) }
+        find(lan, "i", at: [World.address(9)])
+        lan.run(.seconds(8))
+        #expect(instances(lan).first(where: \.isDiscovered)?.attempts == 3)
+    }
+
     @Test("Off-link initiations and asks are dropped, but from hosts by hand, and where the user allows them (D-16)")
     func offLink() {
         for (allowed, byHand, tunnel) in [

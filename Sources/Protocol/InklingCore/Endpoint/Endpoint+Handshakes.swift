@@ -311,15 +311,16 @@ extension Endpoint {
         }
         let listed = openable(person, now)
         let isFavoured = isFavoured(person)
-        guard !listed.isEmpty else {
-            guard !remembered.isEmpty else { return openings[person].wait(until: now + Endpoint.emptyDelay) }
-            return openings[person].began(&effects, now: now)
+        guard !listed.isEmpty || !remembered.isEmpty else {
+            return openings[person].wait(until: now + Endpoint.emptyDelay)
         }
-        guard initiations.hasRoom(for: listed, isFavoured: isFavoured, now: now),
-            makePendingRoom(isFavoured: isFavoured, isFirst: opening.attempts == 0)
-        else { return openings[person].wait(until: now + Endpoint.pendingDelay) }
-        guard let index = begin(person, .opening, epoch: epoch, isFavoured: isFavoured, at: [], now) else {
-            return forgetToldKey(of: person, now)
+        var index: UInt32?
+        if !listed.isEmpty {
+            guard initiations.hasRoom(for: listed, isFavoured: isFavoured, now: now),
+                makePendingRoom(isFavoured: isFavoured, isFirst: opening.attempts == 0)
+            else { return openings[person].wait(until: now + Endpoint.pendingDelay) }
+            index = begin(person, .opening, epoch: epoch, isFavoured: isFavoured, at: [], now)
+            guard index != nil else { return forgetToldKey(of: person, now) }
         }
         openings[person].began(&effects, now: now)
         for instance in directory.instances.instances(of: person)
@@ -328,7 +329,7 @@ extension Endpoint {
             // A tell has just given the key of a first attempt (D-24).
             if instance.isAsked, opening.attempts > 0 { ask(instance.id) }
         }
-        advance(attempt: index, now)
+        if let index { advance(attempt: index, now) }
     }
 
     /// The delay of an opening while all of its addresses are crowded, or are those of links that may come up.
