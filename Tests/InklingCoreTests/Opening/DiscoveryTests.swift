@@ -80,6 +80,18 @@ struct DiscoveryTests {
         #expect(!instances(fresh).contains { $0.origin == .discovered("4") })
     }
 
+    @Test("An instance that changes to a key with four instances replaces one of them (D-22)")
+    func fifthByKey() {
+        let lan = node()
+        for index in 0..<4 { find(lan, "\(index)", at: [World.address(20 + index)]) }
+        lan.run(.ms(10))
+        find(lan, "i", key: 6, at: [World.address(30)])
+        find(lan, "i", key: 5, at: [World.address(30)])
+        let names = instances(lan).map(\.origin)
+        #expect(names.count == 4 && !names.contains(.discovered("0")) && names.contains(.discovered("i")))
+        #expect(instances(lan, key: 6).isEmpty)
+    }
+
     @Test("A vanished service ends nothing, and draws one ping (L-29)")
     func lost() {
         let lan = TestLAN.pair()

@@ -103,7 +103,7 @@ struct PeerDirectory: Sendable {
     ) -> (isNew: Bool, before: PersonID?) {
         if let id = instances.id(of: .discovered(name), in: person.chat) {
             let before = instances[id].person
-            guard before == person || hasRoom(for: person) else {
+            guard before == person || makeRoom(for: person, links) else {
                 instances.remove(id)
                 displaced.insert(.init(name: name, person: person, addresses: addresses, attempts: 0))
                 return (false, before)
@@ -120,10 +120,6 @@ struct PeerDirectory: Sendable {
         }
         add(instance, links, surroundings)
         return (true, nil)
-    }
-
-    private func hasRoom(for person: PersonID) -> Bool {
-        instances.instances(of: person).count(where: \.isDiscovered) < Limits.instancesPerKey
     }
 
     /// Applies that discovery no longer lists an instance. No link ends because of this alone (L-29).
