@@ -277,7 +277,7 @@ class Chat:
 
     def got_invite(self, link: Link, body: bytes) -> None:
         if not link.is_hidden:
-            self._node.got_invite(self, link.key, link.name, body)
+            self._node.got_invite(self, link.key, self.people.name(link.key), body)
 
     def got_successor(self, link: Link, body: bytes) -> None:
         """M-90, M-94."""

@@ -62,6 +62,10 @@ class People:
         alive = [link for link in links if link.presence() != "offline"]
         return presence, (alive or links)[-1].name if links else self.person(key).name
 
+    def name(self, key: bytes) -> str:
+        """T-28."""
+        return self._state(key)[1]
+
     def update(self, key: bytes, why: str = "silence", at_once: bool = False) -> None:
         """Reports what changed of a person: presence before typing, or after it when a link ended (T-29)."""
         if self._hides(key):

@@ -112,6 +112,24 @@ struct PresenceTests {
         #expect(presence == .offline && person.name == "Second")
     }
 
+    @Test("A message and an invite on an older link have the name of the link made last (T-28)")
+    func newestName() {
+        var (stage, ids) = stage([4, 4])
+        stage.with { endpoint, now in
+            endpoint.links[ids[1]].status.name = "Second"
+            endpoint.report(ids[1], now)
+            endpoint.deliver(.message("hello"), from: ids[0])
+            endpoint.deliver(.invite(nil), from: ids[0])
+        }
+        let names = stage.outputs.compactMap { output -> String? in
+            switch output.output {
+            case .message(_, let person, _, _, _), .invite(_, let person, _): person.name
+            default: nil
+            }
+        }
+        #expect(names == ["Second", "Second"])
+    }
+
     @Test("When a link ends, failed messages come first, then typing, then presence (T-29)")
     func endOrder() {
         var stage = LinkStage(isShown: true)

@@ -155,6 +155,22 @@ extension Catalogue {
             second.bye(.quit)
             try awaitName("Al")
         },
+        Case("T-28.2", "a message on an older link has the name of the link made last") { trial in
+            let program = try trial.start(needs: .messages)
+            let first = try trial.peer(named: "Alice")
+            try first.open(to: program)
+            trial.run(for: .milliseconds(300))
+            let second = try trial.peer(named: "Alicia", identity: first.identity)
+            try second.open(to: program)
+            try trial.wait(
+                .seconds(3), for: "`peer` with the name Alicia",
+                when: { program.peerEvents(first.user).last?.value["name"]?.string == "Alicia" })
+            first.sendMessage("hello")
+            let message = try program.await("message")
+            try expect(
+                message.value["from"]?["name"]?.string == "Alicia", "from Alicia",
+                actual: program.describe(message.value))
+        },
     ]
 }
 

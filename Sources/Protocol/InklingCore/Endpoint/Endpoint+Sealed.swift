@@ -157,16 +157,21 @@ extension Endpoint {
         return events
     }
 
-    private mutating func deliver(_ event: RecordEvent, from id: LinkID) {
+    mutating func deliver(_ event: RecordEvent, from id: LinkID) {
         switch event {
         case .message(let text): deliver(text, from: id)
         case .text(let text, let textID, let record): deliver(text, textID, record: record, from: id)
         // In a chat with an owner, only the owner invites (M-46).
         case .invite(let invite) where invite?.owner.map { $0 == links[id].key } ?? true:
-            effects.tell(.invite(links[id].chat, from: links[id].person, invite))
+            effects.tell(.invite(links[id].chat, from: person(of: id), invite))
         case .successor(let body): receive(successor: body, on: id, lastInput)
         case .invite, .name: break
         }
+    }
+
+    /// Returns the peer of a link, with the name that the user sees (T-28).
+    private func person(of id: LinkID) -> Person {
+        Person(key: links[id].key, name: roster.name(of: links[id].personID, links))
     }
 
     /// - Returns: The number of the message.
@@ -177,7 +182,7 @@ extension Endpoint {
         links[id].typedSinceMessage = false
         let number = reserveMessageNumber()
         untaken[number] = (id, text.utf8.count)
-        effects.tell(.message(links[id].chat, from: links[id].person, number: number, text: text, id: textID))
+        effects.tell(.message(links[id].chat, from: person(of: id), number: number, text: text, id: textID))
         return number
     }
 

@@ -83,7 +83,6 @@ struct Link: Sendable {
         let name: String?
     }
 
-    var person: Person { Person(key: key, name: status.name ?? "") }
     /// The smoothed round trip; nil if none was measured.
     var roundTrip: Duration? { pings.roundTrip ?? sender.roundTrip }
     /// Whether the link has used all ordinary counters (L-79).
