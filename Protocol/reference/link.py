@@ -330,8 +330,10 @@ class Link:
             self.receiver.record(by_type[Record])
             self.send_ack()
 
-    def record_arrived_too_fast(self, source: Address, is_newest: bool) -> None:
-        """L-25: evidence alone."""
+    def record_arrived_too_fast(self, counter: int, frames: list[Frame], source: Address, is_newest: bool) -> None:
+        """L-25: evidence alone, and the counter of a status (T-13)."""
+        if any(isinstance(frame, (Heartbeat, Typing)) for frame in frames):
+            self._newest_status = max(self._newest_status, counter)
         if is_newest and self.is_alive and not self.context.is_late:
             self._newest_source = source
             self._take_evidence()

@@ -423,7 +423,7 @@ class Node:
         is_within = link.datagrams.take(self.clock.now) and self.answering.may_apply(self.context.net.source(source))
         if not is_within and not any(isinstance(frame, Bye) for frame in frames):
             self.context.drop("rate")
-            return link.record_arrived_too_fast(source, is_newest)
+            return link.record_arrived_too_fast(datagram.counter, frames, source, is_newest)
         chat: Chat = session.chat
         link.opened(session, datagram.counter, is_newest, frames, source, size, via)
         chat.report_texts()

@@ -36,6 +36,19 @@ struct LinkRuleTests {
         #expect(down.presences.map(\.presence) == [.online])
     }
 
+    @Test("A status beyond the rate of L-25 is not applied, and neither is an older one afterwards (T-13)")
+    func statusBeyondRate() {
+        var stage = LinkStage(isShown: true)
+        while stage.endpoint.counters.drops[.peerLimit] == nil { stage.receive([.ping(1)]) }
+        let counter = stage.nextCounter
+        stage.receive([.typingOff], counter: counter + 2)
+        stage.run(.ms(20))
+        stage.receive([.typingOn], counter: counter + 1)
+        #expect(stage.lists.isEmpty)
+        stage.receive([.typingOn], counter: counter + 3)
+        #expect(stage.lists.map(\.isTyping) == [true])
+    }
+
     @Test("The 10 s of L-84 count in all since the state began, over several times up")
     func lifetime() throws {
         var stage = LinkStage(isShown: true)

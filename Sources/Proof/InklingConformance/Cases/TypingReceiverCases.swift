@@ -116,6 +116,25 @@ extension Catalogue {
             peer.announce(typing: false)
             try program.awaitTyping(false, of: peer.user)
         },
+        Case("T-13.7", "a status beyond the rate of its link counts as the highest", also: "L-25", load: .heavy) {
+            trial in
+            let (program, peer) = try linked(trial)
+            peer.stopHeartbeats()
+            let start = trial.now
+            for round in 0..<750 {
+                for number in 0..<6 { peer.send([.ping(UInt16(6 * round + number))]) }
+                trial.pump(until: start + .milliseconds(2 * (round + 1)))
+            }
+            // The program first reads all pings. The datagrams before the status exceed the rate.
+            trial.run(for: .milliseconds(100))
+            for number in 0..<300 { peer.send([.ping(UInt16(5_000 + number))]) }
+            let base = peer.state.nextCounter
+            peer.send([.typing(idle)], counter: base + 5)
+            trial.run(for: .milliseconds(500))
+            peer.send([.typing(typing)], counter: base + 3)
+            try expectShown(false, trial, program, peer, "a status had come under a higher counter")
+            _ = try showTyping(trial, program, peer)
+        },
         Case("T-14.1", "a status shows at once, be it in a typing frame or a heartbeat") { trial in
             let (program, peer) = try linked(trial)
             for isHeartbeat in [false, true] {

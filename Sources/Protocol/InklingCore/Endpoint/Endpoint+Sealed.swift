@@ -54,8 +54,8 @@ extension Endpoint {
 
         note(received, on: id, from: source, isEvidence: isEvidence, draws: isWithinLimit, now)
         if isEvidence, !wasDown { links[id].liveness.heard(now) }
+        if !counts || !isWithinLimit { links[id].status.note(received.status, counter: received.counter) }
         if isWithinLimit {
-            if !counts { links[id].status.note(received.status, counter: received.counter) }
             if counts, let status = received.status { apply(status, of: received, on: id, now) }
             if let token = received.ping, let own { sendPong(token, own, on: id, to: source) }
             if let answer { apply(answer, on: id, from: source, now) }
