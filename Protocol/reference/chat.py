@@ -305,11 +305,13 @@ class Chat:
         self.departure = departure
         self.composer.close()
         self.composer.text = ""
-        for key in list(self.people.known):
-            self.people.hide(key, "bye")
-        for link in links:
+        for link in links:                                      # T-29: failed messages come first
             if self.admits(link.key):
                 link.close_with(departure.successor.body)
+            else:
+                link.fail_messages("left")
+        for key in list(self.people.known):
+            self.people.hide(key, "bye")
         there = {i.key: "" for i in self.openings.instances if i.key is not None}
         there |= {link.key: link.name for link in links}
         self._end_refused(there)

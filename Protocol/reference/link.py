@@ -274,6 +274,10 @@ class Link:
         for message in self.sender.close_with(successor):
             self.failed(message, "left")
 
+    def fail_messages(self, why: str) -> None:
+        for message in self.sender.messages:
+            self.failed(message.number, why)
+
     def send_ack(self) -> None:
         if self.is_alive:
             self.send([self.receiver.ack()])

@@ -126,6 +126,27 @@ struct DepartureTests {
             })
     }
 
+    @Test("T-29: when a chat moves, failed messages come first, then typing, then presence", arguments: [1, 2])
+    func moveOrder(_ member: Int) {
+        chat.lan.filter = { $0.kind != .ack }
+        chat.lan.with(member) { try? $0.compose("x", in: OwnedChat.chat, now: $1) }
+        chat.lan.run(.ms(10))
+        // More than a window, so that the last message has not begun.
+        for _ in 0..<8 { chat.lan.with(0) { _ = try? $0.send("lost", to: OwnedChat.chat, now: $1) } }
+        let start = chat.lan.outputs(0).count
+        chat.move(by: OwnedChat.successor(1), chosen: [1])
+        var kinds: [String] = []
+        for output in chat.lan.outputs(0).dropFirst(start) {
+            switch output {
+            case .failed(_, _, let key, _) where key == World.key(member): kinds.append("failed")
+            case .typing: kinds.append("typing")
+            case .presence(_, let person, _, _) where person.key == World.key(member): kinds.append("presence")
+            default: continue
+            }
+        }
+        #expect(kinds.first == "failed" && Array(kinds.suffix(2)) == ["typing", "presence"])
+    }
+
     @Test("M-94: two devices of an owner that both moved a chat report the other's successor once, and follow neither")
     func split() {
         chat.start(5, identity: 0, at: World.address(9))

@@ -111,6 +111,25 @@ extension Catalogue {
                 !peers[1].initiations.isEmpty
             }
         },
+        Case("T-29.2", "when a chat moves, failed messages come before the absence of their recipient") {
+            trial in
+            let (program, invite) = try trial.startOwning(needs: .messages)
+            let peers = try ["Alice", "Bob"].map { try trial.member($0, of: invite, at: program) }
+            for peer in peers { peer.habits.acknowledges = false }
+            // The records of the first message fill the window, so that the second one has not begun.
+            for text in [String(repeating: "x", count: 20 * 1_167), "behind"] { program.send(text, chat: Trial.team) }
+            try peers[0].await("a record of the message", since: .zero) { $0.text != nil }
+            try program.move(choosing: [peers[0]])
+            for peer in peers {
+                try program.awaitPresence("offline", of: peer.user, in: Trial.team)
+                let kinds = program.lines.compactMap { line -> String? in
+                    guard line.value?["user"]?.string == peer.user else { return nil }
+                    if line.value?["presence"]?.string == "offline" { return "offline" }
+                    return line.kind == "failed" && line.value?["message"]?.integer == 2 ? "failed" : nil
+                }
+                try expect(kinds == ["failed", "offline"], "`failed` of message 2, then `peer`", actual: "\(kinds)")
+            }
+        },
         Case(
             "M-92.1", "in a departed chat, a program answers asks, and no initiation but of chosen keys",
             also: "M-91", "D-13"

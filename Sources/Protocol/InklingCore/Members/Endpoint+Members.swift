@@ -66,14 +66,14 @@ extension Endpoint {
         chats[chat].following = .none
         chats[chat].draft = ""
         chats[chat].announcer.abandon()
+        let ids = links.ids(in: chat)
+        // Failed messages are reported before their recipients' absence (T-29).
+        for id in ids { failMessages(on: id, by: departure, now) }
         let present = hideAll(in: chat, now)
-        for id in links.ids(in: chat) where links.contains(id) {
-            if surroundings.admits(links[id].personID) {
-                close(id, with: departure.record, now)
-            } else {
-                let isRemoved = departure.successor.removed.contains(links[id].key)
-                sayBye(id, isRemoved ? .removed : .left, .left, .bye, now)
-            }
+        for id in ids {
+            guard let link = links.find(id), !surroundings.admits(link.personID) else { continue }
+            let isRemoved = departure.successor.removed.contains(link.key)
+            sayBye(id, isRemoved ? .removed : .left, .left, .bye, now)
         }
         let surroundings = surroundings
         handshakes.removeAll { $0.chat == chat && !surroundings.admits($0) }
@@ -103,11 +103,14 @@ extension Endpoint {
         return before.map(\.personID)
     }
 
-    /// Begins to give a link the successor of its chat. The link sends no further message.
-    private mutating func close(_ id: LinkID, with successor: [UInt8], _ now: Instant) {
-        for message in links[id].sender.close(with: successor, now: now) {
-            tell(outbox.failed(message, to: links[id].personID, over: id, .left))
-        }
+    /// Reports the failure of the messages of a link in a departed chat. A chosen key's link only finishes a begun
+    /// message, and then gives the successor (M-65).
+    private mutating func failMessages(on id: LinkID, by departure: Departure, _ now: Instant) {
+        let person = links[id].personID
+        let failed =
+            surroundings.admits(person)
+            ? links[id].sender.close(with: departure.record, now: now) : links[id].sender.unfinished
+        for message in failed { tell(outbox.failed(message, to: person, over: id, .left)) }
     }
 
     /// Ends a link whose peer has acknowledged the successor. The peer's run then rests, as its instances do (L-35).
