@@ -319,7 +319,7 @@ final class VirtualNode {
             write("peer", in: id, json(person, presence).members, why: why.rawValue)
         case .message(let id, let person, let number, let text, _):
             let delayed: [String: JSONValue] = endpoint.wantsSocketDrained ? ["delayed": true] : [:]
-            endpoint.messageTaken(number)
+            endpoint.messageTaken(number, now: now)
             let members: [String: JSONValue] = [
                 "from": json(person), "message": .number(Double(number)), "text": .string(text),
             ]

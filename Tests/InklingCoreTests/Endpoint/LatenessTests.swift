@@ -17,6 +17,15 @@ struct LatenessTests {
         }
     }
 
+    @Test("A message that its user takes late notices the lateness too (T-18, L-30)")
+    func taken() {
+        var stage = LinkStage(isShown: true)
+        stage.receive([.typingOff, .text("x", number: 1)])
+        stage.skip(.ms(1_600))
+        stage.with { $0.messageTaken(1, now: $1) }
+        #expect(stage.endpoint.counters.lateTimers == 1 && stage.endpoint.heldText == 0)
+    }
+
     @Test("A message that waited shows after its author's typing ended (L-90, T-27)")
     func order() {
         var stage = LinkStage(isShown: true)

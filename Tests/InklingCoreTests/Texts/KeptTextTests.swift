@@ -93,7 +93,7 @@ struct KeptTextTests {
         #expect(stage.endpoint.seenTexts(of: World.key(1), in: World.chat).contains(Self.id(1)))
         // The copies take no room from the user.
         let messages = Self.messages(stage)
-        stage.with { endpoint, _ in for message in messages { endpoint.messageTaken(message.number) } }
+        stage.with { endpoint, now in for message in messages { endpoint.messageTaken(message.number, now: now) } }
         #expect(stage.endpoint.heldText == 0)
     }
 

@@ -218,7 +218,9 @@ extension Node {
         let timed = TimedEvent(at: time, event: event, isDelayed: isDelayed)
         if case .notice(let notice) = event { standingNotices.note(notice) }
         if sink != nil { untold.append(timed) }
-        for number in readers.tell(timed, isAnswered: isAnswered) { endpoint.messageTaken(number.rawValue) }
+        for number in readers.tell(timed, isAnswered: isAnswered) {
+            endpoint.messageTaken(number.rawValue, now: clock.now)
+        }
         if !readers.readNotices, case .notice = event {
             earlyNotices.append(timed)
             if earlyNotices.count > NodeLimits.unheardNotices { earlyNotices.removeFirst() }
@@ -267,7 +269,7 @@ extension Node {
     /// Reports to the protocol the messages that no reader has to take any more.
     func take(_ messages: [MessageID]) {
         guard !messages.isEmpty, !isStopped else { return }
-        for number in messages { endpoint.messageTaken(number.rawValue) }
+        for number in messages { endpoint.messageTaken(number.rawValue, now: clock.now) }
         drain()
     }
 

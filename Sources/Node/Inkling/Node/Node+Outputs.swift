@@ -47,7 +47,7 @@ extension Node {
             tell(.peer(.init(chat: entry.name, peer, why: reason)))
             observers.presenceChanged(in: entry.name)
         case .message(let id, let person, let number, let text, let textID):
-            guard let entry = joinedChat(id) else { return endpoint.messageTaken(number) }
+            guard let entry = joinedChat(id) else { return endpoint.messageTaken(number, now: clock.now) }
             // The socket is not empty yet, so the message waited there while this node was stopped (J-15).
             let isDelayed = endpoint.wantsSocketDrained
             if let textID, entry.texts != nil {

@@ -63,7 +63,7 @@ extension Node {
         endpoint.textsKept(kept.map(\.number), now: clock.now)
         for arrival in kept {
             guard !arrival.isRepeated else {
-                endpoint.messageTaken(arrival.number)
+                endpoint.messageTaken(arrival.number, now: clock.now)
                 continue
             }
             entry.texts?.unread[MessageID(rawValue: arrival.number)] = arrival.text
@@ -74,7 +74,7 @@ extension Node {
 
     /// Shows a text that is not on disk, because no text waits in the chat any more.
     func show(_ arrival: ChatTexts.Arrival, in entry: JoinedChat) {
-        guard !arrival.isRepeated else { return endpoint.messageTaken(arrival.number) }
+        guard !arrival.isRepeated else { return endpoint.messageTaken(arrival.number, now: clock.now) }
         tell(arrival.event(in: entry), at: arrival.text.at, isDelayed: arrival.isDelayed)
     }
 

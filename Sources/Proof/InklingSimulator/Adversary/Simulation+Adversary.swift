@@ -135,8 +135,8 @@ extension Simulation {
     private func takeMessages(_ host: SimulatedHost) {
         guard let node = host.node, !node.takesMessages else { return }
         let waiting = node.takeMessages()
-        input(host) { endpoint, _ in
-            for number in waiting { endpoint.messageTaken(number) }
+        input(host) { endpoint, now in
+            for number in waiting { endpoint.messageTaken(number, now: now) }
         }
     }
 

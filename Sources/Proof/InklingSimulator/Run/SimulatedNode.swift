@@ -154,7 +154,7 @@ extension Endpoint {
         var outputs: [Output] = []
         while let output = nextOutput() {
             outputs.append(output)
-            if takesMessages, case .message(_, _, let number, _, _) = output { messageTaken(number) }
+            if takesMessages, case .message(_, _, let number, _, _) = output { messageTaken(number, now: now) }
         }
         return Reaction(
             outputs: outputs, chat: chat, dropped: counters.drops.values.reduce(0, +) - before.dropped,

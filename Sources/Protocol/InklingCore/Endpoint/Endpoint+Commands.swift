@@ -300,10 +300,11 @@ extension Endpoint {
     /// Frees the text of a received message that the user has taken (M-20). The message is the one that
     /// ``Output/message(_:from:number:text:id:)`` handed out under `number`. Texts not taken use up the node's room: an
     /// owner that takes none gets at most 8 MiB of text.
-    package mutating func messageTaken(_ number: UInt64) {
+    package mutating func messageTaken(_ number: UInt64, now: Instant) {
+        begin(now)
+        defer { finish() }
         guard let (link, size) = untaken.removeValue(forKey: number) else { return }
         pools.take(size, of: link)
-        finish()
     }
 
     // MARK: Standing

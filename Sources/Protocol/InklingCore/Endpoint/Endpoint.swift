@@ -384,7 +384,7 @@ package enum Output: Equatable, Sendable {
     /// A person's presence changed.
     case presence(ChatID, Person, Presence, PresenceReason)
     /// A complete message arrived, in order. `number` counts the messages that this node received. The owner calls
-    /// ``Endpoint/messageTaken(_:)`` when its user has taken the message. With an ID, the owner first calls
+    /// ``Endpoint/messageTaken(_:now:)`` when its user has taken the message. With an ID, the owner first calls
     /// ``Endpoint/textsKept(_:now:)`` when text and ID are on its disk.
     case message(ChatID, from: Person, number: UInt64, text: String, id: TextID?)
     /// The person invites this user to a chat, or knocks for a talk if there is no invite (M-46, M-47).

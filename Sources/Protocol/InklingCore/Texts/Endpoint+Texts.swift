@@ -27,7 +27,7 @@ extension Endpoint {
     /// Acknowledges received texts, because they and their IDs are on the owner's disk (M-82). Each number is one of
     /// ``Output/message(_:from:number:text:id:)``.
     ///
-    /// A text that is never kept is never acknowledged. The owner does not call ``messageTaken(_:)`` before, because
+    /// A text that is never kept is never acknowledged. The owner does not call ``messageTaken(_:now:)`` before, because
     /// texts that are not kept must use up the node's room.
     package mutating func textsKept(_ numbers: [UInt64], now: Instant) {
         begin(now)
