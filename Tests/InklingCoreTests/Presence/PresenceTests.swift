@@ -52,7 +52,7 @@ struct PresenceTests {
         for key in people.prefix(15) { #expect(pace.takeReport(of: key, .zero) == nil) }
         var anew = pace.begunAnew(.zero)
         for key in people.suffix(15) { #expect(anew.takeReport(of: key, .zero) == nil) }
-        anew.count(pace, .zero)
+        anew.resume(pace, .zero)
         let told = people.count { anew.takeReport(of: $0, .zero) == nil }
         #expect(told == Limits.presences)
     }
@@ -128,6 +128,26 @@ struct PresenceTests {
             }
         }
         #expect(names == ["Second", "Second"])
+    }
+
+    @Test("A command in one chat reports nothing that waits in another (T-26)")
+    func otherChat() {
+        var (stage, ids) = stage([4])
+        for step in 0..<51 { say(&stage, ids[0], away: step % 2 == 0, counter: UInt32(step + 1)) }
+        let before = reports(stage, of: 4).count
+        stage.with { try? $0.join(World.other, isSecret: false, now: $1) }
+        stage.with { try? $0.leave(World.other.id, now: $1) }
+        #expect(reports(stage, of: 4).count == before)
+    }
+
+    @Test("A command leaves the budgets of its chat as they were (T-22, T-26)")
+    func budgets() {
+        var (stage, ids) = stage([4, 5])
+        for step in 0..<51 { say(&stage, ids[0], away: step % 2 == 0, counter: UInt32(step + 1)) }
+        stage.with { $0.block(World.key(5).userID, now: $1) }
+        let before = reports(stage, of: 4).count
+        for step in 51..<81 { say(&stage, ids[0], away: step % 2 == 0, counter: UInt32(step + 1)) }
+        #expect(reports(stage, of: 4).count == before)
     }
 
     @Test("When a link ends, failed messages come first, then typing, then presence (T-29)")

@@ -103,7 +103,7 @@ extension Endpoint {
             if reason == .suspended { lastLinks.append((links[id].personID, links[id].address)) }
             sayBye(id, reason, .quit, .bye, now)
         }
-        tellDue(now)
+        for chat in chats.sortedIDs { tellDue(in: chat, now) }
         handshakes.removeAll { _ in true }
         for person in openings.sortedIDs { openings.remove(person) }
     }
@@ -152,7 +152,7 @@ extension Endpoint {
         for id in links.ids(in: chat) where links.contains(id) { sayBye(id, .left, .left, .bye, rest: nil, now) }
         handshakes.removeAll { $0.chat == chat }
         for person in openings.sortedIDs where person.chat == chat { openings.remove(person) }
-        tellDue(now)
+        tellDue(in: chat, now)
         roster.forget(chat)
         chats.remove(chat)
         surroundings.secretChats.remove(chat)
@@ -341,10 +341,12 @@ extension Endpoint {
         begin(now)
         defer { finish() }
         guard surroundings.blocked.insert(user).inserted else { return }
+        var touched: Set<ChatID> = []
         for id in links.sortedIDs where links.find(id)?.key.userID == user {
+            touched.insert(links[id].chat)
             sayBye(id, .left, .blocked, .blocked, now)
         }
-        tellDue(now)
+        for chat in touched.sorted() { tellDue(in: chat, now) }
         handshakes.removeAll { $0.key.userID == user }
         for person in openings.sortedIDs where person.key.userID == user { openings.remove(person) }
     }
@@ -365,9 +367,9 @@ extension Endpoint {
         hasNews(of: person, now)
     }
 
-    /// Reports the effects of the user's own command at once, regardless of the pace of reports (T-26).
-    mutating func tellDue(_ now: Instant) {
-        for chat in chats.sortedIDs { roster.tellDue(in: chat, links, &effects, now: now) }
+    /// Reports the effects of the user's own command in a chat at once, regardless of the pace of reports (T-27).
+    mutating func tellDue(in chat: ChatID, _ now: Instant) {
+        roster.tellDue(in: chat, links, &effects, now: now)
     }
 
     /// Pings all peers of a chat to measure the round trips.

@@ -98,7 +98,7 @@ extension Endpoint {
         // A person may have several links, and must not show by one of the rest.
         for link in before { links[link.id].isHidden = true }
         for link in before { reportGone(link, .bye, now) }
-        tellDue(now)
+        tellDue(in: chat, now)
         roster.forget(chat)
         return before.map(\.personID)
     }
@@ -169,7 +169,7 @@ extension Endpoint {
         for id in links.ids(in: chat) where links.find(id).map({ keys.contains($0.key) }) ?? false {
             sayBye(id, .left, .blocked, .blocked, now)
         }
-        tellDue(now)
+        tellDue(in: chat, now)
         handshakes.removeAll { $0.chat == chat && keys.contains($0.key) }
         for person in openings.sortedIDs where person.chat == chat && keys.contains(person.key) {
             stopOpening(with: person)

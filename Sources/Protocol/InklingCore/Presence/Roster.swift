@@ -186,7 +186,7 @@ struct Roster: Sendable {
         guard let pace = paces[chat], pace.nextDeadline != nil else { return }
         paces[chat] = pace.begunAnew(now)
         advance(chat, links, &effects, now: now)
-        paces[chat]?.count(pace, now)
+        paces[chat]?.resume(pace, now)
     }
 
     /// Returns the chats whose deadlines may have changed since the last call.
@@ -254,8 +254,9 @@ struct ReportPace: Sendable {
         return nil
     }
 
-    /// Counts the reports of the last second that another pace made (T-26).
-    mutating func count(_ other: ReportPace, _ now: Instant) {
+    /// Takes over the budgets of an earlier pace, and counts its reports of the last second (T-22, T-26).
+    mutating func resume(_ other: ReportPace, _ now: Instant) {
+        (lists, repetitions) = (other.lists, other.repetitions)
         reports = Array(other.reports[other.head...] + reports[head...])
         head = 0
         told.merge(other.told) { newer, _ in newer }
