@@ -269,15 +269,14 @@ class Chat:
 
     def got_text(self, link: Link, text: str, owner: Owner) -> None:
         size = len(text.encode())
-        if not link.is_named or link.is_hidden:                 # M-24, M-94
+        if not link.is_named:                                   # M-24
             return self._context.pools.texts.remove(owner, size + MESSAGE_EXTRA)
         event = {"on": "message", "chat": self.name, "from": self.people.person(link.key).shown(),
                  "message": self._node.next_number(), "text": text, "held": (owner, size)}
         self._texts.append((link.key, event | ({"delayed": True} if self._context.is_late else {})))
 
     def got_invite(self, link: Link, body: bytes) -> None:
-        if not link.is_hidden:
-            self._node.got_invite(self, link.key, self.people.name(link.key), body)
+        self._node.got_invite(self, link.key, self.people.name(link.key), body)
 
     def got_successor(self, link: Link, body: bytes) -> None:
         """M-90, M-94."""

@@ -457,8 +457,8 @@ class Pools:
 class Receiver:
     """Orders the peer's records, and puts its messages together.
 
-    Its host has `owner`, `got_text` (whose bytes stay in the pool), `got_name`, `got_invite`, `got_successor` and
-    `send_ack`.
+    Its host has `is_hidden`, `owner`, `got_text` (whose bytes stay in the pool), `got_name`, `got_invite`,
+    `got_successor` and `send_ack`.
     """
 
     def __init__(self, clock: Clock, host: Any, pools: Pools) -> None:
@@ -511,7 +511,7 @@ class Receiver:
     def _hold(self, record: Record) -> None:
         """M-40."""
         owner, pool, size = self._host.owner(), self._pools.unfinished, len(record.body) + MESSAGE_EXTRA
-        if record.number in self._held:
+        if record.number in self._held or self._is_closed(record):
             return
         if pool.is_half_free(owner) and pool.has_room(owner, size):
             pool.add(owner, size)
@@ -547,7 +547,9 @@ class Receiver:
             self._refuse(pool)
 
     def _take(self, record: Record) -> bool:
-        """Takes the expected record; returns False if there is no room (M-39)."""
+        """Takes the expected record; returns False if there is no room (M-39), or the link takes no message."""
+        if self._is_closed(record):
+            return False
         if record.kind == NAME:
             self._host.got_name(display_name(record.body), record.number)
         elif record.kind == INVITE:
@@ -555,6 +557,10 @@ class Receiver:
         elif record.kind == SUCCESSOR:
             self._host.got_successor(record.body)
         return self._take_text(record) if record.kind == TEXT else True      # M-26
+
+    def _is_closed(self, record: Record) -> bool:
+        """M-92, M-94."""
+        return self._host.is_hidden and record.kind in (TEXT, INVITE)
 
     def _take_text(self, record: Record) -> bool:
         first, last = bool(record.flags & FIRST), bool(record.flags & LAST)

@@ -126,6 +126,32 @@ struct DepartureTests {
             })
     }
 
+    @Test("M-92: a text and an invite to a departed chat get no ack, and fail by the bye")
+    func noTexts() {
+        var givesSuccessor = false
+        chat.lan.filter = { $0.node != 0 || $0.kind != .record || givesSuccessor }
+        chat.move(by: OwnedChat.successor(1), chosen: [1])
+        chat.lan.with(1) { _ = try? $0.send("late", to: OwnedChat.chat, now: $1) }
+        chat.lan.with(1) { _ = try? $0.invite(World.key(0), to: nil, in: OwnedChat.chat, now: $1) }
+        chat.lan.with(1) { $0.rename("Later", now: $1) }
+        chat.lan.run(.seconds(2))
+        func outcomes() -> [FailureReason?] {
+            chat.lan.outputs(1).compactMap {
+                switch $0 {
+                case .failed(_, _, let key, let reason) where key == World.key(0): reason
+                case .delivered(_, _, let key) where key == World.key(0): .some(nil)
+                default: nil
+                }
+            }
+        }
+        #expect(outcomes().isEmpty)
+        givesSuccessor = true
+        chat.lan.run(.seconds(2))
+        #expect(outcomes() == [.bye, .bye] && chat.successors(at: 1) == [OwnedChat.successor(1)])
+        #expect(chat.lan.messages(at: 0).isEmpty)
+        #expect(!chat.lan.outputs(0).contains { if case .invite = $0 { true } else { false } })
+    }
+
     @Test("T-29: when a chat moves, failed messages come first, then typing, then presence", arguments: [1, 2])
     func moveOrder(_ member: Int) {
         chat.lan.filter = { $0.kind != .ack }

@@ -199,6 +199,25 @@ extension Catalogue {
             try alice.awaitSuccessor(2)
             try alice.awaitLeaving(since: second)
         },
+        Case("M-92.4", "in a departed chat, a text and an invite get no ack") { trial in
+            let (program, invite) = try trial.startOwning(needs: .messages)
+            let peers = try ["Alice", "Bob"].map { try trial.peer(named: $0, in: invite.keys) }
+            try program.move(choosing: peers)
+            for (peer, type) in zip(peers, [RecordType.text, .invite]) {
+                peer.habits.acknowledges = false
+                try peer.openUnseen(to: program)
+                peer.send([.ack(Ack(next: 1))])
+                try peer.awaitSuccessor()
+                let (number, start) = (peer.state.nextOwnRecord, trial.now)
+                let body = Array((type == .text ? "late" : "").utf8)
+                peer.send([.typing(peer.status), .record(Record(number: number, type: type, body: body))])
+                try peer.await("an ack of what came before", since: start) { $0.ack?.next == number }
+                try trial.never(for: .milliseconds(300), "no ack of the \(type)") {
+                    peer.received(since: start).contains { $0.ack.map { $0.next > number } ?? false }
+                }
+            }
+            try expect(program.events("message").isEmpty, "no `message`", actual: "one came")
+        },
         Case("M-93.1", "each departed chat keeps its successor, for the keys that each later move chose") { trial in
             let (program, invite) = try trial.startOwning()
             let names = ["Alice", "Bob", "Carol"]

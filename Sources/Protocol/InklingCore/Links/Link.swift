@@ -38,7 +38,7 @@ struct Link: Sendable {
     var hints = HintPings()
     private var datagrams: TokenBucket
     /// Whether the user sees nobody on this link (M-92, M-94).
-    var isHidden = false
+    var isHidden = false { didSet { receiver.takesMessages = !isHidden } }
     /// Whether the peer had named itself in an earlier state. The node then queues messages for the person (L-103).
     private var wasNamed = false
     /// The state of this link that the roster knows; nil if the roster must hear of the link again.
@@ -132,6 +132,7 @@ struct Link: Sendable {
         unheardCopies = []
         snapshotDeadline = nil
         receiver = RecordReceiver()
+        receiver.takesMessages = !isHidden
         forgetReport()
         return sender.restart(now: now)
     }

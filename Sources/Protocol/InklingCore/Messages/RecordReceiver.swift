@@ -30,6 +30,8 @@ struct RecordReceiver: Sendable {
     /// Whether a name has arrived, so that the person is shown (L-85). The name is record 0, unless a forward skipped
     /// record 0 (M-37).
     private(set) var isPeerNamed = false
+    /// Whether the receiver accepts texts and invites. A hidden link does not (M-92, M-94).
+    var takesMessages = true
     private var expected: UInt32 = 0
     private var beyond: [UInt32: Record] = [:]
     /// The digests of the last 16 records that were taken in order, the newest last (L-105).
@@ -91,7 +93,7 @@ struct RecordReceiver: Sendable {
         guard record.number >= expected, record.number < .max, beyond[record.number] == nil else { return [] }
         guard record.number - acknowledged < UInt32(Limits.recordsAbove) else { return [] }
         guard record.number > expected else { return take((record, id), now, grant) }
-        guard grant(.hold(record.body.count)) else { return [] }
+        guard accepts(record), grant(.hold(record.body.count)) else { return [] }
         beyond[record.number] = record
         textIDs[record.number] = id
         gapSince = gapSince ?? now
@@ -168,10 +170,12 @@ struct RecordReceiver: Sendable {
 
     /// Applies a record in order.
     ///
-    /// - Returns: Whether the receiver accepted the record. If not, there is no room for it (M-39).
+    /// - Returns: Whether the receiver accepted the record. If not, there is no room for it (M-39), or the link takes no
+    ///   message (M-92).
     private mutating func apply(
         _ record: Record, _ id: TextID?, _ now: Instant, _ grant: (TextDemand) -> Bool, _ events: inout [RecordEvent]
     ) -> Bool {
+        guard accepts(record) else { return false }
         switch record.type {
         case .name:
             isPeerNamed = true
@@ -189,6 +193,10 @@ struct RecordReceiver: Sendable {
         case .unknown:
             return true
         }
+    }
+
+    private func accepts(_ record: Record) -> Bool {
+        takesMessages || record.type != .text && record.type != .invite
     }
 
     /// Adds a text to the message in progress. A text that breaks M-1 is dropped together with the message (M-23).
