@@ -98,6 +98,50 @@ struct ServiceHolderTests {
         #expect(stage.node.chats.isEmpty && !stage.history.keeps(team) && stage.finished.last == team)
     }
 
+    //
+    @Test("a leave ends no logs of a chat in which another front end stays, or which another one joins meanwhile")
+    func leavingWithOthers() throws {
+        let team = try Self.team()
+        let stage = ServiceStage(kept: [team])
+        stage.history.set(true, for: team) { _ in }
+        var written: [(String?) -> Void] = []
+        stage.keepCompletion = { written.append($0) }
+        let (prompt, page) = (try stage.frontEnd(in: "team"), try stage.frontEnd(in: "team"))
+        prompt.ask(.leave(chat: "team"))
+        #expect(stage.kept.last == [] && stage.leaving == nil, "a start after this must not end the logs")
+        written.removeFirst()(nil)
+        #expect(prompt.answers == [.done] && stage.node.chats == [team])
+        #expect(stage.history.keeps(team) && stage.finished.isEmpty)
+        page.ask(.join(team, isKept: true))
+        written.removeFirst()(nil)
+        page.service.stop {}
+        let (last, later) = (stage.frontEnd(), stage.frontEnd())
+        last.ask(.leave(chat: "team"))
+        #expect(stage.leaving == team)
+        later.ask(.join(team))
+        written.removeFirst()(nil)
+        #expect(last.answers == [.done] && stage.node.chats == [team] && stage.history.keeps(team))
+        #expect(stage.finished == [team], "the node forgets that the logs end, as it is in the chat")
+        #expect(later.ask(.leave(chat: "team")) == .done)
+        #expect(stage.node.chats.isEmpty && !stage.history.keeps(team))
+    }
+
+    //
+    @Test("a leave ends the history also if the last other connection ended during the write")
+    func leavingAtEnd() throws {
+        let team = try Self.team()
+        let stage = ServiceStage(kept: [team])
+        stage.history.set(true, for: team) { _ in }
+        var written: [(String?) -> Void] = []
+        stage.keepCompletion = { written.append($0) }
+        let (prompt, page) = (try stage.frontEnd(in: "team"), try stage.frontEnd(in: "team"))
+        prompt.ask(.leave(chat: "team"))
+        page.service.stop {}
+        #expect(stage.node.chats.isEmpty)
+        written.removeFirst()(nil)
+        #expect(prompt.answers == [.done] && !stage.history.keeps(team))
+    }
+
     //
     @Test("while the disk stands still, others type, send and join; the one that waits gets its answer first")
     func stillDisk() throws {

@@ -110,6 +110,22 @@ struct NodeStateTests: FileStage {
         try await node.stop()
     }
 
+    //
+    @Test("a chat in which the node stays after a leave keeps its logs")
+    func stays() async throws {
+        let node = try await start()
+        try await node.run { [team] node in
+            node.setHasHistory { $0 == team.logID }
+            _ = try node.node.onLoop { node in Result { () throws(NodeError) in try node.join(team) } }.get()
+        }
+        try await keep([], leaving: team, node)
+        #expect(found.ending == [team.logID])
+        try await node.run { [team] in $0.finishLeaving(team) }
+        try await written(node)
+        #expect(found.ending.isEmpty)
+        try await node.stop()
+    }
+
     @Test("a chat that the user left and keeps again does not end, even after a kill between")
     func comesBack() async throws {
         var node = try await start()

@@ -151,18 +151,23 @@ extension Node {
         }
     }
 
-    /// Records that the logs of a left chat have ended, if they have.
+    /// Records that the logs of a left chat have ended, if they have. If the node is in the chat after all, the logs
+    /// stay.
     func finishLeaving(_ chat: Chat) {
         let digits = logID(of: chat)
-        guard let store = texts.store else { return removeEnding(of: digits) }
+        guard let store = texts.store, !isIn(log: digits) else { return removeEnding(of: digits) }
         store.value.whenIdle { [weak self] in
             self?.onLoop { node in
                 let hasTexts = TextLogID(digits: digits).map { store.value.logs.contains($0) } ?? false
-                guard !hasTexts, node.moving.hasHistory?.value(digits) != true else { return }
+                let hasLogs = hasTexts || node.moving.hasHistory?.value(digits) == true
+                guard !hasLogs || node.isIn(log: digits) else { return }
                 node.removeEnding(of: digits)
             }
         }
     }
+
+    /// Returns whether the node is in a chat with this log.
+    private func isIn(log digits: String) -> Bool { joined.contains { logID(of: $0.chat) == digits } }
 
     func removeEnding(of digits: String) {
         let key = StateTables.Key(.ending, digits)

@@ -36,7 +36,7 @@ extension ServedNode {
         node.onLoop { $0.keep(chats, leaving: left) { completion.value($0) } }
     }
 
-    /// Records that the logs of a left chat have ended, if they have.
+    /// Records that the logs of a left chat have ended, if they have. ``Node/finishLeaving(_:)`` describes the rest.
     package func finishLeaving(_ chat: Chat) { node.onLoop { $0.finishLeaving(chat) } }
 
     /// Keeps the name of a chat. The argument of `completion` is nil, or the reason for the failure.

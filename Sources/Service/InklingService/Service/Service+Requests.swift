@@ -275,11 +275,13 @@ extension Service {
         kept.removeAll { $0.name == chat }
         updateAttention()
         guard isKept, let left else { return end(left, named: chat) { frontEnd.answer($0) } }
-        // The end of the logs follows that of the chat. A start after a kill then completes it.
-        storeKept(leaving: left) { [weak self] reason in
+        // The end of the logs follows that of the chat. A start after a kill then completes it. While other front ends are
+        // in the chat, the logs stay.
+        let hasOthers = frontEnds.contains { $0.isIn(chat) }
+        storeKept(leaving: hasOthers ? nil : left) { [weak self] reason in
             guard let self else { return }
             end(left, named: chat) { [self] answer in
-                if reason == nil { surroundings.finishLeaving(left) }
+                if reason == nil, !hasOthers { surroundings.finishLeaving(left) }
                 frontEnd.answer(answer)
                 let text = reason.map { "\"\(chat)\" stays one of your chats: \($0)" }
                 if let text { report(.other(code: "chats-not-kept", text: text)) }
@@ -290,13 +292,18 @@ extension Service {
 
     /// Leaves a chat with its logs, if no front end is in the chat and it is not kept.
     private func end(_ chat: Chat?, named name: String, _ completion: @escaping (ServiceAnswer) -> Void) {
+        let endLogs = { [self] (answer: ServiceAnswer) in
+            guard let chat else { return completion(answer) }
+            endHistory(of: chat) { completion(answer) }
+        }
+        guard joined[name] != nil else {
+            // The node is not in the chat, or the last connection in the chat ended during a write.
+            return endLogs(.done)
+        }
         var isLeft = false
         release(name) {
             isLeft = true
-            ask(.leave(chat: name)) { [self] answer in
-                guard let chat else { return completion(answer) }
-                endHistory(of: chat) { completion(answer) }
-            }
+            ask(.leave(chat: name), endLogs)
         }
         if !isLeft { completion(.done) }
     }
