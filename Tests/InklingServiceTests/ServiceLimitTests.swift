@@ -115,6 +115,34 @@ struct ServiceLimitTests {
         #expect(bar.events == [delivered], "in any case")
     }
 
+    //
+    @Test("a choice of chats holds for notices too; those without a chat come in any case, and standing ones once")
+    func noticesOfChats() throws {
+        let stage = ServiceStage()
+        let (all, bar) = (stage.frontEnd(), stage.frontEnd())
+        bar.ask(.subscribe(Subscription(chats: .named(["kitchen"]))))
+        bar.forget()
+        let invited = ["kitchen", "attic"].map { chat in
+            Notice.invited(
+                .init(
+                    number: chat.count, chat: chat, sender: Somebody.bob, key: Somebody.key, isVerified: false,
+                    name: "team", owner: nil))
+        }
+        let others: [Notice] = [
+            .movedApart(chat: "attic"), .moved(try Chat("attic")), .discoveryUp, .lastWillOff(.ended),
+        ]
+        for notice in invited + others { stage.node.tell(.notice(notice)) }
+        #expect(all.events == (invited + others).map { .notice($0) }, "without a choice, it gets all")
+        #expect(bar.events == [.notice(invited[0]), .notice(.discoveryUp), .notice(.lastWillOff(.ended))])
+        bar.forget()
+        bar.ask(.subscribe(Subscription(chats: .named(["kitchen", "attic"]))))
+        #expect(bar.events == [.notice(invited[1])])
+        bar.forget()
+        bar.ask(.subscribe(Subscription(kinds: [.message], chats: .all)))
+        bar.ask(.subscribe(Subscription(kinds: [.notice], chats: .named(["attic"]))))
+        #expect(bar.events == [.notice(invited[1]), .notice(.lastWillOff(.ended))])
+    }
+
     //
     @Test("the present state follows the answer: who is there, who types, and the notices that hold")
     func presentState() throws {

@@ -41,6 +41,21 @@ public enum Notice: Hashable, Sendable {
     case other(code: String, text: String)
 }
 
+extension Notice {
+    /// The name of the chat that the notice is about; nil for none.
+    package var chat: String? {
+        switch self {
+        case .invited(let invitation): invitation.chat
+        case .moved(let chat): chat.name
+        case .newcomer(let newcomer): newcomer.chat
+        case .movedApart(let chat): chat
+        case .discoveryDown, .discoveryUp, .identityTemporary, .lastWillOff, .peerIsOneself, .keyChanged,
+            .reachableFromAnywhere, .reachableOnLink, .invitationOver, .other:
+            nil
+        }
+    }
+}
+
 /// The reason why discovery does not work.
 public enum DiscoveryOutage: Hashable, Sendable, CaseIterable {
     /// No discovery daemon answered.

@@ -39,6 +39,13 @@ package struct Subscription: Hashable, Sendable {
         }
     }
 
+    /// Returns whether the front end wants a notice. After a choice of chats, a notice about another chat is unwanted.
+    package func wants(_ notice: Notice) -> Bool {
+        guard kinds.contains(.notice) else { return false }
+        guard case .named(let names) = chats, let chat = notice.chat else { return true }
+        return names.contains(chat)
+    }
+
     /// Returns whether the front end wants an event.
     ///
     /// - Parameter isMember: Returns whether the front end is in a chat.
@@ -49,7 +56,7 @@ package struct Subscription: Hashable, Sendable {
         case .typing(let chat, _): wants(.typing, in: chat)
         case .message(let message): wants(.message, in: message.chat)
         case .missed(let missed): missed.outcomes > 0 || wants(.message, in: missed.chat)
-        case .notice: kinds.contains(.notice)
+        case .notice(let notice): self.wants(notice)
         case .delivered, .failed, .waiting: true
         }
     }

@@ -383,7 +383,7 @@ extension Service {
             }
             if isNew(.typing) { enqueueTyping(in: chat, to: frontEnd) }
         }
-        if subscription.kinds.contains(.notice), !former.kinds.contains(.notice) { enqueueNotices(to: frontEnd) }
+        enqueueNotices(to: frontEnd, former: former)
         updateAttention()
     }
 

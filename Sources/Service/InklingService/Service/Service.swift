@@ -416,8 +416,10 @@ package final class Service: EventSink {
         for frontEnd in frontEnds { frontEnd.look(patience: patience) }
     }
 
-    func enqueueNotices(to frontEnd: FrontEnd) {
+    /// Reports the notices that hold, except those that the front end got under its former subscription.
+    func enqueueNotices(to frontEnd: FrontEnd, former: Subscription? = nil) {
         for notice in standingNotices.all {
+            guard frontEnd.subscription.wants(notice), former?.wants(notice) != true else { continue }
             frontEnd.add(TimedEvent(at: surroundings.wall(), event: .notice(notice)))
         }
     }
