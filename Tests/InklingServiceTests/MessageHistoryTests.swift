@@ -124,6 +124,8 @@ private final class HistoryStage: Sendable {
         try await list(query, in: chat).map(\.text)
     }
 
+    func fault() async throws -> Notice? { try await loop.submit { self.history.value?.fault }.get() }
+
     func keeps(_ chat: Chat) async throws -> Bool {
         try await loop.submit { self.history.value?.keeps(chat) == true }.get()
     }
@@ -317,9 +319,11 @@ struct MessageHistoryTests {
         guard case .other("history-not-kept", let text) = notices.first else { throw SystemError("no notice") }
         #expect(notices.count == 1 && text.contains("No space left on device."), "\(text)")
         #expect(text.hasPrefix("New messages are not kept. "))
+        #expect(try await stage.fault() == notices[0])
         try await stage.setRoom(pages: 1 << 20)
         try await stage.add([Self.received("kept")], in: chat)
         #expect(try await stage.texts(in: chat) == ["kept"])
+        #expect(try await stage.fault() == nil)
     }
 
     //
@@ -496,6 +500,19 @@ struct ServiceHistoryTests {
         let notice = Notice.other(code: "history-damaged", text: "a file is damaged")
         stage.history.report(notice)
         #expect(frontEnd.events == [.notice(notice)])
+        #expect(stage.frontEnd().events == [.notice(notice)], "it holds, also for one that attaches later")
+    }
+
+    //
+    @Test("a front end that attaches while the disk refuses messages learns of it, and none that attaches later")
+    func notKept() throws {
+        let (stage, _, _) = try Self.stage()
+        let notices = ["history-not-kept", "waiting-not-kept"].map { Notice.other(code: $0, text: "no room") }
+        (stage.history.fault, stage.textFault) = (notices[0], notices[1])
+        for notice in notices { stage.node.tell(.notice(notice)) }
+        #expect(stage.frontEnd().events == notices.map { .notice($0) })
+        (stage.history.fault, stage.textFault) = (nil, nil)
+        #expect(stage.frontEnd().events.isEmpty)
     }
 
     //

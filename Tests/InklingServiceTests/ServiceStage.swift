@@ -25,6 +25,8 @@ final class ServiceStage {
         var finished: [Chat] = []
         /// The unread texts of an earlier run, by chat.
         var restored: [String: [TimedEvent]] = [:]
+        /// The notice that texts are not kept.
+        var textFault: Notice?
         /// The messages that the node need not keep any more.
         var read: [MessageID] = []
         /// How well the user knows some people. Others have the rank `met`.
@@ -98,7 +100,7 @@ final class ServiceStage {
                 }, history: history,
                 texts: UnreadTexts(
                     restored: { [world] in world.restored.removeValue(forKey: $0) ?? [] },
-                    read: { [world] numbers, _ in world.read += numbers })))
+                    read: { [world] numbers, _ in world.read += numbers }, fault: { [world] in world.textFault })))
         service.chatRefused = { [world] chat, error in world.refused[chat] = error }
         service.begin()
     }
@@ -224,6 +226,7 @@ final class FakeHistory: ChatHistory {
     var report: (Notice) -> Void = { _ in }
     /// Whether added messages are lost, as on a full disk.
     var isLosing = false
+    var fault: Notice?
     private(set) var queries: [HistoryQuery] = []
 
     func begin(_ report: @escaping (Notice) -> Void) { self.report = report }

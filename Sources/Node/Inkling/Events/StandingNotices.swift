@@ -6,7 +6,8 @@ package struct StandingNotices: Sendable {
 
     /// The codes of notices about what the disk has lost, or can't keep in this run.
     private static let lasting: Set = [
-        "state-damaged", "state-unusable", "state-earlier", "identity-new", "waiting-damaged", "store-remote",
+        "state-damaged", "state-unusable", "state-earlier", "identity-new", "waiting-damaged", "history-damaged",
+        "store-remote",
     ]
 
     package init() {}

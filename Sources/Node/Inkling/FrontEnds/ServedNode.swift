@@ -113,6 +113,9 @@ package final class ServedNode: ServiceNode {
         node.onLoop { $0.readTexts(numbers, in: chat) }
     }
 
+    /// The notice that texts are not kept; nil if the last write succeeded.
+    package var textFault: Notice? { node.onLoop { $0.texts.fault } }
+
     /// Forgets whether texts wait in a chat that the node leaves.
     package func forgetHold(_ chat: String) { node.onLoop { $0.texts.holds[chat] = nil } }
 

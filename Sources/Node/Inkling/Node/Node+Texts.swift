@@ -26,11 +26,14 @@ extension Node {
                     node.tell(.notice(.other(code: "waiting-damaged", text: text)))
                 }
             }
-        case .unwritable(let text): tell(.notice(.other(code: "waiting-not-kept", text: text)))
+        case .unwritable(let text):
+            let notice = Notice.other(code: "waiting-not-kept", text: text)
+            texts.fault = notice
+            tell(.notice(notice))
         case .remote(let text):
             logger.notice("\(text)")
             tell(.notice(.other(code: "store-remote", text: text)))
-        case .writable: break
+        case .writable: texts.fault = nil
         }
     }
 

@@ -6,6 +6,8 @@ import NIOCore
 struct NodeTexts {
     /// Nil for a node that keeps no texts (M-87).
     var store: NIOLoopBound<any TextStore>?
+    /// The notice that texts are not kept; nil if the last write succeeded.
+    var fault: Notice?
     /// The switches that differ from the usual ones, by chat.
     var holds: [String: Bool] = [:]
     var queues = TextQueues()

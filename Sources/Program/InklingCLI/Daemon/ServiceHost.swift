@@ -56,7 +56,7 @@ final class ServiceHost {
             texts = UnreadTexts(
                 restored: { [unowned node] in node.takeRestoredTexts(in: $0) },
                 read: { [unowned node] in node.readTexts($0, in: $1) },
-                forgetSwitch: { [unowned node] in node.forgetHold($0) })
+                forgetSwitch: { [unowned node] in node.forgetHold($0) }, fault: { [unowned node] in node.textFault })
         }
         service = Service(
             node, level: level, kept: kept.chats, holds: kept.holds, announcesAbsence: announcesAbsence,

@@ -32,6 +32,8 @@ package struct HistoryPage: Equatable, Sendable {
 package protocol ChatHistory: AnyObject {
     /// Begins to report damage and failures.
     func begin(_ report: @escaping (Notice) -> Void)
+    /// The notice that messages are not kept; nil if the last write succeeded.
+    var fault: Notice? { get }
     func keeps(_ chat: Chat) -> Bool
     /// Begins the history of a chat, or ends and removes it.
     ///
@@ -52,6 +54,8 @@ package protocol ChatHistory: AnyObject {
 
 /// The history of a node that keeps none.
 final class NoHistory: ChatHistory {
+    let fault: Notice? = nil
+
     func begin(_ report: @escaping (Notice) -> Void) {}
     func keeps(_ chat: Chat) -> Bool { false }
     func set(_ isOn: Bool, for chat: Chat, _ completion: @escaping (String?) -> Void) { completion(nil) }
@@ -95,7 +99,7 @@ package final class MessageHistory: ChatHistory {
     private var order = CircularBuffer<Own>()
     /// The bytes of messages that wait to be kept.
     private var backlog = 0
-    private var isFailing = false
+    package private(set) var fault: Notice?
     private var report: (Notice) -> Void = { _ in }
 
     /// Reads which chats have a history.
@@ -149,6 +153,7 @@ package final class MessageHistory: ChatHistory {
             if isOn { try tables.begin(log) } else { try tables.end(log) }
         } _: { [self] (_: Void?, reason) in
             if reason != nil { if had { logs.insert(id) } else { logs.remove(id) } }
+            if logs.isEmpty { fault = nil }
             completion(
                 reason.map {
                     "The key of the history can't be \(isOn ? "written" : "removed"): \($0). Make room for the file or "
@@ -225,13 +230,13 @@ package final class MessageHistory: ChatHistory {
 
     /// Reports that messages are not kept, once until a write succeeds.
     private func wrote(_ reason: String?) {
-        if let reason, !isFailing {
-            report(
-                .other(
-                    code: "history-not-kept",
-                    text: "New messages are not kept. \(reason). Make room on the disk, or make the folder writable."))
-        }
-        isFailing = reason != nil
+        guard let reason else { return fault = nil }
+        guard fault == nil else { return }
+        let notice = Notice.other(
+            code: "history-not-kept",
+            text: "New messages are not kept. \(reason). Make room on the disk, or make the folder writable.")
+        fault = notice
+        report(notice)
     }
 
     package func list(_ query: HistoryQuery, in chat: Chat, _ completion: @escaping (HistoryPage) -> Void) {

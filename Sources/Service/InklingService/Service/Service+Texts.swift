@@ -9,13 +9,15 @@ package struct UnreadTexts {
     let read: ([MessageID], String) -> Void
     /// Forgets the switch of waiting texts of a chat that the node leaves.
     let forgetSwitch: (String) -> Void
+    /// Returns the notice that texts are not kept; nil if the last write succeeded.
+    let fault: () -> Notice?
 
     package init(
         restored: @escaping (String) -> [TimedEvent] = { _ in [] },
         read: @escaping ([MessageID], String) -> Void = { _, _ in },
-        forgetSwitch: @escaping (String) -> Void = { _ in }
+        forgetSwitch: @escaping (String) -> Void = { _ in }, fault: @escaping () -> Notice? = { nil }
     ) {
-        (self.restored, self.read, self.forgetSwitch) = (restored, read, forgetSwitch)
+        (self.restored, self.read, self.forgetSwitch, self.fault) = (restored, read, forgetSwitch, fault)
     }
 }
 

@@ -148,7 +148,10 @@ package final class Service: EventSink {
     /// Attaches to the node, announces the user's presence and joins the kept chats.
     package func begin() {
         node.attach(self)
-        surroundings.history.begin { [unowned self] notice in report(notice) }
+        surroundings.history.begin { [unowned self] notice in
+            standingNotices.note(notice)
+            report(notice)
+        }
         announcePresence()
         // The user confirmed these names when the chats were kept.
         guard level == .daemon else { return }
@@ -418,7 +421,8 @@ package final class Service: EventSink {
 
     /// Reports the notices that hold, except those that the front end got under its former subscription.
     func enqueueNotices(to frontEnd: FrontEnd, former: Subscription? = nil) {
-        for notice in standingNotices.all {
+        let faults = [surroundings.history.fault, surroundings.texts.fault()].compactMap { $0 }
+        for notice in standingNotices.all + faults {
             guard frontEnd.subscription.wants(notice), former?.wants(notice) != true else { continue }
             frontEnd.add(TimedEvent(at: surroundings.wall(), event: .notice(notice)))
         }
