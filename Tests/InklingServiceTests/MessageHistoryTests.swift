@@ -437,6 +437,28 @@ struct ServiceHistoryTests {
         #expect(!stage.service.isUnseen("team"))
     }
 
+    //
+    @Test("unread texts of an earlier run are marked in the history, which has their earlier numbers")
+    func listingRestored() throws {
+        func text(_ number: Int, _ text: String, from person: Person = Somebody.bob) -> Event {
+            .message(.init(chat: "team", from: person, id: MessageID(number), text: text, written: 0.5))
+        }
+        let chat = try Self.secret()
+        let restored = [TimedEvent(at: 2.5, event: text(11, "unread")), TimedEvent(at: 4.5, event: text(12, "too"))]
+        let stage = ServiceStage(restored: ["team": restored])
+        let rows: [(Timestamp, Event)] = [
+            (1.5, text(11, "read")), (2.5, text(1, "unread")), (2.5, text(2, "unread", from: Somebody.carol)),
+            (4.5, text(4, "other")), (4.5, text(5, "too")),
+        ]
+        stage.history.kept[chat] = rows.compactMap { at, event in
+            guard case .message(let message) = event else { return nil }
+            return RecentMessage(at: at, .received(message, isDelayed: false))
+        }
+        let frontEnd = stage.frontEnd()
+        frontEnd.ask(.join(chat))
+        #expect(frontEnd.messages(.messages(chat: "team")).map(\.isUnread) == [false, true, false, false, true])
+    }
+
     /// Returns the text and the number of each listed message.
     private static func listed(_ frontEnd: StageFrontEnd, _ request: ServiceRequest) -> [String] {
         frontEnd.messages(request).map { "\($0.text) \($0.entry.map(String.init) ?? "-")" }

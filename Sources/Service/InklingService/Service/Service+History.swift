@@ -18,23 +18,28 @@ extension Service {
     func list(_ query: HistoryQuery, in name: String, for frontEnd: FrontEnd) {
         guard let chat = joined[name] else { return frontEnd.answer(.failed(.unknownChat(name))) }
         guard surroundings.history.keeps(chat) else {
-            return frontEnd.answer(.messages(recent.messages(query, in: name).map(marked)))
+            return frontEnd.answer(.messages(marked(recent.messages(query, in: name), in: name)))
         }
         surroundings.history.list(query, in: chat) { [weak self] page in
             guard let self else { return }
-            frontEnd.answer(.messages(recent.completed(page, of: query, in: name).map(marked)))
+            frontEnd.answer(.messages(marked(recent.completed(page, of: query, in: name), in: name)))
             deadlineChanged()
         }
     }
 
-    /// Returns a message with a mark if it is unread.
-    private func marked(_ message: RecentMessage) -> RecentMessage {
-        guard case .received(let received, _) = message.content else { return message }
-        var message = message
-        // Numbers begin again in each run, and the file has microseconds.
-        let unread = unread.message(received.id, in: received.chat)
-        message.isUnread = unread.map { abs($0.event.at.seconds(since: message.at)) < 0.001 } ?? false
-        return message
+    /// Returns messages of a chat with marks on the unread ones.
+    private func marked(_ messages: [RecentMessage], in chat: String) -> [RecentMessage] {
+        // A message of an earlier run has another number in the history. The file has microseconds.
+        let unread = unread.messages(in: chat)
+        return messages.map { message in
+            guard case .received(let received, _) = message.content else { return message }
+            var message = message
+            message.isUnread = unread.contains {
+                abs($0.event.at.seconds(since: message.at)) < 0.001 && $0.content.sender.user == received.sender.user
+                    && $0.content.text == received.text
+            }
+            return message
+        }
     }
 
     /// Keeps the last message of a chat.
