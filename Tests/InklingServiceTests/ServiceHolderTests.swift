@@ -40,6 +40,25 @@ struct ServiceHolderTests {
         #expect(second.ask(.join(try Chat("team"))) == .joined(team, []))
     }
 
+    //
+    @Test(
+        "a secret takes no kept chat of its name away, be that private or open, until its user leaves it",
+        arguments: [Service.Level.driven, .holder])
+    func otherSecret(_ level: Service.Level) throws {
+        let (team, garden) = (try Self.team(), try Chat("garden"))
+        let stage = ServiceStage(level: level, kept: [team, garden])
+        let prompt = stage.frontEnd(isPatient: true)
+        let others = [try Self.team("e"), try Chat("garden", secret: Secret(String(repeating: "a", count: 26)))]
+        for other in others {
+            for isConfirmed in [false, true] {
+                #expect(prompt.ask(.join(other, isConfirmed: isConfirmed)) == .failed(.chatExists(other.name)))
+            }
+        }
+        #expect(stage.node.chats.isEmpty && stage.kept.isEmpty)
+        #expect(prompt.ask(.leave(chat: "team")) == .done && stage.kept.last == [garden])
+        #expect(prompt.ask(.join(others[0])) == .joined(others[0], []) && stage.kept.last == [garden, others[0]])
+    }
+
     //
     @Test(
         "a private chat is kept when its join is on disk, and dropped when its end is on disk; a full disk is a notice",

@@ -143,7 +143,8 @@ extension Service {
         // A bare name means the kept chat of that name. The node answers for a chat that its user has left.
         let named = chat.isOpen && !isConfirmed && resting?.isOpen == false ? resting : nil
         let chat = surroundings.present(named ?? chat) ?? chat
-        if level == .holder, let resting, !resting.isOpen, !chat.isOpen, resting.secret != chat.secret {
+        // A kept chat stays until its user leaves it.
+        if let resting, !chat.isOpen, resting.keys.id != chat.keys.id {
             return frontEnd.answer(.failed(.chatExists(chat.name)))
         }
         guard let existing = joined[chat.name] else {
