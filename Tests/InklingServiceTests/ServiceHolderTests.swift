@@ -59,6 +59,44 @@ struct ServiceHolderTests {
         #expect(prompt.ask(.join(others[0])) == .joined(others[0], []) && stage.kept.last == [garden, others[0]])
     }
 
+    //
+    @Test("a further join that keeps a chat waits for the write that keeps it, and shares its result")
+    func sharedWrite() throws {
+        let team = try Self.team()
+        for (level, reason) in [(Service.Level.daemon, nil), (.daemon, "full"), (.holder, nil), (.holder, "full")] {
+            let stage = ServiceStage(level: level)
+            let (first, second) = (stage.frontEnd(isPatient: level == .holder), stage.frontEnd())
+            var written: [(String?) -> Void] = []
+            stage.keepCompletion = { written.append($0) }
+            first.ask(.join(team, isKept: level == .daemon))
+            second.ask(.join(team, isKept: true))
+            #expect(first.answers.isEmpty && second.answers.isEmpty && stage.kept == [[team]])
+            written.removeFirst()(reason)
+            let failure = reason.map { ServiceAnswer.failed(.other(code: "not-kept", text: $0)) }
+            #expect(second.answers == [failure ?? .joined(team, [])])
+            #expect(first.answers == [level == .holder ? .joined(team, []) : failure ?? .joined(team, [])])
+            #expect(stage.node.chats == (level == .daemon && reason != nil ? [] : [team]) && written.isEmpty)
+        }
+    }
+
+    //
+    @Test("a join that keeps a chat again after a leave has a write of its own")
+    func writeAfterLeave() throws {
+        let team = try Self.team()
+        let stage = ServiceStage()
+        let (first, second, third) = (stage.frontEnd(), stage.frontEnd(), stage.frontEnd())
+        var written: [(String?) -> Void] = []
+        stage.keepCompletion = { written.append($0) }
+        first.ask(.join(team, isKept: true))
+        second.ask(.leave(chat: "team"))
+        third.ask(.join(team, isKept: true))
+        #expect(stage.kept == [[team], [], [team]])
+        for _ in 0..<2 { written.removeFirst()(nil) }
+        #expect(third.answers.isEmpty)
+        written.removeFirst()(nil)
+        #expect(third.answers == [.joined(team, [])] && stage.node.chats == [team])
+    }
+
     //
     @Test(
         "a private chat is kept when its join is on disk, and dropped when its end is on disk; a full disk is a notice",

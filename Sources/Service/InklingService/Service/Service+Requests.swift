@@ -2,6 +2,12 @@ import InklingModel
 
 /// The requests of front ends.
 extension Service {
+    /// A write of a chat that front ends want to keep.
+    final class Keeping {
+        /// What waits for the write. The argument is nil, or the reason for the failure.
+        var waiting: [(String?) -> Void] = []
+    }
+
     func perform(_ request: ServiceRequest, for frontEnd: FrontEnd) {
         switch request {
         // Nothing is kept for a later front end of a driven node. The node says so.
@@ -203,18 +209,14 @@ extension Service {
         guard level != .daemon, !chat.isOpen, !kept.contains(chat), !identity.isTemporary else { return entered() }
         // The user wants to find a private chat again. The chat is there even without that.
         kept.removeAll { $0.name == chat.name }
-        kept.append(chat)
-        storeKept { [weak self] reason in
-            guard let self else { return }
+        store(chat) { [self] reason in
             entered()
             if let reason {
-                kept.removeAll { $0 == chat }
                 report(
                     .other(
                         code: "chats-not-kept",
                         text: "The next start asks for the invite of \"\(chat.name)\": \(reason)"))
             }
-            deadlineChanged()
         }
     }
 
@@ -235,18 +237,29 @@ extension Service {
     private func keep(
         _ chat: Chat, for frontEnd: FrontEnd, undo: @escaping () -> Void = {}, then goOn: @escaping () -> Void
     ) {
-        guard !isKept(chat.name) else { return goOn() }
-        kept.append(chat)
-        storeKept { [weak self] reason in
-            guard let self else { return }
-            guard let reason else {
-                goOn()
-                return deadlineChanged()
-            }
-            kept.removeAll { $0 == chat }
+        let finish = { [self] (reason: String?) in
+            guard let reason else { return goOn() }
             undo()
             release(chat.name) { ask(.leave(chat: chat.name)) }
             frontEnd.answer(.failed(.other(code: "not-kept", text: reason)))
+        }
+        guard isKept(chat.name) else { return store(chat, finish) }
+        if let keeping = keeping[chat.name] { keeping.waiting.append(finish) } else { goOn() }
+    }
+
+    /// Adds a chat to the kept ones, and writes these. After a failure, the chat is not kept.
+    ///
+    /// - Parameter completion: The argument is nil when the list is on disk, else the reason for the failure.
+    private func store(_ chat: Chat, _ completion: @escaping (String?) -> Void) {
+        kept.append(chat)
+        let write = Keeping()
+        keeping[chat.name] = write
+        storeKept { [weak self] reason in
+            guard let self else { return }
+            if keeping[chat.name] === write { keeping[chat.name] = nil }
+            if reason != nil { kept.removeAll { $0 == chat } }
+            completion(reason)
+            for finish in write.waiting { finish(reason) }
             deadlineChanged()
         }
     }
@@ -274,6 +287,7 @@ extension Service {
         if frontEnd.openChat == chat { frontEnd.openChat = nil }
         let left = joined[chat] ?? kept.first { $0.name == chat }
         kept.removeAll { $0.name == chat }
+        keeping[chat] = nil
         updateAttention()
         guard isKept, let left else { return end(left, named: chat) { frontEnd.answer($0) } }
         // The end of the logs follows that of the chat. A start after a kill then completes it. While other front ends are

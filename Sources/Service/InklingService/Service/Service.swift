@@ -105,6 +105,8 @@ package final class Service: EventSink {
     var joining: [String: [() -> Void]] = [:]
     /// The chats that the node stays in without a front end, in the order in which they were kept.
     var kept: [Chat] = []
+    /// The writes of chats that are about to be kept, by name.
+    var keeping: [String: Keeping] = [:]
     /// Whether texts wait, for the kept chats that differ from the usual.
     var holds: [String: Bool] = [:]
     var standingNotices = StandingNotices()
