@@ -347,6 +347,35 @@ struct ServiceTests {
         #expect(stage.node.takeRequests() == [.startTyping(chat: "kitchen")])
     }
 
+    // T-10
+    @Test("a request to go away ends all typing, also of a user who is away already", arguments: [false, true])
+    func typingWhileAway(isByWord: Bool) throws {
+        let stage = ServiceStage(announcesAbsence: true)
+        let frontEnd = stage.frontEnd()
+        frontEnd.ask(.join(try Chat("kitchen")))
+        if isByWord { frontEnd.ask(.setAway(true)) }
+        frontEnd.ask(.compose("h", chat: "kitchen"))
+        _ = stage.node.takeRequests()
+        frontEnd.ask(.setAway(true))
+        #expect(stage.node.takeRequests() == [.stopTyping(chat: "kitchen")])
+        frontEnd.ask(.setAway(true))
+        frontEnd.ask(.compose("", chat: "kitchen"))
+        #expect(stage.node.takeRequests().isEmpty, "nothing is being typed")
+    }
+
+    // T-10
+    @Test("a driven node that is away ends typing at a further request to go away")
+    func typingOfDrivenNode() throws {
+        let stage = ServiceStage(level: .driven)
+        let frontEnd = stage.frontEnd(isPatient: true)
+        frontEnd.ask(.join(try Chat("kitchen")))
+        frontEnd.ask(.setAway(true))
+        frontEnd.ask(.compose("h", chat: "kitchen"))
+        _ = stage.node.takeRequests()
+        frontEnd.ask(.setAway(true))
+        #expect(stage.node.takeRequests() == [.stopTyping(chat: "kitchen")])
+    }
+
     //
     @Test("to open another chat empties the draft in the one before, and no other")
     func opening() throws {

@@ -94,12 +94,16 @@ struct DraftUnion {
         chats[chat] = drafts.drafts.isEmpty ? nil : drafts
     }
 
-    /// Records that the user went away. The node has then ended typing in all chats.
-    mutating func restAll() {
+    /// Lets all drafts rest until their next edit, because the user goes away.
+    ///
+    /// - Returns: A stop for each chat in which the user types. A node that announces the change needs none.
+    mutating func restAll() -> [Edge] {
+        let typing = chats.filter { $0.value.nodeUntil != nil }.keys.sorted()
         for (chat, var drafts) in chats {
             rest(&drafts)
             chats[chat] = drafts.drafts.isEmpty ? nil : drafts
         }
+        return typing.map { .stop(chat: $0) }
     }
 
     /// Removes all drafts of a chat that the node left.

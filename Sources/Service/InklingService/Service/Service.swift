@@ -463,6 +463,11 @@ package final class Service: EventSink {
     func setAway(_ isAway: Bool) {
         let isNew = isAwayByWord != isAway
         isAwayByWord = isAway
+        if isAway, isAwayAnnounced {
+            // The node ends typing only when the user goes away.
+            let stops = level == .driven ? joined.keys.sorted().map { .stop(chat: $0) } : drafts.restAll()
+            stops.forEach(perform)
+        }
         announcePresence()
         if isNew { enqueueUser() }
     }
@@ -489,7 +494,7 @@ package final class Service: EventSink {
         guard isAway != isAwayAnnounced else { return }
         isAwayAnnounced = isAway
         // Going away ends typing.
-        if isAway { drafts.restAll() }
+        if isAway { _ = drafts.restAll() }
         ask(.setAway(isAway))
     }
 
