@@ -117,6 +117,11 @@ struct ServiceTextTests {
         }
         #expect(stage.node.requests.last == .hold(false, chat: "team"))
         stage.keepCompletion = { $0(nil) }
+        let refusal = ServiceAnswer.failed(.other(code: "not-kept", text: "the disk is full"))
+        stage.node.answers[.hold(true, chat: "team")] = refusal
+        #expect(frontEnd.ask(.hold(true, chat: "team")) == refusal)
+        #expect(stage.holds.suffix(2) == [[:], ["team": false]], "the disk has the former switch again")
+        stage.node.answers[.hold(true, chat: "team")] = nil
         frontEnd.ask(.hold(true, chat: "team"))
         #expect(stage.holds.last == [:], "the usual needs no entry")
         #expect(frontEnd.ask(.hold(true, chat: "nowhere")) == .failed(.unknownChat("nowhere")))

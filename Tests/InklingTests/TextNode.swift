@@ -91,7 +91,7 @@ final class TextNode: Sendable {
         try await loop.submit { [state] in try body(state.value.unsafelyUnwrapped.node) }.get()
     }
 
-    /// Sets the reason for which appends fail from now on; nil for none.
+    /// Sets the reason for which appends and ends fail from now on; nil for none.
     func setFailure(_ reason: String?) async throws {
         try await loop.submit { [state] in state.value?.store.failure = reason }.get()
     }
@@ -172,21 +172,29 @@ final class TextNode: Sendable {
     }
 }
 
-/// A store whose appends the tests can make fail.
+/// A store whose appends and ends the tests can make fail.
 private final class FaultyTexts: TextStore {
     private let store: StoredTexts
-    var failure: String?
+    var failure: String? {
+        didSet { if failure != oldValue { report(failure.map { .unwritable($0) } ?? .writable) } }
+    }
+    private var report: (TextFault) -> Void = { _ in }
 
     init(_ store: StoredTexts) { self.store = store }
 
     var logs: Set<TextLogID> { store.logs }
-    func begin(_ report: @escaping (TextFault) -> Void) { store.begin(report) }
+    func begin(_ report: @escaping (TextFault) -> Void) {
+        self.report = report
+        store.begin(report)
+    }
     func setStandings(_ standings: [PublicKey: Standing]) { store.setStandings(standings) }
     func state(of log: TextLogID) -> TextState { store.state(of: log) }
     func append(_ records: [TextRecord], to log: TextLogID, completion: @escaping (String?) -> Void) {
         if let failure { completion(failure) } else { store.append(records, to: log, completion: completion) }
     }
-    func end(_ log: TextLogID, completion: @escaping (String?) -> Void) { store.end(log, completion: completion) }
+    func end(_ log: TextLogID, completion: @escaping (String?) -> Void) {
+        if let failure { completion(failure) } else { store.end(log, completion: completion) }
+    }
     func rekey(_ logs: [TextLogID], completion: @escaping (String?) -> Void) {
         store.rekey(logs, completion: completion)
     }

@@ -269,6 +269,40 @@ struct WaitingTextTests {
         }
     }
 
+    //
+    @Test("a switch that the disk refuses gives up no text, and a later one gives up all")
+    func refusedSwitch() async throws {
+        try await Self.withMet { alice, bob, _, _ in
+            try await bob.stop()
+            try await alice.wait("Bob is gone") { try await $0.isAlone }
+            try await alice.send("one")
+            try await alice.wait("it waits") { try await $0.waiting == ["one"] }
+            try await alice.setFailure("the disk is full")
+            let notice = Notice.other(code: "waiting-not-kept", text: "the disk is full")
+            #expect(try await alice.run { $0.textFault } == notice)
+            try await alice.forget()
+            try await alice.ask(.hold(false, chat: "team"))
+            try await alice.wait("an answer") { try await !$0.answers.isEmpty }
+            #expect(try await alice.answers == [.failed(.other(code: "not-kept", text: "the disk is full"))])
+            #expect(try await alice.waiting == ["one"])
+            #expect(Self.outcomes(try await alice.events).isEmpty)
+            try await alice.setFailure(nil)
+            #expect(try await alice.run { $0.textFault } == nil)
+            try await alice.send("two")
+            try await alice.wait("it waits too") { try await $0.waiting == ["one", "two"] }
+            try await alice.forget()
+            try await alice.ask(.hold(false, chat: "team"))
+            try await alice.send("three")
+            try await alice.wait("nothing waits") { try await $0.waiting.isEmpty }
+            #expect(Self.outcomes(try await alice.events).count == 3)
+            try await alice.ask(.hold(false, chat: "team"))
+            try await alice.ask(.hold(true, chat: "team"))
+            try await alice.send("four")
+            try await alice.wait("the last word counts") { try await $0.waiting == ["four"] }
+            try await alice.stop()
+        }
+    }
+
     // R52
     @Test("only time that passed ends a wait, for a text and for a person, over restarts with a wrong clock")
     func wrongClock() async throws {

@@ -143,19 +143,41 @@ extension Node {
         }
     }
 
-    /// Switches waiting texts on or off in a chat.
+    /// Switches waiting texts on or off in a chat. The node gives up texts when the disk has forgotten them.
+    ///
+    /// - Parameter completion: The argument is nil, or the reason why nothing changed.
     func setHold(_ isOn: Bool, in entry: JoinedChat, _ completion: @escaping (String?) -> Void) {
+        let before = texts.holds[entry.name]
         texts.holds[entry.name] = isOn == !entry.chat.isOpen ? nil : isOn
-        guard isOn != (entry.texts != nil) else { return completion(nil) }
-        if isOn, let kept = openTexts(of: entry.chat) {
-            restore(kept, in: entry)
-            try? endpoint.setKeepsTexts(true, in: entry.id, seen: kept.state.seen, now: clock.now)
-            completion(nil)
-        } else {
-            endTexts(of: entry, completion)
-            // Acknowledges all texts.
-            try? endpoint.setKeepsTexts(false, in: entry.id, now: clock.now)
+        guard !isOn else {
+            beginTexts(in: entry)
+            return completion(nil)
         }
+        guard let log = entry.texts?.log, let store = texts.store?.value else { return completion(nil) }
+        let stay = entry.membership
+        store.end(log) { [self] reason in
+            onLoop { node in
+                guard let entry = node.joined.first(where: { $0.membership === stay }), entry.texts?.log == log else {
+                    return
+                }
+                guard reason == nil else { return node.texts.holds[entry.name] = before }
+                // This also removes what came to the disk meanwhile.
+                node.endTexts(of: entry) { _ in }
+                // Acknowledges all texts.
+                try? node.endpoint.setKeepsTexts(false, in: entry.id, now: node.clock.now)
+                // Another front end may have switched them on meanwhile.
+                node.beginTexts(in: entry)
+                node.drain()
+            }
+            completion(reason)
+        }
+    }
+
+    /// Lets texts wait in a chat, if the user wants that and they do not yet.
+    private func beginTexts(in entry: JoinedChat) {
+        guard entry.texts == nil, let kept = openTexts(of: entry.chat) else { return }
+        restore(kept, in: entry)
+        try? endpoint.setKeepsTexts(true, in: entry.id, seen: kept.state.seen, now: clock.now)
         drain()
     }
 

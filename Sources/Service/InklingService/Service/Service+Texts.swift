@@ -63,12 +63,21 @@ extension Service {
         for frontEnd in frontEnds where frontEnd.wantsMessages(in: chat) { frontEnd.add(timed) }
     }
 
-    /// Switches waiting texts in a chat. The switch of a kept chat is on disk before it has an effect.
+    /// Switches waiting texts in a chat. The switch of a kept chat is on disk before it has an effect. A failure changes
+    /// nothing.
     func switchHold(_ isOn: Bool, in name: String, for frontEnd: FrontEnd) {
         guard let chat = joined[name] else { return frontEnd.answer(.failed(.unknownChat(name))) }
         let before = holds[name]
         holds[name] = isOn == !chat.isOpen ? nil : isOn
-        let apply = { [self] in ask(.hold(isOn, chat: name)) { frontEnd.answer($0) } }
+        let after = holds[name]
+        let apply = { [self] in
+            ask(.hold(isOn, chat: name)) { [self] answer in
+                defer { frontEnd.answer(answer) }
+                guard case .failed = answer, after != before, holds[name] == after else { return }
+                holds[name] = before
+                if kept.contains(where: { $0.name == name }) { storeKept { _ in } }
+            }
+        }
         guard kept.contains(where: { $0.name == name }), holds[name] != before else { return apply() }
         storeKept { [weak self] reason in
             guard let self else { return }
