@@ -242,6 +242,23 @@ struct ServiceHolderTests {
         #expect(stage.node.stops == 1 && prompt.end == .stopped && third.end == .stopped)
     }
 
+    //
+    @Test("64 front ends attach beside the prompt, and each one's reading counts")
+    func manyFrontEnds() throws {
+        let stage = ServiceStage(level: .holder)
+        let prompt = stage.frontEnd(isPatient: true)
+        prompt.ask(.join(try Chat("kitchen")))
+        let others = (0..<64).map { _ in stage.frontEnd() }
+        #expect(stage.service.attach() == nil)
+        stage.node.tell(Somebody.message(1))
+        let last = try #require(others.last)
+        last.ask(.join(try Chat("kitchen")))
+        last.ask(.open(chat: "kitchen"))
+        #expect(last.unread == [Somebody.message(1)])
+        last.ask(.read(chat: "kitchen"))
+        #expect(stage.service.unread.count(in: "kitchen") == 0)
+    }
+
     // A-29, M-20, A-72
     @Test("the prompt is never cut off: its messages stay held, and others that don't read are")
     func slow() throws {

@@ -50,7 +50,7 @@ package final class FrontEnd: ChatService {
     var openChat: String?
     var isSuspended = false
     var subscription = Subscription()
-    /// The place among the front ends, 0 to 63, which the unread messages know.
+    /// The place among the front ends, 0 to 64, which the unread messages know.
     let place: Int
     /// Evicted messages already reported, by chat.
     var toldLost: [String: Int] = [:]

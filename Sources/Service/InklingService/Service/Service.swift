@@ -174,12 +174,13 @@ package final class Service: EventSink {
 
     // MARK: Front ends
 
-    /// Adds a front end; nil at the limit of 64. The front end gets the notices that still apply.
+    /// Adds a front end; nil at the limit of 64 beside the one in this process. The front end gets the notices that still
+    /// apply.
     ///
     /// - Parameter isPatient: Whether the front end is the one in this process, which is never cut off, and whose end is
     ///   the node's end.
     package func attach(isPatient: Bool = false) -> FrontEnd? {
-        guard frontEnds.count < DaemonLimits.frontEnds else { return nil }
+        guard isPatient || frontEnds.count(where: { !$0.isPatient }) < DaemonLimits.frontEnds else { return nil }
         let frontEnd = add(isPatient: isPatient)
         enqueueNotices(to: frontEnd)
         if isAwayByWord { frontEnd.add(.user(user)) }

@@ -7,7 +7,7 @@ package struct UnreadMessages {
         package let content: ReceivedMessage
         let rank: SenderRank
         /// The places of the front ends that took the message, as bits.
-        fileprivate var takers: UInt64 = 0
+        fileprivate var takers: UInt128 = 0
 
         fileprivate init(_ event: TimedEvent, _ content: ReceivedMessage, _ rank: SenderRank) {
             (self.event, self.content, self.rank) = (event, content, rank)
@@ -87,7 +87,7 @@ package struct UnreadMessages {
         return evicted
     }
 
-    /// Records that the front end at a place, 0 to 63, took a message.
+    /// Records that the front end at a place, 0 to 64, took a message.
     ///
     /// - Returns: Whether the message is unread.
     @discardableResult
