@@ -101,7 +101,7 @@ extension Limits {
     package static let suspicionQuarterIntervals = 7
     /// The time between two pings of a round (L-26).
     package static let pingInterval = Duration.milliseconds(125)
-    /// The shortest time between two "unheard" datagrams that make a link suspect (L-45).
+    /// The shortest time between two "unheard" datagrams that make a link suspect (L-110).
     package static let unheardInterval = Duration.seconds(10)
     /// The shortest time between two pings on a link because of hints or changed networks (L-29, L-40).
     package static let hintInterval = Duration.seconds(1)
@@ -275,7 +275,7 @@ extension Limits {
     package static let addressesAsked = 64
     /// The pings of one round to a suspect link (L-26).
     package static let pings = 10
-    /// The pings by which an "unheard" datagram shortens a round (L-45).
+    /// The pings by which an "unheard" datagram shortens a round (L-110).
     package static let pingsSpentByUnheard = 5
 }
 

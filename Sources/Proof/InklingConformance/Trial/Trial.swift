@@ -385,7 +385,7 @@ extension Trial {
 }
 
 extension Duration {
-    /// The time after a link came up from which an "unheard" datagram has its effect (L-45).
+    /// The time after a link came up from which an "unheard" datagram has its effect (L-110).
     static let settled = Duration.milliseconds(3_100)
 }
 

@@ -73,7 +73,7 @@ extension Scenario {
         /// Members who never name themselves (L-85, L-86).
         case ghosts
         /// Members who report again and again that they hear nothing, and are listed at addresses without a host
-        /// (L-45).
+        /// (L-110).
         case unheard
 
         /// The weight of the attack in the draw. Attacks that make a run slow have low weights.

@@ -92,7 +92,7 @@ struct LimitChecker {
             // A node sends a round of pings when its link falls silent, and pings for hints (L-26, L-29). Each link has
             // its own, also where the instances of several links list one address.
             let isSilent = address.ipv4.map { (0x0A00_0080...0x0A00_00BF).contains($0) } ?? false
-            if isSilent, hearsAll { return "a ping of a heard link to another address (L-45)" }
+            if isSilent, hearsAll { return "a ping of a heard link to another address (L-110)" }
             let session = SealedHeader(bytes).index
             if isSilent, !take(.pings(address, session: session), 1, 12, host, now) {
                 return "pings of one link to one address (L-26)"

@@ -487,7 +487,7 @@ extension StateChecker {
                     last.number > hosts[host].farewells[chat] ?? 0, last.at < now,
                     // A node that returned to a snapshot uses old counters, so its datagrams are no evidence (L-23).
                     !hosts[host].wasReverted, now - last.at < silence(of: host, now),
-                    // A peer that reports that it hears nothing goes offline sooner (L-45).
+                    // A peer that reports that it hears nothing goes offline sooner (L-110).
                     unheard[device].map({ $0 < last.at }) ?? true
                 else { continue }
                 report(.falseOffline, "\(describe(id)), heard of host \(host) \(now - last.at) before", now)

@@ -15,7 +15,7 @@ struct Liveness: Sendable {
     enum Reach: Equatable {
         /// The link's address and the candidates of its covered instances (L-26).
         case everywhere
-        /// The link's address alone (L-45).
+        /// The link's address alone (L-110).
         case address
     }
 
@@ -102,7 +102,7 @@ struct Liveness: Sendable {
     }
 
     /// Makes the link suspect because the newest datagram reports "unheard". Half of the pings count as spent, at most
-    /// once in 10 s (L-45). A link that came up in the last 3 s is left out: its peer may still be coming up.
+    /// once in 10 s (L-110). A link that came up in the last 3 s is left out: its peer may still be coming up.
     mutating func unheard(_ now: Instant) {
         guard case .up = state, now - upSince >= Limits.joinPingPeriod,
             lastUnheard.map({ now - $0 >= Limits.unheardInterval }) ?? true
