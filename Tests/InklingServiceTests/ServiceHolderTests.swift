@@ -90,9 +90,9 @@ struct ServiceHolderTests {
         first.ask(.join(team, isKept: true))
         second.ask(.leave(chat: "team"))
         third.ask(.join(team, isKept: true))
-        #expect(stage.kept == [[team], [], [team]])
+        try #require(stage.kept == [[team], [], [team]])
         for _ in 0..<2 { written.removeFirst()(nil) }
-        #expect(third.answers.isEmpty)
+        try #require(third.answers.isEmpty && written.count == 1)
         written.removeFirst()(nil)
         #expect(third.answers == [.joined(team, [])] && stage.node.chats == [team])
     }

@@ -179,7 +179,7 @@ struct LimitRow: CustomTestStringConvertible, Sendable {
             "pings",
             "\(Limits.pings), \(ms(Limits.pingInterval)) apart; \(Limits.pingsSpentByUnheard) spent; once in "
                 + s(Limits.unheardInterval)),
-        LimitRow("pings for hints, networks", "\(seconds(Limits.hintInterval)) a second"),
+        LimitRow("pings for hints; networks", "\(seconds(Limits.hintInterval)) a second"),
         LimitRow("pings on a down link, to another address", ms(Limits.checkInterval)),
         LimitRow("awaited ping", s(Limits.pongAwaited)),
         LimitRow("pings of a new session", "\(ms(Limits.joinPingInterval)), \(s(Limits.joinPingPeriod))"),

@@ -287,7 +287,6 @@ extension Service {
         if frontEnd.openChat == chat { frontEnd.openChat = nil }
         let left = joined[chat] ?? kept.first { $0.name == chat }
         kept.removeAll { $0.name == chat }
-        keeping[chat] = nil
         updateAttention()
         guard isKept, let left else { return end(left, named: chat) { frontEnd.answer($0) } }
         // The end of the logs follows that of the chat. A start after a kill then completes it. While other front ends are
