@@ -414,6 +414,27 @@ struct ServiceHistoryTests {
         #expect(failed == [.init(user: Somebody.carol.user, why: .bye)] && stage.history.outcomes.count == 1)
     }
 
+    //
+    @Test("an own message that waits gets its outcomes in the history, however many messages follow it")
+    func lateOutcomes() throws {
+        let (stage, frontEnd, _) = try Self.stage()
+        frontEnd.ask(.history(true, chat: "team"))
+        stage.node.recipients = 2
+        frontEnd.ask(.send("tea", chat: "team"))
+        stage.node.tell(.delivered(.init(chat: "team", message: 1, user: Somebody.bob.user)))
+        for number in 1...200 { stage.node.tell(Somebody.message(number, in: "team")) }
+        stage.node.tell(.waiting(.init(chat: "team", message: 1, user: Somebody.carol.user)))
+        let listed = try #require(frontEnd.messages(.messages(chat: "team", before: 2)).last)
+        guard case .own(_, [Somebody.bob.user], []) = listed.content else { throw SystemError("\(listed)") }
+        #expect(listed.waiting == [Somebody.carol.user] && stage.history.outcomes.isEmpty)
+        stage.node.tell(.delivered(.init(chat: "team", message: 1, user: Somebody.carol.user)))
+        guard case .own(let own, let delivered, _)? = stage.history.outcomes.first?.content else {
+            throw SystemError("no outcomes")
+        }
+        #expect(own.text == "tea" && delivered == [Somebody.bob.user, Somebody.carol.user])
+        #expect(stage.history.outcomes.count == 1)
+    }
+
     //
     @Test("unread messages are marked, and queries get through")
     func listing() throws {

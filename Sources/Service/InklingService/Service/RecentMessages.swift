@@ -11,13 +11,19 @@ package struct RecentMessages {
         private var size = 0
 
         /// Adds a message, and evicts the oldest ones if there is no room.
-        mutating func add(_ message: RecentMessage) {
+        ///
+        /// - Returns: The evicted messages.
+        mutating func add(_ message: RecentMessage) -> [RecentMessage] {
             messages.append(message)
             size += RecentMessages.size(of: message)
+            var gone: [RecentMessage] = []
             while messages.count > DaemonLimits.recentMessages || size > DaemonLimits.recentBytes {
-                size -= RecentMessages.size(of: messages.removeFirst())
+                let oldest = messages.removeFirst()
+                size -= RecentMessages.size(of: oldest)
                 evicted += 1
+                gone.append(oldest)
             }
+            return gone
         }
 
         mutating func number(_ message: RecentMessage, _ entry: UInt64) {
@@ -25,29 +31,33 @@ package struct RecentMessages {
             messages[place].entry = entry
         }
 
-        /// Changes an own message; does nothing for an evicted one.
-        mutating func update(_ number: MessageID, _ change: (inout RecentMessage) -> Void) {
+        /// Changes an own message.
+        ///
+        /// - Returns: False for an evicted one.
+        mutating func update(_ number: MessageID, _ change: (inout RecentMessage) -> Void) -> Bool {
             // Most outcomes are about one of the latest messages.
             for index in messages.indices.reversed() {
                 guard case .own(let own, _, _) = messages[index].content, own.message == number else { continue }
-                return change(&messages[index])
+                change(&messages[index])
+                return true
             }
-        }
-
-        /// Changes the outcomes of an own message, if the message is still here.
-        mutating func update(
-            _ number: MessageID, _ change: (inout [UserID], inout [RecentMessage.Failure]) -> Void
-        ) {
-            update(number) { message in
-                guard case .own(let own, var delivered, var failed) = message.content else { return }
-                change(&delivered, &failed)
-                message.waiting.removeAll { delivered.last == $0 || failed.last?.user == $0 }
-                message.content = .own(own, delivered: delivered, failed: failed)
-            }
+            return false
         }
     }
 
+    /// An own message. Numbers grow within a run.
+    private struct Own: Hashable {
+        let chat: String
+        let number: MessageID
+    }
+
     private var chats: [String: Chat] = [:]
+    /// Own messages of histories that were evicted while outcomes are due.
+    private var open: [Own: RecentMessage] = [:]
+    /// The bytes of these messages.
+    private var openSize = 0
+    /// The most such messages and their bytes, as many as texts that wait.
+    private static let openLimit = (messages: 1_000, bytes: 8 << 20)
 
     package init() {}
 
@@ -67,7 +77,8 @@ package struct RecentMessages {
     /// Those stand at their places in the page, behind the last page, or before the first one.
     package func completed(_ page: HistoryPage, of query: HistoryQuery, in chat: String) -> [RecentMessage] {
         let recent = chats[chat].map { Array($0.messages) } ?? []
-        let known = Dictionary(recent.compactMap { message in message.entry.map { ($0, message) } }) { $1 }
+        let own = open.lazy.filter { $0.key.chat == chat }.map(\.value)
+        let known = Dictionary((recent + own).compactMap { message in message.entry.map { ($0, message) } }) { $1 }
         var messages = page.messages.map { message in
             guard let entry = message.entry, let recent = known[entry], recent.isSame(as: message) else {
                 return message
@@ -95,38 +106,85 @@ package struct RecentMessages {
     /// Returns the last message of a chat.
     func last(in chat: String) -> RecentMessage? { chats[chat]?.messages.last }
 
-    /// Returns an own message; nil for an evicted one.
-    func own(_ number: MessageID, in chat: String) -> RecentMessage? {
-        chats[chat]?.messages.last { if case .own(let own, _, _) = $0.content { own.message == number } else { false } }
+    /// Returns an own message whose outcomes are all known; nil for one that is no longer in memory.
+    mutating func close(_ number: MessageID, in chat: String) -> RecentMessage? {
+        if let message = removeOpen(Own(chat: chat, number: number)) { return message }
+        return chats[chat]?.messages.last {
+            if case .own(let own, _, _) = $0.content { own.message == number } else { false }
+        }
     }
 
     package mutating func add(_ message: ReceivedMessage, at time: Timestamp, isDelayed: Bool) {
-        chats[message.chat, default: Chat()].add(RecentMessage(at: time, .received(message, isDelayed: isDelayed)))
+        add(RecentMessage(at: time, .received(message, isDelayed: isDelayed)), in: message.chat)
     }
 
     package mutating func add(_ message: OwnMessage) {
-        chats[message.chat, default: Chat()].add(
-            RecentMessage(at: message.at, .own(message, delivered: [], failed: [])))
+        add(RecentMessage(at: message.at, .own(message, delivered: [], failed: [])), in: message.chat)
+    }
+
+    private mutating func add(_ message: RecentMessage, in chat: String) {
+        for evicted in chats[chat, default: Chat()].add(message) {
+            guard evicted.entry != nil, case .own(let own, let delivered, let failed) = evicted.content,
+                delivered.count + failed.count < own.recipients
+            else { continue }
+            open[Own(chat: chat, number: own.message)] = evicted
+            openSize += Self.size(of: evicted)
+        }
+        while open.count > Self.openLimit.messages || openSize > Self.openLimit.bytes,
+            let oldest = open.keys.min(by: { $0.number < $1.number })
+        { removeOpen(oldest) }
+    }
+
+    @discardableResult
+    private mutating func removeOpen(_ own: Own) -> RecentMessage? {
+        guard let message = open.removeValue(forKey: own) else { return nil }
+        openSize -= Self.size(of: message)
+        return message
     }
 
     package mutating func record(_ receipt: DeliveryReceipt) {
-        chats[receipt.chat]?.update(receipt.message) { delivered, _ in delivered.append(receipt.user) }
+        update(receipt.message, in: receipt.chat) { delivered, _ in delivered.append(receipt.user) }
     }
 
     package mutating func record(_ failure: DeliveryFailure) {
-        chats[failure.chat]?.update(failure.message) { _, failed in
+        update(failure.message, in: failure.chat) { _, failed in
             failed.append(RecentMessage.Failure(user: failure.user, why: failure.why))
         }
     }
 
     package mutating func record(_ receipt: WaitingReceipt) {
-        chats[receipt.chat]?.update(receipt.message) { message in
+        update(receipt.message, in: receipt.chat) { message in
             if !message.waiting.contains(receipt.user) { message.waiting.append(receipt.user) }
         }
     }
 
+    /// Changes an own message that is still in memory.
+    private mutating func update(_ number: MessageID, in chat: String, _ change: (inout RecentMessage) -> Void) {
+        if chats[chat]?.update(number, change) == true { return }
+        let own = Own(chat: chat, number: number)
+        if var message = open[own] {
+            change(&message)
+            open[own] = message
+        }
+    }
+
+    /// Changes the outcomes of an own message that is still in memory.
+    private mutating func update(
+        _ number: MessageID, in chat: String, _ change: (inout [UserID], inout [RecentMessage.Failure]) -> Void
+    ) {
+        update(number, in: chat) { message in
+            guard case .own(let own, var delivered, var failed) = message.content else { return }
+            change(&delivered, &failed)
+            message.waiting.removeAll { delivered.last == $0 || failed.last?.user == $0 }
+            message.content = .own(own, delivered: delivered, failed: failed)
+        }
+    }
+
     /// Removes all messages of a chat that the node left.
-    package mutating func forget(chat: String) { chats[chat] = nil }
+    package mutating func forget(chat: String) {
+        chats[chat] = nil
+        for own in open.keys where own.chat == chat { removeOpen(own) }
+    }
 
     /// Returns the bytes that a message counts. The outcomes count from the beginning.
     static func size(of message: RecentMessage) -> Int {

@@ -52,7 +52,7 @@ extension Service {
 
     /// Keeps the outcomes of an own message.
     func keepOutcomes(of number: MessageID, in name: String) {
-        guard let chat = joined[name], let message = recent.own(number, in: name) else { return }
+        guard let chat = joined[name], let message = recent.close(number, in: name) else { return }
         surroundings.history.add(message, isOutcome: true, of: identity, in: chat) { _ in }
     }
 
