@@ -178,6 +178,36 @@ struct ControlServerTests {
         try await stage.end()
     }
 
+    // A-29
+    @Test("one that reads a long answer for longer than 10 s is not cut off, and is when it stops")
+    func longAnswer() async throws {
+        let stage = try await DaemonStage()
+        let reader = try RawFrontEnd(stage)
+        reader.write(#"{"do":"join","chat":"kitchen","id":1}"# + "\n")
+        _ = reader.lines(until: #""code":"open-chat""#)
+        try await stage.run { world in
+            world.node.people["kitchen"] = Array(repeating: Somebody.peer(Somebody.bob), count: 10_000)
+        }
+        reader.write(#"{"do":"who"}"# + "\n")
+        try await stage.wait("the question") { $0.node.requests.last == .peers(chat: "kitchen") }
+        try await stage.run { $0.node.tell(Somebody.message(1)) }
+        for _ in 0..<4 {
+            try await stage.run { world in
+                world.ahead += 6_000
+                world.service.tick()
+            }
+            #expect(try await stage.run { $0.service.frontEndCount } == 1)
+            reader.skip(400_000)
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        try await stage.run { world in
+            world.ahead += 10_001
+            world.service.tick()
+        }
+        #expect(try await stage.run { $0.service.frontEndCount } == 0)
+        try await stage.end()
+    }
+
     // A-17
     @Test("the last line says that the daemon ends")
     func stopped() async throws {

@@ -15,6 +15,11 @@ final class DaemonStage: Sendable {
         let served: any ServiceNode
         let service: Service
         private let log = Log()
+        /// Milliseconds by which the clock of the service is ahead.
+        var ahead: Int64 {
+            get { log.ahead }
+            set { log.ahead = newValue }
+        }
         /// The lines of the log.
         var reports: [String] { log.lines }
         let server: ControlServer
@@ -32,7 +37,8 @@ final class DaemonStage: Sendable {
             service = Service(
                 served, kept: [], announcesAbsence: false, counts: { !$0.isEmpty },
                 Service.Surroundings(
-                    steady: World.steady, awake: World.steady, wall: { 5.5 }, keep: { $2(nil) },
+                    steady: World.steady, awake: { [log] in World.steady() + log.ahead }, wall: { 5.5 },
+                    keep: { $2(nil) },
                     rank: { _, _ in .met },
                     chat: { _, _ throws(NodeError) in throw .unknownInvitation(1) },
                     shutDown: {}, history: FakeHistory(), texts: texts))
@@ -44,6 +50,7 @@ final class DaemonStage: Sendable {
 
         private final class Log {
             var lines: [String] = []
+            var ahead: Int64 = 0
         }
 
         @Sendable static func steady() -> Int64 {
@@ -214,6 +221,16 @@ final class RawFrontEnd {
             let count = read(descriptor, &bytes, bytes.count)
             guard count > 0 else { return nil }
             held += bytes.prefix(count)
+        }
+    }
+
+    /// Reads a number of bytes, and drops them.
+    func skip(_ count: Int) {
+        var (rest, bytes) = (count, [UInt8](repeating: 0, count: 65_536))
+        while rest > 0 {
+            let read = read(descriptor, &bytes, min(rest, bytes.count))
+            guard read > 0 else { return }
+            rest -= read
         }
     }
 

@@ -301,12 +301,21 @@ private final class ControlConnection: ChannelInboundHandler {
         if waiting > 0 { channel.flush() }
     }
 
+    /// Passes the lines to the channel in parts, each of which shows that the front end reads.
     private func enqueue() {
         guard let channel else { return }
-        let count = unsent.count
-        waiting += count
-        channel.write(ByteBuffer(bytes: unsent)).assumeIsolated().whenComplete { _ in self.waiting -= count }
+        var rest = unsent[...]
         unsent = []
+        waiting += rest.count
+        while !rest.isEmpty {
+            let part = rest.prefix(Self.unsentRoom)
+            rest = rest.dropFirst(part.count)
+            let count = part.count
+            channel.write(ByteBuffer(bytes: part)).assumeIsolated().whenComplete { _ in
+                self.waiting -= count
+                self.frontEnd?.tookBytes()
+            }
+        }
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {

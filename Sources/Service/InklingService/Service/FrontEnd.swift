@@ -81,7 +81,7 @@ package final class FrontEnd: ChatService {
     private var unfamiliar: [MessageID: (rank: SenderRank, size: Int)] = [:]
     /// Bytes of queued messages and outcomes.
     private var size = 0
-    /// The time since when the front end has taken no queued output, in milliseconds; nil if none waits.
+    /// The time since when the front end has taken no bytes, in milliseconds; nil if no queued output waits.
     private var idleSince: Int64?
     private var isDelivering = false
     private(set) var isFlushDue = false
@@ -253,6 +253,13 @@ package final class FrontEnd: ChatService {
     /// The time until the service cuts off the front end if it takes no output, in milliseconds; nil if none waits. Only
     /// time counts in which the machine is awake.
     var patience: Int64? { idleSince.map { $0 + DaemonLimits.readerPatience - service.awake } }
+
+    /// Records that the front end took bytes of an output that it has begun to read, such as a long answer.
+    package func tookBytes() {
+        guard idleSince != nil else { return }
+        idleSince = service.awake
+        service.deadlineChanged()
+    }
 
     // MARK: The front end in this process
 
