@@ -2,6 +2,7 @@
 
 import hmac
 import ipaddress
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Iterable, Optional
 
@@ -219,28 +220,28 @@ def _lowest(places: list[Place], new: Place) -> Optional[Place]:
     lower = [p for p in places if p.rank < new.rank]
     if not lower:
         raise NoRoom
-    lowest = [p for p in lower if p.rank == min(p.rank for p in lower)]
-    down = [p for p in lowest if p.link.is_down]
-    return max(down or lowest, key=lambda p: p.link.made_at)
+    lowest = min(p.rank for p in lower)
+    return _newest([p for p in lower if p.rank == lowest])
+
+
+def _newest(places: list[Place]) -> Place:
+    """The newest down link, else the newest (L-52, L-99, L-112)."""
+    return max([p for p in places if p.link.is_down] or places, key=lambda p: p.link.made_at)
 
 
 def _by_share(places: list[Place], new: Place, chats: int) -> Optional[Place]:
-    """L-99."""
+    """L-99, L-112."""
     same_rank = [p for p in places if p.rank == new.rank]
-    if new.rank == VERIFIED or not same_rank:
+    if new.rank == VERIFIED:
         raise NoRoom
-    counts: dict[Optional[str], int] = {}
-    for place in places:
-        counts[place.source] = counts.get(place.source, 0) + 1
-    most = max((p.source for p in same_rank if p.source is not None), key=lambda s: counts[s], default=None)
-    if most is not None and counts[most] >= counts.get(new.source, 0) + 2:
-        return max((p for p in same_rank if p.source == most), key=lambda p: p.link.made_at)
-    of_chat: dict[Any, int] = {}
-    for place in places:
-        of_chat[place.chat] = of_chat.get(place.chat, 0) + 1
+    of_source = Counter(p.source for p in same_rank if p.source is not None)
+    most = max(of_source.values(), default=0)
+    if most >= of_source[new.source] + 2:
+        return _newest([p for p in same_rank if p.source is not None and of_source[p.source] == most])
+    of_chat = Counter(p.chat for p in places)
     share = MAX_LINKS // max(1, chats)
-    furthest = max(of_chat, key=lambda chat: of_chat[chat])
-    candidates = [p for p in same_rank if p.chat is furthest]
-    if of_chat[furthest] > share > of_chat.get(new.chat, 0) and candidates:
-        return max(candidates, key=lambda p: p.link.made_at)
+    crowded = [p for p in same_rank if of_chat[p.chat] > share]
+    if of_chat[new.chat] < share and crowded:
+        most = max(of_chat[p.chat] for p in crowded)
+        return _newest([p for p in crowded if of_chat[p.chat] == most])
     raise NoRoom

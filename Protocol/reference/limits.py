@@ -30,9 +30,9 @@ SOURCE_RATE = 4_000                             # L-25
 SUSPICION_PINGS, STRANGERS_PINGS = 1_000, 500   # L-76, a second
 LEAST_PINGS = 3                                 # L-76, a link
 
-PINGS, PINGS_SPENT_UNHEARD = 10, 5              # L-26, L-45
+PINGS, PINGS_SPENT_UNHEARD = 10, 5              # L-26, L-110
 PING_STEP = 125 * MS                            # L-26, L-51, L-71
-UNHEARD_PAUSE = 10 * S                          # L-45
+UNHEARD_PAUSE = 10 * S                          # L-110
 AWAITED = 3 * S                                 # L-80, L-51
 HINT_PAUSE = 1 * S                              # L-29, L-40
 JOIN_STEP, JOIN_TIME = 250 * MS, 3 * S          # L-74, L-75

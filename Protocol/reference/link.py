@@ -462,9 +462,7 @@ class Link:
             return
         if now - self._last_check >= PING_STEP and self._may_send_to_unconfirmed(SEALED_EXTRA + 3):
             self._last_check = now
-            last = self._last_ping
             self._bytes_out += self._send_ping([source])
-            self._last_ping = last
 
     def _take_evidence(self) -> None:
         """L-23, L-26, L-27."""
@@ -483,7 +481,7 @@ class Link:
             self._after("silence", max(0, due - self.clock.now), self.suspect)
 
     def suspect(self, spent: int = 0, widely: bool = True) -> None:
-        """L-26, L-31, L-45: a round of pings begins."""
+        """L-26, L-31, L-110: a round of pings begins."""
         self.state, self._spent = SUSPECT, spent
         self._ping_widely = widely
         self._round = 0
@@ -531,7 +529,7 @@ class Link:
             self._after("silence", PING_STEP, self._suspicion_ping)
 
     def _is_unheard(self) -> None:
-        """L-45; the peer of a link that just came up may still come up itself."""
+        """L-110; the peer of a link that just came up may still come up itself."""
         now = self.clock.now
         if now - self._last_unheard >= UNHEARD_PAUSE and now - self.up_at >= JOIN_TIME:
             self._last_unheard = now

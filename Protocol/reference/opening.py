@@ -42,7 +42,7 @@ class Attempt:
         self._initiation = Initiation(self.index, check, self.noise.message, b"")
         self.caused_handshake = False                           # L-65, L-66
         self.opened_from: dict[Address, int] = {}               # L-49: responses that may still be opened
-        self._retries: dict[Address, int] = {}                  # L-13
+        self._may_retry: set[Address] = set()                   # L-13
         self._timers: list[Timer] = []
         self._steps = list(ATTEMPT_STEPS)
 
@@ -56,22 +56,20 @@ class Attempt:
         addresses = [a for a in dict.fromkeys(self._targets()) if self._gate.may_send(a, self.is_stranger)]
         for address in addresses:
             self.context.transmit(address, data)
-            self._note(address)
+            self.opened_from[address] = self.opened_from.get(address, 0) + RESPONSES_OPENED
         if not addresses:                                       # it waits (L-54)
             self._timers.append(clock.after(TRANSMISSION_WAIT, self._transmit))
-        elif self._steps:
+            return
+        self._may_retry = set(addresses)
+        if self._steps:
             step = self.context.spread(self._steps.pop(0), SPREAD)
             self._timers.append(clock.after(step, self._transmit))
 
-    def _note(self, address: Address) -> None:
-        self.opened_from[address] = self.opened_from.get(address, 0) + RESPONSES_OPENED
-        self._retries[address] = self._retries.get(address, 0) + 1
-
     def retry(self, address: Address, cookie: bytes, via: Any) -> bool:
         """L-13."""
-        if self._retries.get(address, 0) < 1 or not self._gate.may_send(address, self.is_stranger):
+        if address not in self._may_retry or not self._gate.may_send(address, self.is_stranger):
             return False
-        self._retries[address] -= 1
+        self._may_retry.remove(address)
         data = Initiation(self.index, self._initiation.check, self.noise.message, cookie).encode()
         self.context.transmit(address, data, via)
         self.opened_from[address] += RESPONSES_OPENED
