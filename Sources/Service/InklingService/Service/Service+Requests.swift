@@ -4,7 +4,7 @@ import InklingModel
 extension Service {
     /// A write of a chat that front ends want to keep.
     final class Keeping {
-        /// What waits for the write. The argument is nil, or the reason for the failure.
+        /// Called after the write with nil, or the reason for its failure.
         var waiting: [(String?) -> Void] = []
     }
 
