@@ -207,7 +207,8 @@ def make_room(places: Iterable[Place], new: Place, chats: int) -> Optional[Place
     in_source = [p for p in places if p.source == new.source and p.rank < VERIFIED]
     limit = LINKS_OF_HOST if new.source == HOST else LINKS_PER_SOURCE
     if new.source is not None and new.rank < VERIFIED and len(in_source) >= limit:
-        return _lowest(in_source, new)
+        own = [p for p in down if p in in_source]
+        return min(own, key=lambda p: p.link.made_at) if own else _lowest(in_source, new)
     if len(places) < MAX_LINKS:
         return None
     try:
