@@ -170,7 +170,7 @@ struct NodeEventsTests {
     // M-20
     @Test("a message counts as held until the last reader took it, and one that takes nothing holds up nobody for long")
     func idleReader() async throws {
-        try await NodeTests.withPair({ $0.readerPatience = .seconds(2) }) { alice, bob in
+        try await NodeTests.withPair({ $0.readerPatience = .seconds(6) }) { alice, bob in
             let lively = await alice.events()
             let idle = await alice.events()
             async let heard = NodeTests.numbers(of: lively, count: 200)
