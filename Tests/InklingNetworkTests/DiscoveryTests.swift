@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 extension NetworkTests {
@@ -68,6 +69,33 @@ extension NetworkTests {
                 }
             }
         }
+
+        // L-88, D-2
+        @Test("a node withdraws its chat when it is suspended, and registers it under a new name when it returns")
+        func suspension() async throws {
+            try await Network.with(hosts: 3) { network in
+                let capture = try Capture(on: network[2])
+                let nodes = try await startNodes(["Alice", "Bob"], on: [network[0], network[1]], chat: "garden")
+                try await waitUntilAllOnline(nodes)
+                try await pause(3)
+                let known = instanceNames(in: capture.advertised)
+                #expect(known.count == 2 && capture.goodbyes == 0)
+                var mark = nodes[1].mark
+                try nodes[0].signal(SIGTSTP)
+                try await nodes[1].wait("that Alice is gone", from: mark, within: 3) {
+                    $0.isPresence("offline", of: "Alice")
+                }
+                try await pause(2)
+                #expect(instanceNames(in: capture.advertised) == known && capture.goodbyes > 0)
+                mark = nodes[1].mark
+                try nodes[0].signal(SIGCONT)
+                try await nodes[1].wait("that Alice is back", from: mark, within: 5) {
+                    $0.isPresence("online", of: "Alice")
+                }
+                try await pause(3)
+                #expect(instanceNames(in: capture.advertised).subtracting(known).count == 1)
+            }
+        }
     }
 }
 
@@ -83,6 +111,11 @@ private func sealedKeys(in text: String) -> Set<String> {
 }
 
 extension Capture {
+    /// The number of datagrams of multicast DNS with a PTR record whose time to live is 0.
+    fileprivate var goodbyes: Int {
+        discovery.count { $0.payload.firstRange(of: [0, 12, 0, 1, 0, 0, 0, 0]) != nil }
+    }
+
     /// The text of all multicast DNS so far. A dot replaces each octet outside ASCII, so labels and strings stay whole.
     fileprivate var advertised: String {
         discovery.map { datagram in

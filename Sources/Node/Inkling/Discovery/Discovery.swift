@@ -76,7 +76,7 @@ package final class Discovery: Sendable {
         post(.join(chat, port: port, first: first, renewal: renewal))
     }
 
-    /// Withdraws the chat, and still looks for others in it (M-92).
+    /// Withdraws the chat, and still looks for others in it (L-88, M-92).
     package func browse(_ chat: ChatKeys) {
         post(.browse(chat))
     }

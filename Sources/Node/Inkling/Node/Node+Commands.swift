@@ -51,10 +51,14 @@ extension Node {
         return (entry, advertisement)
     }
 
-    /// Advertises a chat, and looks for others in it.
+    /// Advertises a chat, and looks for others in it. A suspended node is not advertised (L-88).
     func advertise(_ entry: JoinedChat, _ first: Advertisement) {
         let (key, keys) = (ownKey, entry.keys)
-        discovery?.join(keys, port: port, first: first) { Advertisement.random(key: key, keys: keys) }
+        if endpoint.isSuspended {
+            discovery?.browse(keys)
+        } else {
+            discovery?.join(keys, port: port, first: first) { Advertisement.random(key: key, keys: keys) }
+        }
     }
 
     /// Joins the open chat of that name, as ``join(_:)-(Chat)`` does.
@@ -178,7 +182,8 @@ extension Node {
         drain()
     }
 
-    /// Sends a bye to all peers before the process is stopped. Returns after the copies of the byes.
+    /// Sends a bye to all peers before the process is stopped, and withdraws the chats from discovery. Returns after the
+    /// copies of the byes.
     public func suspend() async {
         await withCheckedContinuation { continuation in suspend { continuation.resume() } }
     }
@@ -187,15 +192,24 @@ extension Node {
     func suspend(_ completion: @escaping @Sendable () -> Void) {
         guard !isStopped else { return completion() }
         endpoint.suspend(now: clock.now)
+        advertiseAll()
         drain()
         afterFarewells { [self] in onLoop { $0.saveKnownPeers(completion) } }
     }
 
-    /// Resumes after ``suspend()``: the node looks for peers again, as the same person in the same run.
+    /// Resumes after ``suspend()``: the node is advertised and looks for peers again, as the same person in the same run.
     public func resume() {
-        guard !isStopped else { return }
+        guard !isStopped, endpoint.isSuspended else { return }
         endpoint.resume(now: clock.now)
+        advertiseAll()
         drain()
+    }
+
+    /// Withdraws all chats of a suspended node, or advertises them under new names (D-2).
+    private func advertiseAll() {
+        for entry in joined where !entry.hasEnded {
+            advertise(entry, .random(key: ownKey, keys: entry.keys))
+        }
     }
 
     // MARK: The name

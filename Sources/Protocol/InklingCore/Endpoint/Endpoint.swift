@@ -243,6 +243,9 @@ package struct Endpoint: Sendable {
         }
     }
 
+    /// Whether the node is suspended, or has quit.
+    package var isSuspended: Bool { surroundings.isSuspended }
+
     // MARK: Datagrams
 
     /// Receives a datagram.
