@@ -21,6 +21,9 @@ class MessageTests(TestWithPeople):
         deed = self.bob.page.messages()[-1]
         self.assertIn("Alice", deed["shown"])
         self.assertNotIn("/me", deed["shown"])
+        for person in self.alice, self.bob:
+            row = next(row for row in person.page.chats() if self.chat in row)
+            self.assertIn("\u2068Alice\u2069 pours tea", row)
 
     def test_links_open_in_a_new_tab_without_a_referrer(self):
         self.alice.page.send("see https://example.org/a?b=c#d and http://[::1]:80/x. not javascript:alert(1)")

@@ -4,7 +4,7 @@ import {$, on, write} from "./dom.js";
 import {hooks} from "./hooks.js";
 import {requests} from "./lines.js";
 import {model} from "./model.js";
-import {isolate, plain} from "./text.js";
+import {deed, isolate, plain} from "./text.js";
 
 const can = () => typeof Notification === "function" && Notification.permission !== "denied";
 const isOn = () => can() && Notification.permission === "granted" && model.choices.has("notify");
@@ -31,7 +31,7 @@ export function arrived({name, secret}, {from, text}) {
 	if (!isOn() || !document.hidden && document.hasFocus()) return;
 	const isShown = !secret || model.choices.get("notify") === "texts";
 	// One for each chat: a later one replaces it.
-	const shown = new Notification(`${isolate(from.label)} in ${isolate(plain(name))}`, {body: isShown ? plain(text, 200) : "A new message", tag: name});
+	const shown = new Notification(`${isolate(from.label)} in ${isolate(plain(name))}`, {body: isShown ? plain(deed(text) ?? text, 200) : "A new message", tag: name});
 	shown.onclick = () => {
 		focus();
 		shown.close(hooks.enter(name));

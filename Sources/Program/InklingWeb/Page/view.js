@@ -3,7 +3,7 @@
 import {$, avatar, bdi, dots, el, icon, shield, sync, unseen, write} from "./dom.js";
 import {hooks} from "./hooks.js";
 import {model, present, sorted, typists} from "./model.js";
-import {here, isolate, label, lookalike, plain, presence, typing} from "./text.js";
+import {deed, here, isolate, label, lookalike, plain, presence, typing} from "./text.js";
 
 let isQuiet;
 
@@ -51,7 +51,8 @@ const row = (kind, attributes, act, picture, name, marks, below, badge) => el(ki
 function chatRow(chat) {
 	const {name, unread, secret, messages} = chat, last = messages.at(-1);
 	const isCurrent = name === model.current, who = typists(chat), types = who[1] ? `${who.length} people are typing` : typingText(chat, 9);
-	const said = last && !last.remark ? `${isolate(last.own ? "You" : last.from.label)}: ${plain(last.text.slice(0, 200), 80)}`
+	const start = last?.text?.slice(0, 200), action = deed(start), text = plain(action ?? start, 80);
+	const said = last && !last.remark ? action ? `${isolate(last.from.label)} ${text}` : `${isolate(last.own ? "You" : last.from.label)}: ${text}`
 		: here(present(chat), "Nobody else is here");
 	return [name, [unread, secret, isCurrent, types, said].join(), () => row("li", {"data-chat": name, "aria-current": isCurrent},
 		() => hooks.enter(name), avatar(name), plain(name), [secret && icon("lock", "private")],
