@@ -48,6 +48,16 @@ class PresenceTests(TestWithPeople):
         self.alice.page.close_dialog()
         self.assertEqual(self.alice.page.text("#you-name"), "Alice")
 
+    def test_a_name_that_others_see_otherwise_says_so(self):
+        page = self.alice.page
+        self.rename("Alice \u2713")
+        page.wait_for(lambda: page.text("#name-note"), "the other form")
+        page.wait_for(lambda: page.text("#you-name") != "Alice", "the name at the top")
+        shown = page.text("#you-name")
+        self.assertRegex(shown, r"^Alice ~[a-z2-7]{4}$")
+        self.assertEqual(page.text("#name-note"), f"Others see you as \u2068{shown}\u2069.")
+        page.close_dialog()
+
 
 class VerificationTests(TestWithPeople):
     def test_two_people_compare_and_verify(self):

@@ -175,7 +175,10 @@ on({
 		open("name");
 	},
 	async "name-form"() {
-		if (finish("name", await requests.nick({name: $("name").value.trim().normalize()}))) requests.named(model.proposal = null);
+		const name = $("name").value.trim().normalize(), shown = label({...model.self, name});
+		if (!isDone("name", await requests.nick({name}))) return;
+		requests.named(model.proposal = null);
+		shown === name ? $("dialog-name").close() : say("name", `Others see you as ${isolate(shown)}.`);
 	},
 	away: async () => hooks.render(isDone("name", await ($("away").checked ? requests.away : requests.back)())),
 	match: () => settle(requests.verify, {verified: true}),
