@@ -17,7 +17,7 @@ class DaemonTests(TestWithPeople):
     def test_a_lost_daemon_shows_within_a_second_and_the_page_comes_back_by_itself(self):
         began = time.monotonic()
         self.alice.daemon.kill()
-        self.alice.page.wait_for(lambda: "daemon has ended" in self.alice.page.banner(), "the banner")
+        self.alice.page.wait_for(lambda: "Inkling is not running" in self.alice.page.banner(), "the banner")
         self.assertLess(time.monotonic() - began, 1.5)
         self.alice.page.type("!\ue007")
         self.assertEqual(self.alice.page.draft(), "A draft!")
@@ -47,10 +47,27 @@ class DaemonTests(TestWithPeople):
 
     def test_a_stopped_daemon_comes_back(self):
         self.alice.daemon.stop()
-        self.alice.page.wait_for(lambda: "daemon has ended" in self.alice.page.banner(), "the banner")
+        self.alice.page.wait_for(lambda: "Inkling is not running" in self.alice.page.banner(), "the banner")
         self.alice.restart_daemon()
         self.alice.page.wait_for(lambda: not self.alice.page.banner(), "the banner is gone")
         self.alice.page.wait_for_person("Bob")
+
+    def test_a_chat_chosen_without_a_daemon_leaves_no_words_behind(self):
+        """The banner says already that Inkling is not running."""
+        page = self.alice.page
+        page.clear()
+        page.open_chat(f"{self.chat}-other")
+        page.script("""
+            window.hints = [];
+            const hint = document.getElementById('hint');
+            new MutationObserver(() => window.hints.push(hint.textContent)).observe(hint, {childList: true});""")
+        self.alice.daemon.kill()
+        page.wait_for(page.banner, "the banner")
+        page.choose(self.chat)
+        self.alice.restart_daemon()
+        page.wait_for(lambda: not page.banner(), "the banner is gone")
+        page.wait_for_person("Bob")
+        self.assertEqual([hint for hint in page.script("return window.hints") if hint], [])
 
     def test_what_a_start_says_of_its_files_shows_in_the_chats(self):
         """The daemon says it before the page knows any chat."""

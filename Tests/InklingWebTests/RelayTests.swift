@@ -193,12 +193,12 @@ struct RelayTests {
         daemon.close()
         #expect(page.text() == #"{"on":"message"}"#)
         #expect(
-            page.text() == #"{"on":"inkling-web","state":"lost","text":"The daemon has ended.","starts":true}"#)
+            page.text() == #"{"on":"inkling-web","state":"lost","text":"Inkling is not running.","starts":true}"#)
         #expect(
             page.text() == #"{"on":"inkling-web","state":"lost","text":"No daemon is running.","starts":true}"#)
         page.send(#"{"do":"chats","id":7}"#)
         #expect(
-            page.text() == #"{"on":"error","code":"inkling-web-lost","text":"No daemon is connected.","id":7}"#)
+            page.text() == #"{"on":"error","code":"inkling-web-lost","text":"Inkling is not running.","id":7}"#)
         page.send(#"{"do":"inkling-web-start"}"#)
         let next = try stage.daemon.greet()
         #expect(stage.daemon.starts.withLock { $0 } == 1)
@@ -218,7 +218,7 @@ struct RelayTests {
         let (page, first, _) = try await stage.page()
         let holder = FakeDaemon.greeting.dropLast() + #","holder":true}"#
         first.close()
-        #expect(page.text()?.contains("The daemon has ended.") == true)
+        #expect(page.text()?.contains("Inkling is not running.") == true)
         // Another prompt is there at once.
         let second = try stage.daemon.greet(String(holder))
         #expect(page.text() == #"{"on":"inkling-web","state":"back"}"# && page.text() == String(holder))
@@ -273,7 +273,7 @@ struct RelayTests {
         let page = try WebClient(stage.address)
         #expect(page.open("ticket", try await stage.ticket()) != nil)
         let daemon = try stage.daemon.accept()
-        #expect(page.text()?.contains("The daemon does not answer.") == true)
+        #expect(page.text()?.contains("Inkling does not answer.") == true)
         #expect(daemon.isClosedSilently)
         try await stage.end()
     }

@@ -87,7 +87,7 @@ final class DaemonLink {
             .withConnectedSocket(descriptor)
             .assumeIsolated().whenFailure { _ in self.lose(Self.ended) }
         greetingTask = eventLoop.assumeIsolated().scheduleTask(in: limits.greeting) { [weak self] in
-            self?.lose(DaemonObstacle(text: "The daemon does not answer.", starts: false))
+            self?.lose(DaemonObstacle(text: "Inkling does not answer.", starts: false))
         }
     }
 
@@ -134,7 +134,7 @@ final class DaemonLink {
         guard isCurrent(channel) else { return }
         for piece in splitter.feed(bytes) {
             guard case .line(let line, _) = piece else {
-                return lose(DaemonObstacle(text: "The daemon can't be understood.", starts: false))
+                return lose(DaemonObstacle(text: "Inkling can't be understood.", starts: false))
             }
             switch phase {
             case .greeting: greet(line, channel)
@@ -161,7 +161,7 @@ final class DaemonLink {
         if isCurrent(channel) { owner?.daemonWritabilityChanged() }
     }
 
-    private static let ended = DaemonObstacle(text: "The daemon has ended.", starts: true)
+    private static let ended = DaemonObstacle(text: "Inkling is not running.", starts: true)
     private static let promptEnded = DaemonObstacle(
         text: "The prompt that ran Inkling has ended. It starts again by itself.", starts: false)
 
@@ -198,7 +198,7 @@ final class DaemonLink {
             phase = .ready(channel)
             owner?.daemonReady(line)
         case .refusal(let error): lose(DaemonObstacle(text: access.text(.refused(error)), starts: false))
-        case nil: lose(DaemonObstacle(text: "The program at the daemon's socket is not a daemon.", starts: false))
+        case nil: lose(DaemonObstacle(text: "Another program answers in the place of Inkling.", starts: false))
         }
     }
 

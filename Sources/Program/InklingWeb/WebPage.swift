@@ -59,7 +59,7 @@ final class WebPage: DaemonLinkOwner {
         if link.isReady {
             link.write(line)
         } else if told != nil {
-            refuse(relayed, "inkling-web-lost", "No daemon is connected.")
+            refuse(relayed, "inkling-web-lost", "Inkling is not running.")
         } else {
             early.append(line)
         }

@@ -301,7 +301,7 @@ final class DaemonStart {
     private func connect() -> Result<Int32, DaemonObstacle> {
         reap()
         guard KeyStore.isInUse(directory: stateDirectory) else {
-            return .failure(DaemonObstacle(text: "No daemon is running.", starts: true))
+            return .failure(DaemonObstacle(text: "Inkling is not running.", starts: true))
         }
         do throws(DaemonConnection.Failure) {
             return .success(try DaemonConnection(stateDirectory: stateDirectory, awaitsGreeting: false).descriptor)
@@ -330,7 +330,7 @@ final class DaemonStart {
             children.append(child)
             return nil
         } catch {
-            return DaemonObstacle(text: "The daemon can't be started: \(error.text).", starts: true)
+            return DaemonObstacle(text: "Inkling can't be started: \(error.text).", starts: true)
         }
     }
 

@@ -64,6 +64,8 @@ async function ready() {
 	requests.status();
 	requests.waiting();
 	await requests.subscribe();
+	// A request without an answer has failed with the former connection, and shows its error here.
+	hint();
 	const name = model.current ?? history.state ?? model.last;
 	model.chats.has(name) ? enter(name) : closeChat();
 }
@@ -88,7 +90,8 @@ async function enter(name) {
 	if (isOther) log.open(chat);
 	view.render();
 	const {error} = await joined;
-	if (error) hint(plain(error, 300));
+	// Without a connection, the banner says so.
+	if (error && model.isReady) hint(plain(error, 300));
 	await recent;
 	// The place from before a reload may be further above.
 	const entry = +(model.places.get(name) ?? "").split(" ")[2];
