@@ -212,6 +212,8 @@ struct StageNode {
     var people: [UserID: StagePerson] = [:]
     /// The people met before.
     var met: [Peer] = []
+    /// The people who were there and have left.
+    var gone: [UserID: Peer] = [:]
     var blocked: [KnownPeer] = []
     var chats: [ChatStatus] = []
     /// The kept messages of the private chat.
@@ -241,7 +243,9 @@ struct StageNode {
         case .send:
             sent = MessageID(rawValue: sent.rawValue + 1)
             return .sent(message: sent, recipients: people.count)
-        case .peers: return .peers(people.values.map { $0.peer(.online) }.sorted { $0.name < $1.name })
+        case .peers:
+            let away = gone.merging(met.map { ($0.user, $0) }) { gone, _ in gone }.filter { people[$0.key] == nil }
+            return .peers((people.values.map { $0.peer(.online) } + away.values).sorted { $0.name < $1.name })
         case .knownPeers: return .knownPeers(blocked)
         case .fingerprint: return .fingerprint((1...8).map { "0000\($0)" })
         case .messages(_, _, let text, let count):

@@ -129,6 +129,25 @@ struct MemberCommandTests {
         #expect(stage.enter("/invite").contains { $0.contains("#bbcdefghijklmnopqrstuvwxya@") })
     }
 
+    @Test("a chat that has moved forgets a removed person, and keeps one who moves and is offline")
+    func movedPeople() throws {
+        var stage = Self.stage()
+        stage.come(.dora, in: "team")
+        for person in [.bob, Self.carol, .dora] { stage.come(person, .offline, in: "team") }
+        stage.node.gone[Self.carol.user] = nil
+        stage.receive(.notice(.moved(Self.team(owner: "a"))))
+        stage.come(.bob, in: "team")
+        #expect(stage.enter("/whois Carol") == ["! Nobody here is called Carol; /who lists everybody"])
+        #expect(stage.enter("/whois Dora").first?.hasPrefix("* Dora: Last seen") == true)
+        #expect(stage.enter("/whois Bob").first == "* Bob: Active now")
+        for person in [StagePerson.bob, .dora] {
+            stage.come(person, .offline, in: "team")
+            stage.node.gone[person.user] = nil
+        }
+        stage.receive(.notice(.moved(Self.team(owner: "a"))))
+        #expect(stage.model.prompt == "team> ")
+    }
+
     @Test("somebody who looks for a chat that has moved is shown, and admitted by identity or name")
     func newcomers() {
         var stage = Self.stage()

@@ -47,12 +47,10 @@ extension ModelStage {
     mutating func come(
         _ person: StagePerson, _ presence: Presence = .online, why: PresenceReason? = nil, in chat: String = "kitchen"
     ) {
+        let peer = person.peer(presence, lastSeen: presence == .offline ? moment.wall : nil)
         node.people[person.user] = presence == .offline ? nil : person
-        receive(
-            .peer(
-                .init(
-                    chat: chat, person.peer(presence, lastSeen: presence == .offline ? moment.wall : nil),
-                    why: why ?? (presence == .offline ? .bye : .hello))))
+        node.gone[person.user] = presence == .offline ? peer : nil
+        receive(.peer(.init(chat: chat, peer, why: why ?? (presence == .offline ? .bye : .hello))))
     }
 
     mutating func fail(_ message: MessageID, to person: StagePerson, in chat: String = "kitchen") {

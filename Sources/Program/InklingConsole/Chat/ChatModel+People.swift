@@ -349,10 +349,11 @@ extension ChatModel {
         }
     }
 
-    /// Returns the line about a chat that has moved.
+    /// Returns the line about a chat that has moved. The node no longer lists those who did not move.
     mutating func receive(moved chat: Chat) -> [Line] {
         guard let index = index(of: chat.name) else { return [] }
         states[index].chat = chat
+        ask(.peers(chat: chat.name), for: .refresh)
         shownMoves[chat.name] = nil
         let owner =
             chat.owner == identity.key ? "you" : chat.owner.map { name(ofOwner: $0, in: states[index]) } ?? "nobody"

@@ -536,10 +536,17 @@ extension ChatState {
         return ChatLines.people(people, columns: columns, today: localTime(now).day)
     }
 
-    /// Updates the people with the node's current knowledge.
+    /// Updates the people with the node's current knowledge, and forgets offline people whom the node no longer lists.
+    ///
+    /// - Parameter peers: all people of the chat.
     mutating func refresh(_ peers: [Peer]) {
+        let listed = Set(peers.map(\.user))
+        for user in people.keys where !listed.contains(user) && !online.contains(user) && !awaited.contains(user) {
+            people[user] = nil
+            labels.remove(user.description)
+        }
         // Another presence comes by an event.
-        for peer in peers where people[peer.user]?.presence == peer.presence {
+        for peer in peers where people[peer.user]?.presence ?? .offline == peer.presence {
             let before = label(of: peer.user)
             people[peer.user] = peer
             labels.update(Labels.Person(peer))
