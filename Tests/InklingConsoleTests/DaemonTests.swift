@@ -232,6 +232,31 @@ struct DaemonTests {
         #expect(stage.newRequests() == [.read(chat: "kitchen"), .compose("", chat: "kitchen")])
     }
 
+    @Test("messages that came while another chat was open count as read a moment after the user opens their chat")
+    func waitedAtThePrompt() {
+        func reads(_ stage: inout ChatStage) -> [ServiceRequest] {
+            stage.newRequests().filter { if case .read = $0 { true } else { false } }
+        }
+        var stage = ChatStage.begun([.bob], place: .daemon)
+        _ = stage.enter("/join garden")
+        stage.advance(by: 1_000)
+        #expect(reads(&stage).isEmpty)
+        stage.receive("one", from: .bob)
+        #expect(stage.enter("/open kitchen").contains { $0.hasSuffix("Bob: one") })
+        #expect(reads(&stage).isEmpty)
+        stage.advance(by: 200)
+        #expect(reads(&stage) == [.read(chat: "kitchen")])
+        _ = stage.enter("/open garden")
+        stage.advance(by: 1_000)
+        #expect(reads(&stage).isEmpty)
+        stage.receive("two", from: .bob)
+        _ = stage.enter("/open kitchen")
+        _ = stage.enter("/open garden")
+        #expect(reads(&stage) == [.read(chat: "kitchen")], "the messages are on the screen")
+        stage.advance(by: 1_000)
+        #expect(reads(&stage).isEmpty)
+    }
+
     @Test("whom the daemon has found is there from the beginning, and comes before what waited")
     func found() {
         var stage = ChatStage(place: .daemon)

@@ -233,6 +233,7 @@ extension ChatModel {
 
     private mutating func go(to index: Int) -> [Line] {
         guard index != openIndex else { return [] }
+        if readAt != nil { reportRead() }
         let draft = keyboard.editor.exchange(states[index].draft)
         if let old = openIndex {
             states[old].draft = draft
@@ -240,6 +241,7 @@ extension ChatModel {
         openIndex = index
         // Typing ends in the chat that the user leaves. Coming back to a draft is not typing.
         lookAtOpenChat()
+        if states[index].unread > 0 { readAt = moment.steady + Self.readWait }
         return states[index].catchUp()
     }
 

@@ -4,7 +4,7 @@ import InklingText
 /// The attachment to a daemon's node, which other front ends use too. The node may end before this front end does.
 extension ChatModel {
     /// The time for which waiting messages are on the screen before the front end reports them as read.
-    private static let readWait: Int64 = 200
+    static let readWait: Int64 = 200
 
     enum Attachment {
         case attached
