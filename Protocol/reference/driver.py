@@ -500,6 +500,8 @@ class Driver:
             raise CommandError("no-invite", "this node's user can't invite to this chat")
         if chat.has(key):
             raise CommandError("already-there", "this person is in the chat")
+        if key in chat.refused:
+            raise CommandError("removed", "the chat refuses this key; move again to choose it")
         if not self.node.chats_with(key):
             raise CommandError("unknown-peer", "this person is in no chat of this node")
         try:

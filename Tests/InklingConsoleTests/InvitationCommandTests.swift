@@ -40,6 +40,20 @@ struct InvitationCommandTests {
         #expect(stage.newLines().isEmpty)
     }
 
+    @Test("/invite of a removed member says that the chat refuses them, and how to get them back")
+    func removed() {
+        let text =
+            "! Bob \(Labels.verifiedMark) was removed from team, which lets them in no more. Invite them to another "
+            + "private chat. To make one: /invite NAME"
+        for error in [
+            NodeError.removed(Self.verified.user, chat: "team"), .other(code: "removed", text: "It refuses them."),
+        ] {
+            var stage = Self.stage(Self.verified)
+            stage.node.failures = [error]
+            #expect(stage.enter("/invite Bob team") == [text])
+        }
+    }
+
     @Test("/invite wants the user ID of somebody unverified, and a chat beside a person")
     func unverified() {
         var stage = Self.stage(.bob)

@@ -127,6 +127,10 @@ struct NodeMoveTests {
             await #expect(throws: NodeError.removed(bob.node.user, chat: "team")) {
                 try await alice.node.admit(bob.key, to: "team")
             }
+            //
+            await #expect(throws: NodeError.removed(bob.node.user, chat: "team")) {
+                try await alice.node.invite(bob.key, to: "team")
+            }
             await #expect(throws: NodeError.notOwner("team")) { try await bob.node.move("team", choosing: []) }
             let (_, recipients) = try await carol.node.send("here", to: "team")
             #expect(recipients == 1)
@@ -136,6 +140,10 @@ struct NodeMoveTests {
             try await Task.sleep(for: .seconds(1))
             await alice.sees(carol)
             await carol.sees(alice)
+            _ = try await alice.node.move("team", choosing: [bob.key, carol.key])
+            await #expect(throws: NodeError.unknownPeer(bob.key.description), "the chat refuses Bob no longer") {
+                try await alice.node.invite(bob.key, to: "team")
+            }
         }
     }
 

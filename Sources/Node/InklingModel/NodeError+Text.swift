@@ -72,7 +72,7 @@ extension NodeError: CustomStringConvertible {
         case .noInvite(_, .owner): "Ask its owner."
         case .notOwner: "Ask its owner, or make a private chat of your own."
         case .notMoved: "Send them an invite."
-        case .removed: "Move the chat once more, and choose them."
+        case .removed: "Invite them to another private chat, or move this one once more and choose them."
         case .chatMoved: "Use the present chat, or ask its owner for a new invite."
         case .movedTooOften: "Try again in \(Limits.moveInterval.components.seconds) seconds."
         case .notKept: "Repair the state directory, then try again."

@@ -18,7 +18,7 @@ extension Node {
     /// - Returns: The number in ``Event/delivered(_:)`` and ``Event/failed(_:)``, and the name of the chat in which the
     ///   person is.
     /// - Throws: ``NodeError/unknownChat(_:)``, ``NodeError/chatMoved(_:)``, ``NodeError/noInvite(_:_:)``,
-    ///   ``NodeError/alreadyThere(_:chat:)``,
+    ///   ``NodeError/alreadyThere(_:chat:)``, ``NodeError/removed(_:chat:)`` if the chat refuses the key,
     ///   ``NodeError/unknownPeer(_:)`` if the person is in no chat of this node, ``NodeError/queueFull(_:)``,
     ///   ``NodeError/stopped``.
     @discardableResult
@@ -30,6 +30,8 @@ extension Node {
         guard let invite = entry.chat.wireInvite else { throw .noInvite(chat, .talk) }
         guard invite.owner.map({ $0 == ownKey }) ?? true else { throw .noInvite(chat, .owner) }
         guard entry.present[key] == nil else { throw .alreadyThere(key.userID, chat: chat) }
+        let removed = moving.moves.place(of: entry.chat)?.removed ?? []
+        guard !removed.contains(key) else { throw .removed(key.userID, chat: chat) }
         return try send(invite, to: key, except: entry.id)
     }
 

@@ -132,6 +132,9 @@ extension ChatModel {
             return "\(fact) Join it under your own name for it: /accept \(number) NAME"
         case (.join, .other("open-name", _)), (.join, .other("similar-name", _)):
             return "\(fact) Join it under your own name for it: /join INVITE NAME"
+        case (.invite(let label, let chat), .removed), (.invite(let label, let chat), .other("removed", _)):
+            return "\(label.marked) was removed from \(SafeText.line(chat)), which lets them in no more. Invite them "
+                + "to another private chat. To make one: /invite NAME"
         case (.make, .other("open-name", _)), (.make, .other("similar-name", _)):
             return "\(fact) Choose another one: /invite NAME"
         case (.own, .other("open-name", _)), (.own, .other("similar-name", _)):
