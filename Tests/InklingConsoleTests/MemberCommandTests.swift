@@ -96,8 +96,27 @@ struct MemberCommandTests {
         stage.come(.bob, in: "team")
         stage.advance(by: 3_000)
         #expect(stage.enter("/remove Bob") == ["! " + text])
+    }
+
+    @Test("/remove and /owner say why an open chat and a talk have no owner")
+    func withoutOwner() throws {
         var open = ChatStage.begun([.bob])
-        #expect(open.enter("/remove Bob").first?.hasPrefix("! Anybody can join an open chat") == true)
+        #expect(
+            open.enter("/remove Bob") == [
+                "! Anybody can join an open chat, so nobody can be removed from it. Make a private chat: /invite NAME"
+            ])
+        #expect(
+            open.enter("/owner Bob")
+                == ["! An open chat has no owner, so nobody can get it. Make a private chat: /invite NAME"])
+        let key = StagePerson.bob.key
+        var talk = ChatStage(try Chat("@Bob", talkWith: key, secret: ChatStage.secret))
+        talk.begin()
+        talk.come(.bob, in: "@Bob")
+        #expect(
+            talk.enter("/remove Bob") == ["! A talk is for two. To be left alone by somebody: /block NAME"])
+        #expect(
+            talk.enter("/owner Bob")
+                == ["! A talk has no owner, so nobody can get it. Make a private chat: /invite NAME"])
     }
 
     @Test("/own makes a chat of one's own beside one without an owner, and invites who is there")

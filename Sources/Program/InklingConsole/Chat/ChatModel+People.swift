@@ -288,11 +288,19 @@ extension ChatModel {
     /// Returns why the user can't move a chat; nil if the user owns it.
     private func obstacle(to command: String, in state: ChatState) -> String? {
         let chat = state.chat
+        let isRemoval = command == "/remove"
         guard !chat.isOpen else {
-            return "Anybody can join an open chat, so nobody can be removed from it. Make a private chat: "
-                + "/invite NAME"
+            let fact =
+                isRemoval
+                ? "Anybody can join an open chat, so nobody can be removed from it."
+                : "An open chat has no owner, so nobody can get it."
+            return fact + " Make a private chat: /invite NAME"
         }
-        guard chat.partner == nil else { return "A talk is for two. To be left alone by somebody: /block NAME" }
+        guard chat.partner == nil else {
+            return isRemoval
+                ? "A talk is for two. To be left alone by somebody: /block NAME"
+                : "A talk has no owner, so nobody can get it. Make a private chat: /invite NAME"
+        }
         guard let owner = chat.owner else {
             return "Nobody owns this chat, so \(command) does not work in it. To make one of your own, and invite who "
                 + "is here: /own"
