@@ -37,6 +37,16 @@ struct DaemonTests {
         #expect(stage.newLines().isEmpty, "it is said once")
     }
 
+    @Test("the port that a daemon's user chose is no news to an attached prompt")
+    func port() {
+        var stage = ChatStage.begun([.bob], place: .daemon)
+        stage.receive(.notice(.other(code: "reachable-on-link", text: "UDP port 7001 answers only peers.")))
+        #expect(stage.newLines().isEmpty)
+        var own = ChatStage.begun([.bob])
+        own.receive(.notice(.reachableOnLink(port: 7001)))
+        #expect(own.newLines().first?.contains("UDP port 7001 answers only peers") == true)
+    }
+
     @Test("what the end of the daemon does to others is not told")
     func endOfOthers() {
         var stage = ChatStage.begun([.bob], place: .daemon)

@@ -247,6 +247,7 @@ struct NoticePrinter {
         switch notice {
         // The command says goodbye itself, so this notice matters only after a crash.
         case .lastWillOff: return
+        case _ where notice.isOfOtherProgram: return
         case .keyChanged:
             keyWarnings += 1
             guard keyWarnings <= Self.mostKeyWarnings else {

@@ -72,6 +72,14 @@ package enum NodePlace: Sendable {
     case daemon
 }
 
+extension Notice {
+    /// Whether the notice is only for the user of another program, which runs the node and has the option for its port.
+    /// An attached front end knows the code alone.
+    package var isOfOtherProgram: Bool {
+        if case .other(code: "reachable-on-link", _) = self { true } else { false }
+    }
+}
+
 /// The texts that depend on the program and its system.
 package struct ChatTexts: Sendable {
     /// A time of day, where the user is.

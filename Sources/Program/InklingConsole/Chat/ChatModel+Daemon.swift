@@ -342,6 +342,7 @@ extension ChatModel {
         case .notice(.invitationOver(let number, let end)) where display.form != .pipe: return receive(end, of: number)
         case .notice(.moved(let chat)): return receive(moved: chat)
         case .notice(.newcomer(let newcomer)) where display.form != .pipe: return receive(newcomer)
+        case .notice(let notice) where notice.isOfOtherProgram: return []
         case .notice(let notice):
             apply(notice)
             return [ChatLines.notice(texts.notice(notice))]
