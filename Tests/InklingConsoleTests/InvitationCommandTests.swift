@@ -134,14 +134,14 @@ struct InvitationCommandTests {
         stage.node.failures = [.chatExists("team")]
         #expect(
             stage.enter("/accept 1").last
-                == "! That name could mean another chat of yours. Join it under your own name for it: /accept 1 NAME")
+                == "! That name could mean another chat of yours. Choose another name for this chat: /accept 1 NAME")
         for code in ["open-name", "similar-name"] {
             stage.node.failures = [.other(code: code, text: "It looks like another.")]
-            #expect(stage.enter("/accept 1").last?.hasSuffix(" own name for it: /accept 1 NAME") == true, "\(code)")
+            #expect(stage.enter("/accept 1").last?.hasSuffix(" for this chat: /accept 1 NAME") == true, "\(code)")
         }
         stage.node.failures = [.other(code: "similar-name", text: "It looks like another.")]
         let join = stage.enter("/join inkling:f%D0%B0mily#aaaaaaaaaaaaaaaaaaaaaaaaaa")
-        #expect(join.last?.hasSuffix("Join it under your own name for it: /join INVITE NAME") == true, "A-69")
+        #expect(join.last?.hasSuffix("Choose another name for this chat: /join INVITE NAME") == true, "A-69")
         stage.node.joined = ChatStage.chat("our work")
         #expect(stage.enter("/accept 1 our work").first == "12:00 * You are now in our work (open)")
         #expect(stage.newRequests().contains(.enter(.invitation(1), name: "our work")))

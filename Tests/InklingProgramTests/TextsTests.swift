@@ -32,7 +32,7 @@ struct TextsTests {
         arguments: [
             (NodeError.name(.empty), "Choose another with --name."),
             (.name(.tooLong(bytes: 70, maximum: 64)), "it is too long (70 of at most 64 letters; accents and emoji"),
-            (.secret(.length(3)), "\"inkling invite NAME\""),
+            (.secret(.length(3)), "\"inkling invite NAME\""), (.secret(.length(1)), "it has 1 character instead"),
             (.invite(.scheme), "\"inkling invite NAME\" makes one."),
             (.portTaken(7), "with --port, or leave it out to get a free one."),
             (.portNotAllowed(7), "Choose one above 1023 with --port."),

@@ -109,7 +109,7 @@ extension SecretFault {
     /// The reason, as a part of a sentence, which reveals nothing of the text.
     var reason: String {
         switch self {
-        case .length(let count): "it has \(count) characters instead of \(Self.length)"
+        case .length(let count): "it has \(count) character\(count == 1 ? "" : "s") instead of \(Self.length)"
         case .characters: "it has a character other than a-z and 2-7, or its last character has spare bits set"
         }
     }

@@ -129,9 +129,9 @@ extension ChatModel {
         switch (purpose, error) {
         case (.enter(let number?), .chatExists), (.enter(let number?), .other("open-name", _)),
             (.enter(let number?), .other("similar-name", _)):
-            return "\(fact) Join it under your own name for it: /accept \(number) NAME"
+            return "\(fact) Choose another name for this chat: /accept \(number) NAME"
         case (.join, .other("open-name", _)), (.join, .other("similar-name", _)):
-            return "\(fact) Join it under your own name for it: /join INVITE NAME"
+            return "\(fact) Choose another name for this chat: /join INVITE NAME"
         case (.invite(let label, let chat), .removed), (.invite(let label, let chat), .other("removed", _)):
             return "\(label.marked) was removed from \(SafeText.line(chat)), which lets them in no more. Invite them "
                 + "to another private chat. To make one: /invite NAME"

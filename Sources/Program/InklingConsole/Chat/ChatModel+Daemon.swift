@@ -59,14 +59,15 @@ extension ChatModel {
     }
 
     private func text(_ why: ServiceEnd) -> String {
-        switch why {
+        let draft = keyboard.editor.text.isEmpty ? "" : " Your draft is kept."
+        return switch why {
         case .stopped where display.place == .prompt, .lost where display.place == .prompt:
-            "The \(holder) has ended. Your draft is kept. This prompt takes its place"
-        case .stopped, .lost: "The \(holder) has ended. Your draft is kept. Start it with: inkling daemon"
+            "The \(holder) has ended.\(draft) This prompt takes its place"
+        case .stopped, .lost: "The \(holder) has ended.\(draft) To start the daemon again: inkling daemon"
         case .tooSlow:
-            "The \(holder) closed the connection, because this prompt read nothing for too long. Your draft is kept. "
-                + "This prompt connects again"
-        case .silent: "The \(holder) does not answer. Your draft is kept. This prompt connects again"
+            "The \(holder) closed the connection, because this prompt read nothing for too long.\(draft) This prompt "
+                + "connects again"
+        case .silent: "The \(holder) does not answer.\(draft) This prompt connects again"
         }
     }
 
