@@ -91,6 +91,8 @@ extension NetworkTests {
                 #expect(sent.status == .exited(0) && sent.text == "Delivered to Bob", "\(sent.errors)")
                 let peers = try await inkling("peers", "kitchen")
                 #expect(peers.text.hasPrefix("Bob ("), "\(peers.errors)")
+                let port = "UDP port 40002 answers only peers"
+                #expect(daemon.errorText.contains(port) && !peers.errors.contains(port), "the daemon logs it")
                 #expect(try await inkling("watch", "kitchen", "--once").text == "")
                 #expect(now() - start < 1.5, "each of them alone takes longer without a daemon")
                 let message = try await bob.wait("the message", from: mark) { $0.on == "message" }

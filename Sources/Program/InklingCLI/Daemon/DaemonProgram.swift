@@ -178,6 +178,9 @@ final class DaemonProgram {
             logger.notice(
                 "Inkling runs as \(SafeText.line(node.identity.name)). Ctrl-C ends it. User ID: \(node.identity.user), port: \(node.identity.port)"
             )
+            if configuration.port != 0, !configuration.acceptsRouted {
+                logger.notice("\(Notice.reachableOnLink(port: configuration.port).text)")
+            }
             manager.ready()
         }
     }
