@@ -144,6 +144,10 @@ class PageDoor(Door):
         self.page.one("#name").clear()
         self.page.one("#name").send_keys(name + Keys.ENTER)
         self.page.wait_for(lambda: self.page.text("#you-name") != before, "another own name")
+        # The dialog stays open to say that others see the name otherwise.
+        self.page.wait_for(lambda: self.page.text("#name-note") or not self.page.all("#dialog-name[open]"), "the end")
+        if self.page.all("#dialog-name[open]"):
+            self.page.close_dialog()
         self.person.name = name
         return self.page.text("#you-name")
 

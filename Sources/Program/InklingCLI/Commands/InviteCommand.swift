@@ -84,7 +84,7 @@ struct InviteCommand: ParsableCommand {
     }
 
     /// Returns the invite of the private chat of that name, without a daemon. Throws if the chat can't be kept: the name
-    /// would not mean it later.
+    /// would not mean it later. A program that drives a node keeps the chat when it joins it.
     private func keptInvite(_ new: Chat) throws -> String? {
         guard let directory = options.directory else { throw Self.unkept(.noHome) }
         guard !KeyStore.isAnothers(directory) else {
@@ -103,7 +103,16 @@ struct InviteCommand: ParsableCommand {
         if let chat = chats.chats.first(where: { $0.name == new.name && !$0.isOpen }) { return chat.invite }
         let names = NameKeeper(fault: tables.namesFault) { tables.contents.names }
         if let error = names.doubt(about: new) { throw error }
-        guard store.isHeld else { throw Self.unkept(store.temporary ?? .inUse(directory: directory)) }
+        switch store.temporary {
+        case nil: break
+        case .inUse:
+            Output.error.write(
+                line:
+                    "inkling: another program of yours runs Inkling, so \(SafeText.line(new.name)) is not kept yet. Join "
+                    + "the chat there by this invite. Until then, its name alone means an open chat")
+            return new.invite
+        case let reason?: throw Self.unkept(reason)
+        }
         chats.put(new)
         let reason = chats.chats.count > KeptChats.limit ? "There is no room for another chat" : tables.keep(chats)
         guard let reason else { return new.invite }
@@ -114,8 +123,7 @@ struct InviteCommand: ParsableCommand {
     private static func unkept(_ reason: TemporaryIdentity) -> CommandFailure {
         let text =
             switch reason {
-            case .inUse:
-                "Another program of yours uses the identity and keeps no chat for others, so no chat is made. End it first"
+            case .inUse(let directory): "\(SafeText.line(directory)) is in use, so no chat is made"
             case .unwritable(let directory, let reason):
                 "Nothing can be kept in \(SafeText.line(directory)) (\(reason)), so no chat is made. Make it writable, or "
                     + "choose another directory with --state-dir"
