@@ -38,7 +38,7 @@ struct DaemonTests {
         #expect(stage.newLines().isEmpty, "it is said once")
     }
 
-    @Test("the port that a daemon's user chose is no news to an attached prompt")
+    @Test("an attached prompt shows no notice of the daemon's chosen port")
     func port() {
         var stage = ChatStage.begun([.bob], place: .daemon)
         stage.receive(.notice(.other(code: "reachable-on-link", text: "UDP port 7001 answers only peers.")))

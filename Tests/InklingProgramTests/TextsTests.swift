@@ -250,7 +250,7 @@ struct TextsTests {
     }
 
     // W-33
-    @Test("a word of the command line that is not UTF-8 is told by its number, and never read as another")
+    @Test("a word of the command line that is not UTF-8 is refused by its number")
     func invalidWord() {
         let lines: [([[UInt8]], Int?)] = [
             ([Array("inkling".utf8), Array("chat".utf8), Array("café".utf8)], nil),

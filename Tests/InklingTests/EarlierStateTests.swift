@@ -194,7 +194,7 @@ struct EarlierStateTests: FileStage {
         #expect(tables.namesFault != nil && StateTables(in: folder.path, isHeld: true).namesFault != nil)
     }
 
-    @Test("files that come back after the import change nothing, and the user is told until they are gone")
+    @Test("files that come back after the import change nothing, and each start names them")
     func putBack() throws {
         let folder = try TemporaryFolder("state")
         let moves = try fill(folder)

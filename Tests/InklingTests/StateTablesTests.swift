@@ -531,7 +531,7 @@ struct StateTablesTests: FileStage {
     }
 
     //
-    @Test("without the database and its copy, a directory that had them lacks names, and the user is told")
+    @Test("without the database and its copy, names count as lost, and the user hears of it")
     func bothMissing() throws {
         #expect(opened().takeFaults().isEmpty)
         for hadDatabase in [false, true] {
@@ -549,7 +549,7 @@ struct StateTablesTests: FileStage {
         }
     }
 
-    @Test("a copy that can't be renewed goes, because it may have secrets; the user is told once until it is back")
+    @Test("a copy that can't be renewed is removed, and the user hears of it once until a copy is there again")
     func noCopy() throws {
         let contents = try Self.contents()
         try write(contents)

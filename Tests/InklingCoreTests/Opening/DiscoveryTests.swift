@@ -154,7 +154,7 @@ struct DiscoveryTests {
         #expect(lan.sent(by: 0, .initiation, since: start).count < 30)
     }
 
-    @Test("An address that a host by hand lost gets no ask, keeps its link, and is no host by hand (D-24, D-16)")
+    @Test("An address that a host by hand lost gets no more asks or answers, and keeps its link (D-24, D-16)")
     func removedByHand() {
         let lan = TestLAN()
         lan.start(0)

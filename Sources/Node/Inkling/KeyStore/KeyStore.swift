@@ -15,8 +15,6 @@ package final class KeyStore: Sendable {
     package let directory: String?
     /// The reason why the identity is temporary; nil if it is kept.
     package let temporary: TemporaryIdentity?
-    /// Whether the identity is new in a directory that had another one.
-    let isReplaced: Bool
     private let lock: Mutex<StateDirectory?>
 
     /// Opens the state directory and locks it. Makes the directory and the identity if they are missing.
@@ -31,8 +29,7 @@ package final class KeyStore: Sendable {
         case .locked(let state):
             do {
                 switch try state.identity() {
-                case .kept(let identity, let isReplaced):
-                    return KeyStore(identity: identity, state: state, isReplaced: isReplaced)
+                case .kept(let identity): return KeyStore(identity: identity, state: state)
                 case .unwritable(let reason):
                     state.close()
                     return KeyStore(temporary: .unwritable(directory: path, reason: reason))
@@ -68,12 +65,10 @@ package final class KeyStore: Sendable {
         self.identity = identity
         self.directory = directory
         temporary = nil
-        isReplaced = false
         lock = Mutex(nil)
     }
 
-    private init(identity: KeyPair, state: StateDirectory, isReplaced: Bool) {
-        self.isReplaced = isReplaced
+    private init(identity: KeyPair, state: StateDirectory) {
         self.identity = identity
         directory = state.path
         temporary = nil
@@ -84,7 +79,6 @@ package final class KeyStore: Sendable {
         identity = Identity.random()
         directory = nil
         self.temporary = temporary
-        isReplaced = false
         lock = Mutex(nil)
     }
 
@@ -99,6 +93,12 @@ package final class KeyStore: Sendable {
         case .inUse(let directory), .unwritable(let directory, _): directory
         case .noHome: nil
         }
+    }
+
+    /// Returns once what the user must hear of the identity of a held directory; nil for nothing.
+    func takeFault() -> StateFault? {
+        guard isHeld, let directory, StateDirectory.takeNewIdentity(directory) else { return nil }
+        return .newIdentity(path: "\(directory)/identity")
     }
 
     /// Whether this node alone writes the directory.

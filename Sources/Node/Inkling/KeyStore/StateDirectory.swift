@@ -11,13 +11,14 @@ struct StateDirectory: Sendable {
     }
 
     enum Key {
-        /// Whether the identity is new in a directory that had one.
-        case kept(KeyPair, isReplaced: Bool)
+        case kept(KeyPair)
         case unwritable(reason: String)
     }
 
-    /// The file that a running node locks. With a byte in it, the directory has had a `state.db`.
+    /// The file that a running node locks. With a byte in it, the directory has had a `state.db`. With two, its identity
+    /// is new, and the user does not know yet.
     static let lockName = "lock"
+    private static let newIdentity: off_t = 2
     /// The number of tries to get the lock. ``isInUse(_:)`` in another process may hold it for a moment.
     private static let looks = 10
     /// The microseconds between two tries.
@@ -116,8 +117,11 @@ struct StateDirectory: Sendable {
 
     /// Returns the kept private key, or a new one if there is none.
     func identity() throws(StateDirectoryFault) -> Key {
-        if let key = try existingKey() { return .kept(key, isReplaced: false) }
-        return keep(Identity.random())
+        if let key = try existingKey() { return .kept(key) }
+        let made = keep(Identity.random())
+        // The next node tells its user, whichever program made the identity.
+        if case .kept = made, Self.hadDatabase(path) { truncate("\(path)/\(Self.lockName)", Self.newIdentity) }
+        return made
     }
 
     private func existingKey() throws(StateDirectoryFault) -> KeyPair? {
@@ -131,10 +135,23 @@ struct StateDirectory: Sendable {
         }
     }
 
-    /// Whether an earlier run kept something in the directory.
-    private var hadDatabase: Bool {
+    private static func sizeOfLock(_ path: String) -> off_t {
         var lock = stat()
-        return fstatat(descriptor, Self.lockName, &lock, AT_SYMLINK_NOFOLLOW) == 0 && lock.st_size > 0
+        return lstat("\(path)/\(lockName)", &lock) == 0 ? lock.st_size : 0
+    }
+
+    /// Returns whether a directory has had a `state.db`.
+    static func hadDatabase(_ path: String) -> Bool { sizeOfLock(path) > 0 }
+
+    /// Returns whether the identity took the place of a missing one, once.
+    static func takeNewIdentity(_ path: String) -> Bool {
+        guard sizeOfLock(path) == newIdentity else { return false }
+        return truncate("\(path)/\(lockName)", 1) == 0
+    }
+
+    /// Records that a directory has a `state.db`. No descriptor of the file is opened: closing it could end the lock.
+    static func noteDatabase(_ path: String) {
+        if !hadDatabase(path) { truncate("\(path)/\(lockName)", 1) }
     }
 
     /// Whether the directory has a file with the name of the key file.
@@ -255,7 +272,7 @@ struct StateDirectory: Sendable {
         }
         // Lets the new name survive a power failure. The key is valid even if `fsync` fails.
         _ = fsync(descriptor)
-        return .kept(key, isReplaced: hadDatabase)
+        return .kept(key)
     }
 }
 

@@ -86,7 +86,7 @@ extension Node {
     /// Loads what earlier runs kept.
     func openState(_ opening: NodeState.Opening) {
         for fault in opening.faults { tell(fault) }
-        if let keyStore, keyStore.isReplaced { tell(.newIdentity(path: "\(keyStore.directory ?? "")/identity")) }
+        if let fault = keyStore?.takeFault() { tell(fault) }
         knownPeers = opening.contents.people
         let names = knownPeers.allNames
         worker.run(on: eventLoop) { KnownNames(names) }.whenSuccess { [weak self] known in

@@ -14,7 +14,7 @@ extension StateTables {
             let records = try read()
             // A kill may have come between the tables and their first records.
             if records[Key(mark: .counter)] == nil { return try makeFile() }
-            noteDatabase()
+            StateDirectory.noteDatabase(directory)
             if records[Key(mark: .replacesEarlier)] != nil {
                 replaceEarlier()
             } else {
@@ -81,24 +81,15 @@ extension StateTables {
             for (key, content) in records { try Self.put(key, content, in: made) }
         }
         opened = made
-        noteDatabase()
+        StateDirectory.noteDatabase(directory)
         if earlier.isPresent { replaceEarlier() }
         return records
     }
 
-    /// Returns whether a missing database has been there: stubs tell, or the file of the lock, which then has a byte.
+    /// Returns whether a missing database has been there.
     private func isLost(_ earlier: EarlierState) -> Bool {
-        var lock = stat()
-        return earlier.isReplaced || lstat(lockPath, &lock) == 0 && lock.st_size > 0
+        earlier.isReplaced || StateDirectory.hadDatabase(directory)
     }
-
-    /// Records that the directory has a database. No descriptor of the file is opened: closing it could end the lock.
-    private func noteDatabase() {
-        var lock = stat()
-        if lstat(lockPath, &lock) == 0, lock.st_size == 0 { truncate(lockPath, 1) }
-    }
-
-    private var lockPath: String { "\(directory)/\(StateDirectory.lockName)" }
 
     /// Puts stubs in the place of the files of earlier builds, whose records are here. After a failure, the next start tries
     /// again.

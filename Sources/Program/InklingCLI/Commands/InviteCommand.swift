@@ -86,10 +86,10 @@ struct InviteCommand: ParsableCommand {
     /// Returns the invite of the private chat of that name, without a daemon. Throws if the chat can't be kept: the name
     /// would not mean it later. A program that drives a node keeps the chat when it joins it.
     private func keptInvite(_ new: Chat) throws -> String? {
-        guard let directory = options.directory else { throw Self.unkept(.noHome) }
-        guard !KeyStore.isAnothers(directory) else {
-            throw Self.unkept(.unwritable(directory: directory, reason: "it is another user's"))
+        guard let directory = options.directory else {
+            throw Self.unkept("HOME is not set", "Set it, or choose a directory with --state-dir")
         }
+        guard !KeyStore.isAnothers(directory) else { throw Self.unwritable(directory, "it is another user's") }
         let store: KeyStore
         do {
             store = try KeyStore.open(directory: directory)
@@ -104,14 +104,14 @@ struct InviteCommand: ParsableCommand {
         let names = NameKeeper(fault: tables.namesFault) { tables.contents.names }
         if let error = names.doubt(about: new) { throw error }
         switch store.temporary {
-        case nil: break
+        case nil, .noHome: break
+        case .unwritable(_, let reason): throw Self.unwritable(directory, reason)
         case .inUse:
             Output.error.write(
                 line:
                     "inkling: another program of yours runs Inkling, so \(SafeText.line(new.name)) is not kept yet. Join "
                     + "the chat there by this invite. Until then, its name alone means an open chat")
             return new.invite
-        case let reason?: throw Self.unkept(reason)
         }
         chats.put(new)
         let reason = chats.chats.count > KeptChats.limit ? "There is no room for another chat" : tables.keep(chats)
@@ -120,18 +120,14 @@ struct InviteCommand: ParsableCommand {
     }
 
     /// Returns the error for a chat that can't be kept.
-    private static func unkept(_ reason: TemporaryIdentity) -> CommandFailure {
-        let text =
-            switch reason {
-            case .inUse(let directory): "\(SafeText.line(directory)) is in use, so no chat is made"
-            case .unwritable(let directory, let reason):
-                "Nothing can be kept in \(SafeText.line(directory)) (\(reason)), so no chat is made. Make it writable, or "
-                    + "choose another directory with --state-dir"
-            case .noHome:
-                "HOME is not set, so nothing can be kept, and no chat is made. Set it, or choose a directory with "
-                    + "--state-dir"
-            }
-        return CommandFailure(text: text)
+    private static func unkept(_ fact: String, _ advice: String) -> CommandFailure {
+        CommandFailure(text: "\(fact), so no chat is made. \(advice)")
+    }
+
+    private static func unwritable(_ directory: String, _ reason: String) -> CommandFailure {
+        unkept(
+            "Nothing can be kept in \(SafeText.line(directory)) (\(reason))",
+            "Make it writable, or choose another directory with --state-dir")
     }
 
     /// Returns the user's key, which owns the new chat and so can remove members later; nil without a lasting identity.

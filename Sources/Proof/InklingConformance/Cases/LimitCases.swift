@@ -163,14 +163,7 @@ extension Catalogue {
         Case("L-25.2", "a bye over the rate of its link still ends it", load: .heavy) { trial in
             let (program, peer) = try trial.startLinked()
             peer.stopHeartbeats()
-            let start = trial.now
-            for round in 0..<750 {
-                for number in 0..<6 { peer.send([.ping(UInt16(6 * round + number))]) }
-                trial.pump(until: start + .milliseconds(2 * (round + 1)))
-            }
-            // The program first reads all pings. The datagrams before the bye exceed the rate; the bye comes last.
-            trial.run(for: .milliseconds(100))
-            for number in 0..<300 { peer.send([.ping(UInt16(5_000 + number))]) }
+            peer.exceedRate()
             let end = trial.now
             peer.send([.bye(.quit)])
             peer.forget()

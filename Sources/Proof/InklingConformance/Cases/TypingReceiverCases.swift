@@ -120,14 +120,7 @@ extension Catalogue {
             trial in
             let (program, peer) = try linked(trial)
             peer.stopHeartbeats()
-            let start = trial.now
-            for round in 0..<750 {
-                for number in 0..<6 { peer.send([.ping(UInt16(6 * round + number))]) }
-                trial.pump(until: start + .milliseconds(2 * (round + 1)))
-            }
-            // The program first reads all pings. The datagrams before the status exceed the rate.
-            trial.run(for: .milliseconds(100))
-            for number in 0..<300 { peer.send([.ping(UInt16(5_000 + number))]) }
+            peer.exceedRate()
             let base = peer.state.nextCounter
             peer.send([.typing(idle)], counter: base + 5)
             trial.run(for: .milliseconds(500))

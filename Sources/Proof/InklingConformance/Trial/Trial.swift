@@ -402,6 +402,18 @@ extension Peer {
         return last
     }
 
+    /// Sends pings beyond the rate of a link (L-25). The next datagram exceeds the rate too.
+    package func exceedRate() {
+        let start = trial.now
+        for round in 0..<750 {
+            for number in 0..<6 { send([.ping(UInt16(6 * round + number))]) }
+            trial.pump(until: start + .milliseconds(2 * (round + 1)))
+        }
+        // The program first reads all of these.
+        trial.run(for: .milliseconds(100))
+        for number in 0..<300 { send([.ping(UInt16(5_000 + number))]) }
+    }
+
     /// Makes the peer send no more heartbeats by itself. It still answers pings.
     package func stopHeartbeats() { habits.heartbeat = nil }
 

@@ -106,7 +106,7 @@ package struct RecentMessages {
     /// Returns the last message of a chat.
     func last(in chat: String) -> RecentMessage? { chats[chat]?.messages.last }
 
-    /// Returns an own message whose outcomes are all known; nil for one that is no longer in memory.
+    /// Removes an own message with all its outcomes from those that wait, and returns it; nil if memory has it no longer.
     mutating func close(_ number: MessageID, in chat: String) -> RecentMessage? {
         if let message = removeOpen(Own(chat: chat, number: number)) { return message }
         return chats[chat]?.messages.last {
